@@ -1,0 +1,23 @@
+/* pg.h - take part in a transaction that is open on a libpq connection.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef POSTHORN_PG_H
+#define POSTHORN_PG_H
+
+#include <libpq-fe.h>
+#include <posthorn/posthorn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The connection must be blocking, idle (no query in progress, not in
+ * pipeline mode) and have client_encoding UTF8; it stays the caller's. */
+PH_API ph_tx ph_tx_pg(PGconn *connection);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POSTHORN_PG_H */

@@ -1,0 +1,46 @@
+#include "core/call.h"
+
+#include "core/error.h"
+
+static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr,
+                  ph_error *spare)
+{
+    call->err = reterr ? reterr : spare;
+    ph__ok(call->err);
+    if (!store)
+        return ph__fail(call->err, PH_EINVAL, "store is NULL; open one with ph_open()");
+    if (timeout_ms < 0)
+        return ph__fail(call->err, PH_EINVAL,
+                        "timeout_ms is %d; give 0 for the store's default, or more", timeout_ms);
+    call->store = store;
+    call->connection = NULL;
+    call->deadline = ph__deadline_in(timeout_ms ? timeout_ms : store->timeout_ms);
+    return 0;
+}
+
+int ph__call_begin(struct ph__call *call, ph_store *store, ph_tx tx, int timeout_ms,
+                   ph_error *reterr, ph_error *spare)
+{
+    int r = set_up(call, store, timeout_ms, reterr, spare);
+
+    if (r < 0)
+        return r;
+    if (!tx.backend && !tx.connection)
+        return store->backend->connect(call, true);
+    if (!tx.connection)
+        return ph__fail(call->err, PH_EINVAL,
+                        "the transaction's connection is NULL; use PH_OWN_TX for none");
+    if (tx.backend != store->backend)
+        return ph__fail(call->err, PH_EINVAL, "a transaction of %s was given to a store of %s",
+                        tx.backend ? tx.backend->name : "nothing", store->backend->name);
+    call->connection = tx.connection;
+    return store->backend->check_tx(tx.connection, call->err);
+}
+
+int ph__call_begin_bare(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr,
+                        ph_error *spare)
+{
+    int r = set_up(call, store, timeout_ms, reterr, spare);
+
+    return r < 0 ? r : store->backend->connect(call, false);
+}

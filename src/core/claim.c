@@ -1,0 +1,96 @@
+/* claim.c - messages out, and the batch that carries them. */
+#include "core/call.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/message.h"
+#include "core/options.h"
+#include "util/alloc.h"
+
+#include <stdio.h>
+
+#define DEFAULT_LEASE_S 30
+#define DEFAULT_BATCH_SIZE 50
+#define TOPICS_MAX 1000
+
+static int claim_of(ph_owner owner, const ph_claim_opts *from, struct ph__claim *to, ph_error *err)
+{
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    int r = ph__options_load(&opts, sizeof(opts), from, "ph_claim_opts", err);
+
+    if (r < 0)
+        return r;
+    *to = (struct ph__claim){
+        .door = PH__OUTBOX, .owner = owner,
+        .lease_s = opts.lease_s ? opts.lease_s : DEFAULT_LEASE_S,
+        .batch_size = opts.batch_size ? opts.batch_size : DEFAULT_BATCH_SIZE,
+        .ns = opts.ns ? opts.ns : "", .topics = opts.topics, .topic_count = opts.topic_count,
+    };
+    if (ph_id_is_zero(owner.b))
+        return ph__fail(err, PH_EINVAL, "owner is empty; make one with ph_owner_new()");
+    if (to->lease_s < 0 || to->lease_s > PH_LEASE_MAX_S)
+        return ph__fail(err, PH_EINVAL, "lease_s is %d; allowed are 1 to %d", to->lease_s,
+                        PH_LEASE_MAX_S);
+    if (to->batch_size < 0 || to->batch_size > PH_BATCH_MAX)
+        return ph__fail(err, PH_EINVAL, "batch_size is %d; allowed are 1 to %d", to->batch_size,
+                        PH_BATCH_MAX);
+    if (to->topics && (to->topic_count < 1 || to->topic_count > TOPICS_MAX))
+        return ph__fail(err, PH_EINVAL, "topic_count is %zu; allowed are 1 to %d, or topics NULL",
+                        to->topic_count, TOPICS_MAX);
+    for (size_t i = 0; to->topics && i < to->topic_count && r == 0; i++)
+        r = ph__name_check(to->topics[i], "topics: a topic", false, err);
+    return r < 0 ? r : ph__name_check(to->ns, "namespace", true, err);
+}
+
+int ph_outbox_claim(ph_store *store, ph_tx tx, ph_owner owner, const ph_claim_opts *opts,
+                    int timeout_ms, ph_batch **ret_batch, ph_error *reterr)
+{
+    struct ph__claim claim;
+    struct ph__call call;
+    ph_error spare;
+    ph_batch *batch;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+
+    if (r == 0 && !ret_batch)
+        r = ph__fail(call.err, PH_EINVAL, "ret_batch is NULL");
+    if (r == 0)
+        r = claim_of(owner, opts, &claim, call.err);
+    if (r < 0)
+        return r;
+    batch = ph__alloc_zero(1, sizeof(*batch));
+    if (!batch)
+        return ph__fail_memory(call.err);
+    r = store->backend->claim(&call, &claim, batch);
+    if (r < 0) {
+        ph_batch_free(batch);
+        return r;
+    }
+    if (ph__log_wants(store, PH_LOG_DEBUG)) {
+        char count[24], text[PH_ID_TEXT_SIZE];
+        ph_log_field fields[] = { { "count", count },
+                                  { "owner", ph_id_text(owner.b, text) },
+                                  { "namespace", *claim.ns ? claim.ns : NULL } };
+
+        snprintf(count, sizeof(count), "%zu", batch->count);
+        ph__log(store, PH_LOG_DEBUG, "claim", "leased", fields, 3);
+    }
+    *ret_batch = batch;
+    return 0;
+}
+
+size_t ph_batch_count(const ph_batch *batch)
+{
+    return batch ? batch->count : 0;
+}
+
+const ph_delivery *ph_batch_at(const ph_batch *batch, size_t index)
+{
+    return batch && index < batch->count ? &batch->items[index] : NULL;
+}
+
+void ph_batch_free(ph_batch *batch)
+{
+    if (!batch)
+        return;
+    ph__arena_free(&batch->arena);
+    ph__dealloc(batch);
+}

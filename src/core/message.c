@@ -1,0 +1,165 @@
+#include "core/message.h"
+
+#include "core/error.h"
+#include "core/options.h"
+#include "util/text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+int ph__name_check(const char *name, const char *what, bool may_be_empty, ph_error *err)
+{
+    size_t code_points;
+
+    if (!name)
+        return ph__fail(err, PH_EINVAL, "%s is NULL; it is required", what);
+    if (!*name && !may_be_empty)
+        return ph__fail(err, PH_EINVAL, "%s is empty; it is required", what);
+    if (!ph__text_valid(name, strlen(name), &code_points))
+        return ph__fail(err, PH_EINVAL, "%s is not valid UTF-8", what);
+    if (code_points > PH_NAME_MAX)
+        return ph__fail(err, PH_EINVAL, "%s has %zu characters; at most %d are allowed", what,
+                        code_points, PH_NAME_MAX);
+    return 0;
+}
+
+static int payload_check(struct ph__message *m, ph_error *err)
+{
+    if (!m->payload)
+        return ph__fail(err, PH_EINVAL, "payload is NULL; it is required, but may be empty");
+    if (m->payload_length == PH_TEXT_LENGTH)
+        m->payload_length = strlen(m->payload);
+    if (m->payload_length > PH_PAYLOAD_MAX)
+        return ph__fail(err, PH_EINVAL,
+                        "payload has %zu bytes; at most %d are possible: store it elsewhere and "
+                        "send a reference",
+                        m->payload_length, PH_PAYLOAD_MAX);
+    if (memchr(m->payload, 0, m->payload_length))
+        return ph__fail(err, PH_EINVAL, "payload holds a NUL byte; encode binary data as text");
+    if (!ph__text_valid(m->payload, m->payload_length, NULL))
+        return ph__fail(err, PH_EINVAL, "payload is not valid UTF-8; encode binary data as text");
+    return 0;
+}
+
+static int headers_check(const char *headers, ph_error *err)
+{
+    json_error_t where;
+    json_t *json;
+
+    if (!headers)
+        return 0;
+    if (strlen(headers) > PH_HEADERS_MAX)
+        return ph__fail(err, PH_EINVAL, "headers have %zu bytes; at most %d are allowed",
+                        strlen(headers), PH_HEADERS_MAX);
+    json = json_loads(headers, JSON_DECODE_INT_AS_REAL, &where);
+    if (!json || !json_is_object(json)) {
+        json_decref(json);
+        return ph__fail(err, PH_EINVAL, "headers are not a JSON object");
+    }
+    json_decref(json);
+    return 0;
+}
+
+/* A key that belongs to a tenant says so: "<tenant in hex>/…" (modkit 1.6). */
+static int tenant_check(const struct ph__message *m, ph_error *err)
+{
+    char with[PH_ID_TEXT_SIZE], without[33], *to = without;
+
+    if (!m->tenant_id || !m->dedupe_key)
+        return 0;
+    ph_id_text(m->tenant_id->b, with);
+    for (const char *from = with; *from; from++) {
+        if (*from != '-')
+            *to++ = *from;
+    }
+    *to = '\0';
+    if (strncasecmp(m->dedupe_key, with, 36) == 0 && m->dedupe_key[36] == '/')
+        return 0;
+    if (strncasecmp(m->dedupe_key, without, 32) == 0 && m->dedupe_key[32] == '/')
+        return 0;
+    return ph__fail(err, PH_EINVAL,
+                    "dedupe_key does not begin with the tenant id; with a tenant it must read "
+                    "\"%s/…\"",
+                    with);
+}
+
+static int times_check(const struct ph__message *m, ph_error *err)
+{
+    if (m->due_at < PH_TIME_MIN || m->due_at > PH_TIME_MAX)
+        return ph__fail(err, PH_EINVAL, "due_at lies outside the years 1 to 9999");
+    if (m->expires_at < PH_TIME_MIN || m->expires_at > PH_TIME_MAX)
+        return ph__fail(err, PH_EINVAL, "expires_at lies outside the years 1 to 9999");
+    if (m->expires_at && m->due_at && m->expires_at <= m->due_at)
+        return ph__fail(err, PH_EINVAL,
+                        "expires_at is not after due_at; the message could never be claimed");
+    return 0;
+}
+
+static int fields_check(struct ph__message *m, int priority, ph_error *err)
+{
+    int r = ph__name_check(m->topic, "topic", false, err);
+
+    if (r == 0)
+        r = payload_check(m, err);
+    if (r == 0)
+        r = ph__name_check(m->ns, "namespace", true, err);
+    if (r == 0 && m->dedupe_key)
+        r = ph__name_check(m->dedupe_key, "dedupe_key", false, err);
+    if (r == 0 && m->correlation_id)
+        r = ph__name_check(m->correlation_id, "correlation_id", true, err);
+    if (r == 0)
+        r = headers_check(m->headers, err);
+    if (r == 0)
+        r = tenant_check(m, err);
+    if (r == 0)
+        r = times_check(m, err);
+    if (r < 0)
+        return r;
+    if (m->message_id && ph_id_is_zero(m->message_id->b))
+        return ph__fail(err, PH_EINVAL, "message_id is all zero; pass NULL to have one made");
+    if (m->tenant_id && ph_id_is_zero(m->tenant_id->b))
+        return ph__fail(err, PH_EINVAL, "tenant_id is all zero; pass NULL for none");
+    if (priority < PH_PRIORITY_DEFAULT || priority > PH_PRIORITY_BULK)
+        return ph__fail(err, PH_EINVAL, "priority %d is not a ph_priority", priority);
+    if (m->max_attempts < 0 || m->max_attempts > PH_ATTEMPTS_MAX)
+        return ph__fail(err, PH_EINVAL, "max_attempts is %d; allowed are 1 to %d, or 0 for the queue's",
+                        m->max_attempts, PH_ATTEMPTS_MAX);
+    return 0;
+}
+
+/* Puts "message 3: " before an error. */
+static void name_index(long index, ph_error *err)
+{
+    char copy[sizeof(err->message)];
+
+    if (index < 0)
+        return;
+    memcpy(copy, err->message, sizeof(copy));
+    ph__fail(err, err->code, "message %ld: %s", index, copy);
+}
+
+int ph__message_load(struct ph__message *to, const ph_message *from, long index, ph_error *err)
+{
+    ph_message m = PH_MESSAGE_INIT;
+    int r;
+
+    if (!from)
+        return ph__fail(err, PH_EINVAL, "message is NULL");
+    r = ph__options_load(&m, sizeof(m), from, "ph_message", err);
+    if (r == 0) {
+        *to = (struct ph__message){
+            .topic = m.topic, .payload = m.payload, .payload_length = m.payload_length,
+            .ns = m.ns ? m.ns : "", .dedupe_key = m.dedupe_key,
+            .correlation_id = m.correlation_id && *m.correlation_id ? m.correlation_id : NULL,
+            .headers = m.headers, .tenant_id = m.tenant_id, .message_id = m.message_id,
+            .level = m.priority == PH_PRIORITY_DEFAULT ? PH__LEVEL_DEFAULT : (int)m.priority - 1,
+            .due_at = m.due_at, .expires_at = m.expires_at, .max_attempts = m.max_attempts,
+        };
+        r = fields_check(to, (int)m.priority, err);
+    }
+    if (r < 0)
+        name_index(index, err);
+    return r;
+}

@@ -1,0 +1,48 @@
+#include "core/options.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+#define SIZE_LIMIT 4096 /* no options struct is that large: the size was not set */
+
+int ph__options_check(size_t caller_size, const char *what, ph_error *err)
+{
+    if (caller_size < sizeof(size_t) || caller_size > SIZE_LIMIT)
+        return ph__fail(err, PH_EINVAL,
+                        "%s: the member size is not set; initialise the struct with its _INIT macro",
+                        what);
+    return 0;
+}
+
+int ph__options_load(void *to, size_t to_size, const void *from, const char *what, ph_error *err)
+{
+    const unsigned char *bytes = from;
+    size_t size;
+    int r;
+
+    if (!from)
+        return 0;
+    memcpy(&size, from, sizeof(size));
+    r = ph__options_check(size, what, err);
+    if (r < 0)
+        return r;
+    for (size_t i = to_size; i < size; i++) {
+        if (bytes[i] != 0)
+            return ph__fail(err, PH_EINVAL,
+                            "%s: sets a member that this version of the library (%s) does not know",
+                            what, ph_version());
+    }
+    memcpy(to, from, size < to_size ? size : to_size);
+    return 0;
+}
+
+void ph__options_store(void *to, const void *from, size_t from_size)
+{
+    size_t size;
+
+    memcpy(&size, to, sizeof(size));
+    if (from_size > sizeof(size))
+        memcpy((char *)to + sizeof(size), (const char *)from + sizeof(size),
+               (size < from_size ? size : from_size) - sizeof(size));
+}

@@ -1,0 +1,261 @@
+/* settle.c - what becomes of claimed messages: ack, abandon, fail, release, renew, reap. */
+#include "core/call.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "util/alloc.h"
+#include "util/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DELAY_MAX_MS (INT64_C(366) * 86400 * 1000)
+#define DEFAULT_LEASE_S 30
+
+ph_lease_ref ph_lease_ref_of(const ph_delivery *delivery)
+{
+    ph_lease_ref ref = { { { 0 } }, 0, 0, 0 };
+
+    if (delivery)
+        ref = (ph_lease_ref){ delivery->work_id, delivery->fence, delivery->attempts,
+                              delivery->retry_count };
+    return ref;
+}
+
+/* Asks the store's own backoff policy, if there is one and the counts are known. */
+static int64_t delay_of(const ph_store *store, const ph_settlement *item)
+{
+    int64_t delay = item->delay_ms;
+
+    if (delay == PH_DELAY_POLICY && store->opts.backoff && item->lease.attempts > 0) {
+        delay = store->opts.backoff(store->opts.backoff_context, item->lease.retry_count + 1,
+                                    item->lease.attempts);
+        if (delay < 0)
+            delay = PH_DELAY_POLICY;
+    }
+    return delay > DELAY_MAX_MS ? DELAY_MAX_MS : delay;
+}
+
+static int item_check(const ph_settlement *item, size_t index, ph_error *err)
+{
+    if (item->verb < PH_ACK || item->verb > PH_RELEASE)
+        return ph__fail(err, PH_EINVAL, "item %zu: verb %d is not a ph_settle_verb", index,
+                        (int)item->verb);
+    if (item->delay_ms < PH_DELAY_POLICY)
+        return ph__fail(err, PH_EINVAL,
+                        "item %zu: delay_ms is negative; give 0 or more, or PH_DELAY_POLICY", index);
+    if (item->lease.fence < 0)
+        return ph__fail(err, PH_EINVAL, "item %zu: fence is negative; give 0 for any", index);
+    return 0;
+}
+
+/* Copies the items with their delays settled and their error texts made fit to
+ * store (handlers report whatever they caught: it must not spoil the call). */
+static int prepare(struct ph__call *call, const ph_settlement *items, size_t count,
+                   struct ph__arena *arena, ph_settlement **ret_items)
+{
+    ph_settlement *copy = ph__arena_alloc(arena, count * sizeof(*copy));
+    const char *last_error = NULL, *last_mended = NULL;
+
+    if (!copy)
+        return ph__fail_memory(call->err);
+    for (size_t i = 0; i < count; i++) {
+        int r = item_check(&items[i], i, call->err);
+
+        if (r < 0)
+            return r;
+        copy[i] = items[i];
+        copy[i].delay_ms = delay_of(call->store, &items[i]);
+        if (items[i].verb != PH_ABANDON && items[i].verb != PH_FAIL)
+            copy[i].error = NULL;
+        if (!copy[i].error)
+            continue;
+        if (copy[i].error != last_error) { /* one text for all is the rule */
+            struct ph__buffer mended = { 0 };
+
+            ph__buffer_text(&mended, "");
+            ph__text_mend(&mended, copy[i].error, PH_ERROR_TEXT_MAX);
+            last_error = copy[i].error;
+            last_mended = mended.failed ? NULL : ph__arena_copy(arena, mended.data, mended.length);
+            ph__buffer_free(&mended);
+        }
+        if (!last_mended)
+            return ph__fail_memory(call->err);
+        copy[i].error = last_mended;
+    }
+    *ret_items = copy;
+    return 0;
+}
+
+static int list_check(const void *items, size_t count, size_t least, ph_owner owner, ph_error *err)
+{
+    if (ph_id_is_zero(owner.b))
+        return ph__fail(err, PH_EINVAL, "owner is empty; pass the one that claimed");
+    if (count < least || count > PH_BATCH_MAX)
+        return ph__fail(err, PH_EINVAL, "%zu items; allowed are %zu to %d", count, least,
+                        PH_BATCH_MAX);
+    if (!items && count > 0)
+        return ph__fail(err, PH_EINVAL, "items is NULL");
+    return 0;
+}
+
+static void log_outcomes(const ph_store *store, const char *event, ph_owner owner,
+                         const ph_outcome *outcomes, size_t count)
+{
+    size_t stale = 0;
+    char done[24], lost[24], text[PH_ID_TEXT_SIZE];
+    ph_log_field fields[] = { { "count", done },
+                              { "stale", lost },
+                              { "owner", ph_id_text(owner.b, text) } };
+
+    if (!ph__log_wants(store, PH_LOG_DEBUG))
+        return;
+    for (size_t i = 0; i < count; i++)
+        stale += outcomes[i] == PH_OUTCOME_STALE || outcomes[i] == PH_OUTCOME_UNKNOWN;
+    snprintf(done, sizeof(done), "%zu", count - stale);
+    snprintf(lost, sizeof(lost), "%zu", stale);
+    ph__log(store, PH_LOG_DEBUG, event, "done", fields, 3);
+}
+
+int ph_outbox_settle(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
+                     size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
+{
+    struct ph__arena arena = { 0 };
+    ph_settlement *prepared = NULL;
+    ph_outcome *outcomes = NULL;
+    struct ph__call call;
+    ph_error spare;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+
+    if (r == 0)
+        r = list_check(items, count, 1, owner, call.err);
+    if (r == 0)
+        r = prepare(&call, items, count, &arena, &prepared);
+    if (r == 0 && !(outcomes = ph__arena_alloc(&arena, count * sizeof(*outcomes))))
+        r = ph__fail_memory(call.err);
+    if (r == 0)
+        r = store->backend->settle(&call, PH__OUTBOX, owner, prepared, count, outcomes);
+    if (r == 0) {
+        log_outcomes(store, "settle", owner, outcomes, count);
+        if (ret_outcomes)
+            memcpy(ret_outcomes, outcomes, count * sizeof(*outcomes));
+    }
+    ph__arena_free(&arena);
+    return r;
+}
+
+/* One verb for all items. */
+static int settle_alike(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
+                        size_t count, const ph_settlement *like, int timeout_ms,
+                        ph_outcome *ret_outcomes, ph_error *reterr)
+{
+    ph_settlement *settlements;
+    struct ph__call call;
+    ph_error spare;
+    int r;
+
+    if (count == 0) { /* still says whether the store and the transaction are sound */
+        r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+        return r < 0 ? r : list_check(items, 0, 0, owner, call.err);
+    }
+    r = list_check(items, count, 0, owner, reterr);
+    if (r < 0)
+        return r;
+    settlements = ph__alloc_zero(count, sizeof(*settlements));
+    if (!settlements)
+        return ph__fail_memory(reterr);
+    for (size_t i = 0; i < count; i++) {
+        settlements[i] = *like;
+        settlements[i].lease = items[i];
+    }
+    r = ph_outbox_settle(store, tx, owner, settlements, count, timeout_ms, ret_outcomes, reterr);
+    ph__dealloc(settlements);
+    return r;
+}
+
+int ph_outbox_ack(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
+                  size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
+{
+    ph_settlement like = { .verb = PH_ACK };
+
+    return settle_alike(store, tx, owner, items, count, &like, timeout_ms, ret_outcomes, reterr);
+}
+
+int ph_outbox_abandon(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
+                      size_t count, const char *error, int64_t delay_ms, int timeout_ms,
+                      ph_outcome *ret_outcomes, ph_error *reterr)
+{
+    ph_settlement like = { .verb = PH_ABANDON, .error = error, .delay_ms = delay_ms };
+
+    return settle_alike(store, tx, owner, items, count, &like, timeout_ms, ret_outcomes, reterr);
+}
+
+int ph_outbox_fail(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
+                   size_t count, const char *error, int timeout_ms, ph_outcome *ret_outcomes,
+                   ph_error *reterr)
+{
+    ph_settlement like = { .verb = PH_FAIL, .error = error };
+
+    return settle_alike(store, tx, owner, items, count, &like, timeout_ms, ret_outcomes, reterr);
+}
+
+int ph_outbox_release(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
+                      size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
+{
+    ph_settlement like = { .verb = PH_RELEASE };
+
+    return settle_alike(store, tx, owner, items, count, &like, timeout_ms, ret_outcomes, reterr);
+}
+
+int ph_outbox_renew(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
+                    size_t count, int lease_s, int timeout_ms, ph_outcome *ret_outcomes,
+                    ph_error *reterr)
+{
+    ph_outcome *outcomes;
+    struct ph__call call;
+    ph_error spare;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+
+    if (r == 0)
+        r = list_check(items, count, 0, owner, call.err);
+    if (r == 0 && (lease_s < 0 || lease_s > PH_LEASE_MAX_S))
+        r = ph__fail(call.err, PH_EINVAL, "lease_s is %d; allowed are 1 to %d, or 0 for %d",
+                     lease_s, PH_LEASE_MAX_S, DEFAULT_LEASE_S);
+    if (r < 0 || count == 0)
+        return r;
+    outcomes = ph__alloc_zero(count, sizeof(*outcomes));
+    if (!outcomes)
+        return ph__fail_memory(call.err);
+    r = store->backend->renew(&call, PH__OUTBOX, owner, items, count,
+                              lease_s ? lease_s : DEFAULT_LEASE_S, outcomes);
+    if (r == 0) {
+        log_outcomes(store, "renew", owner, outcomes, count);
+        if (ret_outcomes)
+            memcpy(ret_outcomes, outcomes, count * sizeof(*outcomes));
+    }
+    ph__dealloc(outcomes);
+    return r;
+}
+
+int ph_outbox_reap_expired(ph_store *store, ph_tx tx, int timeout_ms, int64_t *ret_count,
+                           ph_error *reterr)
+{
+    struct ph__call call;
+    ph_error spare;
+    int64_t count = 0;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+
+    if (r == 0)
+        r = store->backend->reap(&call, PH__OUTBOX, &count);
+    if (r < 0)
+        return r;
+    if (ph__log_wants(store, PH_LOG_INFO)) {
+        char number[24];
+        ph_log_field field = { "count", number };
+
+        snprintf(number, sizeof(number), "%lld", (long long)count);
+        ph__log(store, PH_LOG_INFO, "reap", "expired leases taken back", &field, 1);
+    }
+    if (ret_count)
+        *ret_count = count;
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* alloc.h - the one place where the library takes memory from the heap.
+ *
+ * Tests make the nth allocation fail through ph__alloc_fail_after. */
+#ifndef PH_UTIL_ALLOC_H
+#define PH_UTIL_ALLOC_H
+
+#include <stddef.h>
+
+/* All return NULL when memory is out, and never for a size of 0. */
+void *ph__alloc(size_t size);
+void *ph__alloc_zero(size_t count, size_t size);
+void *ph__realloc(void *memory, size_t size);
+char *ph__strdup(const char *text);
+void ph__dealloc(void *memory);
+
+/* Test hook: < 0 never fails; n >= 0: n more allocations succeed, later ones fail. */
+extern long ph__alloc_fail_after;
+
+#endif
