@@ -39,6 +39,11 @@ void t_register(const char *file, const char *name, t_function function);
     }                                                                                              \
     static void name(void)
 
+/* This test needs more (or less) than the usual 60 seconds. */
+void t_limit(int seconds);
+/* True in a long run (./test --soak): do more rounds. */
+bool t_soak(void);
+
 /* ---------------------------------------------------------------- assertions
  * A failed one prints file, line, both values, and ends the test. */
 
@@ -87,9 +92,21 @@ const char *t_schema(void);
 /* The test's own temporary folder. */
 const char *t_dir(void);
 
+/* The URL of another empty database, removed after the test: for what cannot
+ * share one, such as roles, settings of a database or a second store. Valid
+ * until the end of the test. */
+const char *t_fresh_database(void);
+
+/* PostgreSQL only, and only under ./test: the same server over TCP and TLS, at
+ * the host name "localhost" of its certificate, as a role whose password is
+ * checked (T_TCP_PASSWORD). Ends with "?sslrootcert=FILE", so that more can be
+ * appended with "&". NULL if there is none. */
+const char *t_tcp_url(void);
+#define T_TCP_PASSWORD "correct horse"
+
 /* Opens a store with a deployed schema. opts NULL: defaults. t_open may be
  * called several times: further stores on the same database. Stores are
- * closed at the end of the test unless the test does. */
+ * closed at the end of the test unless the test does (with ph_close). */
 ph_store *t_open(const ph_store_opts *opts);
 /* Opens with everything given; returns what ph_open returns. */
 int t_try_open(const char *url, const ph_store_opts *opts, ph_store **ret_store);
@@ -99,12 +116,17 @@ int t_try_open(const char *url, const ph_store_opts *opts, ph_store **ret_store)
 struct t_conn; /* a raw connection: libpq or sqlite3 */
 struct t_conn *t_connect(void);
 void t_disconnect(struct t_conn *conn);
-/* Runs statements; {schema}. and {p} are replaced: "SELECT count(*) FROM {t}pending", where {t} is
- * schema and prefix in front of a table. Fails the test on error. */
+/* The same to another database (a URL as ph_open takes it). */
+struct t_conn *t_connect_to(const char *url);
+/* Runs statements. {t} stands for schema and prefix in front of a table's name, {schema} for the
+ * quoted schema ("main" on SQLite), {p} for the prefix: "SELECT count(*) FROM {t}pending". Fails the
+ * test on error. */
 void t_sql(struct t_conn *conn, const char *sql);
 /* The same, but returns false on error. */
 bool t_try_sql(struct t_conn *conn, const char *sql);
-/* The first column of the first row as text, "" if NULL or none. Valid until the next call. */
+/* What the database said about the last failed t_try_sql. */
+const char *t_sql_error(struct t_conn *conn);
+/* The first column of the first row as text, "" if NULL or none. Valid for the next few calls. */
 const char *t_value(struct t_conn *conn, const char *sql);
 long long t_number(struct t_conn *conn, const char *sql);
 /* BEGIN (IMMEDIATE), COMMIT, ROLLBACK. */
@@ -131,7 +153,7 @@ ph_enqueued t_enqueue(ph_store *store, const char *topic, const char *payload);
 ph_batch *t_claim(ph_store *store, ph_owner owner, int n);
 /* Acks every message of the batch and frees it; returns how many were acked. */
 size_t t_ack_all(ph_store *store, ph_owner owner, ph_batch *batch);
-/* The view's row of a message, one column as text ("" if NULL). */
+/* The view's row of a message, one column as text ("" if NULL or no such row). */
 const char *t_view(struct t_conn *conn, ph_work_id id, const char *column);
 /* Every message is in exactly one of pending, lease, done, dead, and every row there has a message. */
 void t_check_places(struct t_conn *conn);

@@ -1,0 +1,151 @@
+/* store.c - stores for tests, the fake clock, and shorthands for the verbs. */
+#include "internal.h"
+
+#include "core/call.h"
+
+#include <stdlib.h>
+
+#define STORES_MAX 64
+
+static ph_store *stores[STORES_MAX];
+static size_t store_count;
+
+/* The linker sends the tests' ph_close here (--wrap), so that a store that the
+ * test closes is not closed again. */
+void __real_ph_close(ph_store *store);
+void __wrap_ph_close(ph_store *store);
+
+void __wrap_ph_close(ph_store *store)
+{
+    for (size_t i = 0; i < store_count; i++) {
+        if (store && stores[i] == store)
+            stores[i] = NULL;
+    }
+    __real_ph_close(store);
+}
+
+void t_stores_close(void)
+{
+    for (size_t i = 0; i < store_count; i++) {
+        __real_ph_close(stores[i]);
+        stores[i] = NULL;
+    }
+}
+
+const char *t_backend(void)
+{
+    return t_env.backend;
+}
+
+bool t_is_pg(void)
+{
+    return strcmp(t_env.backend, "postgresql") == 0;
+}
+
+const char *t_url(void)
+{
+    return t_env.url;
+}
+
+const char *t_schema(void)
+{
+    return t_env.schema;
+}
+
+const char *t_dir(void)
+{
+    return t_env.dir;
+}
+
+ph_store *t_open(const ph_store_opts *opts)
+{
+    ph_store_opts copy = PH_STORE_OPTS_INIT;
+    ph_store *store = NULL;
+
+    if (opts)
+        copy = *opts;
+    copy.deploy_schema = true;
+    if (!copy.schema)
+        copy.schema = t_env.schema;
+    if (!*t_env.backend)
+        t_skip("this program was started without --backend");
+    OK(ph_open(t_env.url, &copy, &store, &t_err));
+    if (store_count < STORES_MAX)
+        stores[store_count++] = store;
+    return store;
+}
+
+int t_try_open(const char *url, const ph_store_opts *opts, ph_store **ret_store)
+{
+    int r = ph_open(url, opts, ret_store, &t_err);
+
+    if (r == 0 && store_count < STORES_MAX)
+        stores[store_count++] = *ret_store;
+    return r;
+}
+
+/* ----------------------------------------------------------------- the clock */
+
+void t_clock_set(ph_store *store, int64_t time_us)
+{
+    struct ph__call call;
+    ph_error spare;
+
+    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(store->backend->test_clock(&call, &time_us));
+}
+
+int64_t t_clock(ph_store *store)
+{
+    int64_t time = 0;
+
+    OK(ph_clock(store, PH_OWN_TX, 0, &time, &t_err));
+    return time;
+}
+
+void t_clock_advance(ph_store *store, int64_t by_us)
+{
+    t_clock_set(store, t_clock(store) + by_us);
+}
+
+/* ----------------------------------------------------------------- shorthands */
+
+ph_enqueued t_enqueue(ph_store *store, const char *topic, const char *payload)
+{
+    ph_message message = PH_MESSAGE_INIT;
+    ph_enqueued enqueued;
+
+    message.topic = topic;
+    message.payload = payload;
+    OK(ph_enqueue(store, PH_OWN_TX, &message, 0, &enqueued, &t_err));
+    return enqueued;
+}
+
+ph_batch *t_claim(ph_store *store, ph_owner owner, int n)
+{
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_batch *batch = NULL;
+
+    opts.batch_size = n;
+    opts.lease_s = 30;
+    OK(ph_outbox_claim(store, PH_OWN_TX, owner, &opts, 0, &batch, &t_err));
+    return batch;
+}
+
+size_t t_ack_all(ph_store *store, ph_owner owner, ph_batch *batch)
+{
+    size_t count = ph_batch_count(batch), acked = 0;
+    ph_lease_ref *refs = calloc(count + 1, sizeof(*refs));
+    ph_outcome *outcomes = calloc(count + 1, sizeof(*outcomes));
+
+    CHECK(refs && outcomes);
+    for (size_t i = 0; i < count; i++)
+        refs[i] = ph_lease_ref_of(ph_batch_at(batch, i));
+    OK(ph_outbox_ack(store, PH_OWN_TX, owner, refs, count, 0, outcomes, &t_err));
+    for (size_t i = 0; i < count; i++)
+        acked += outcomes[i] == PH_OUTCOME_ACKED;
+    free(refs);
+    free(outcomes);
+    ph_batch_free(batch);
+    return acked;
+}
