@@ -31,6 +31,13 @@ struct job {
     char dir[256], output[300];
 };
 
+/* Undefined behaviour fails the test instead of being a line in its output. */
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void)
+{
+    return "halt_on_error=1:print_stacktrace=1";
+}
+
 struct t_env t_env = { .program = "", .backend = "" };
 
 static struct test *tests;
