@@ -97,10 +97,11 @@ const char *t_dir(void);
  * until the end of the test. */
 const char *t_fresh_database(void);
 
-/* PostgreSQL only, and only under ./test: the same server over TCP and TLS, at
- * the host name "localhost" of its certificate, as a role whose password is
- * checked (T_TCP_PASSWORD). Ends with "?sslrootcert=FILE", so that more can be
- * appended with "&". NULL if there is none. */
+/* PostgreSQL only, and only under ./test: the URL of the same database over TCP
+ * with TLS, at the host name "localhost" of the server's certificate, as the
+ * superuser t_tcp whose password is checked. It has a '?' and the authority's
+ * certificate (sslrootcert), so that "&sslmode=verify-full" and others can be
+ * appended. NULL if there is none. */
 const char *t_tcp_url(void);
 #define T_TCP_PASSWORD "correct horse"
 

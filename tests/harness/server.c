@@ -20,9 +20,10 @@ static void append_encoded(char *to, size_t size, const char *text)
     }
 }
 
-void t_server_url(const char *database, char *ret_url, size_t size)
+/* base with another database's name: postgresql:///DATABASE?key=value&… */
+static void url_of(const char *base, const char *database, char *ret_url, size_t size)
 {
-    PQconninfoOption *options = PQconninfoParse(getenv("PH_TEST_PG"), NULL);
+    PQconninfoOption *options = PQconninfoParse(base, NULL);
     char separator = '?';
 
     snprintf(ret_url, size, "postgresql:///%s", database);
@@ -36,6 +37,11 @@ void t_server_url(const char *database, char *ret_url, size_t size)
         separator = '&';
     }
     PQconninfoFree(options);
+}
+
+void t_server_url(const char *database, char *ret_url, size_t size)
+{
+    url_of(getenv("PH_TEST_PG"), database, ret_url, size);
 }
 
 static bool execute(PGconn *conn, const char *sql)
@@ -117,5 +123,11 @@ void t_server_tear_down(const char *database)
 
 const char *t_tcp_url(void)
 {
-    return getenv("PH_TEST_PG_TCP");
+    static char url[1024];
+    const char *base = getenv("PH_TEST_PG_TCP");
+
+    if (!base)
+        return NULL;
+    url_of(base, t_env.database, url, sizeof(url));
+    return url;
 }

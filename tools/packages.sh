@@ -1,0 +1,40 @@
+# packages.sh - sourced by ./test and ./quickstart: installs what is missing.
+
+# Names the missing ones of the given Debian packages.
+missing_packages() {
+    local package
+    for package in "$@"; do
+        if [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+            printf '%s\n' "$package"
+        fi
+    done
+}
+
+# Installs those of the given packages that are missing. The log goes to the file $1.
+need_packages() {
+    local log=$1 as_root=() missing
+    shift
+    if ! command -v dpkg-query >/dev/null; then
+        echo "This is not Debian: please install the equivalents of: $*" >&2
+        return 0
+    fi
+    mapfile -t missing < <(missing_packages "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "Missing packages, and neither root nor sudo to install them: ${missing[*]}" >&2
+            return 1
+        fi
+        as_root=(sudo)
+    fi
+    echo "installing: ${missing[*]}" >&2
+    local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y
+        --no-install-recommends "${missing[@]}")
+    # The package lists may be absent or old: then once more with new ones.
+    if ! "${install[@]}" >"$log" 2>&1 &&
+        ! { "${as_root[@]}" apt-get update && "${install[@]}"; } >"$log" 2>&1; then
+        cat "$log" >&2
+        echo "Could not install: ${missing[*]}" >&2
+        return 1
+    fi
+}
