@@ -43,7 +43,7 @@ static int identifier_check(const char *name, const char *what, ph_error *err)
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
-    if (strlen(name) > IDENTIFIER_MAX || strspn(name, allowed) != strlen(name) ||
+    if (!*name || strlen(name) > IDENTIFIER_MAX || strspn(name, allowed) != strlen(name) ||
         !strchr(letters, name[0]))
         return ph__fail(err, PH_EINVAL,
                         "%s is not acceptable; use letters, digits and underscores, not beginning "
