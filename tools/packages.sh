@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # packages.sh - sourced by ./test and ./quickstart: installs what is missing.
 
 # Names the missing ones of the given Debian packages.

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # private_postgres.sh - sourced by ./test: a PostgreSQL server of our own in a
 # temporary folder, run by an unprivileged user, on a socket in that folder and,
 # with TLS and passwords, on 127.0.0.1.
@@ -39,6 +40,7 @@ pg_find_bin() {
 
 # An authority and a server certificate for "localhost", good for a day.
 pg_certificate() {
+    # shellcheck disable=SC2016
     setpriv "${pg_user[@]}" sh -eu -c '
         mkdir "$1/tls"
         cd "$1/tls"
