@@ -11,6 +11,7 @@
 #define RETENTION_LIMIT 1000
 #define RETENTION_LIMIT_MAX 100000
 #define SECONDS_MAX (INT64_C(100) * 366 * 86400)
+#define BACKOFF_MAX_MS (INT64_C(366) * 86400 * 1000)
 
 int ph_outbox_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                    ph_message_info **ret_info, ph_error *reterr)
@@ -151,8 +152,8 @@ static int settings_check(const ph_queue_settings *s, ph_error *err)
                         PH_ATTEMPTS_MAX);
     if (s->backoff < PH_BACKOFF_KEEP || s->backoff > PH_BACKOFF_EQUAL_JITTER)
         return ph__fail(err, PH_EINVAL, "backoff %d is not a ph_backoff", (int)s->backoff);
-    if (s->backoff_base_ms < 0 || s->backoff_base_ms > SECONDS_MAX || s->backoff_max_ms < 0 ||
-        s->backoff_max_ms > INT64_C(366) * 86400 * 1000)
+    if (s->backoff_base_ms < 0 || s->backoff_base_ms > BACKOFF_MAX_MS || s->backoff_max_ms < 0 ||
+        s->backoff_max_ms > BACKOFF_MAX_MS)
         return ph__fail(err, PH_EINVAL, "backoff_base_ms and backoff_max_ms must lie between 1 ms "
                                         "and a year");
     if (s->max_payload_bytes < 0 || s->max_payload_bytes > PH_PAYLOAD_MAX)
