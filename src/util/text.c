@@ -75,10 +75,18 @@ void ph__text_mend(struct ph__buffer *to, const char *text, size_t max)
     }
 }
 
+/* U+0080 … U+009F: controls too, and U+0085 ends a line. */
+static bool is_c1_control(const uint8_t *at)
+{
+    return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
+}
+
 void ph__text_escape(struct ph__buffer *to, const char *text)
 {
     for (const uint8_t *at = (const uint8_t *)text; *at; at++) {
-        if (*at == '\n')
+        if (is_c1_control(at))
+            ph__buffer_printf(to, "\\u%04x", *++at);
+        else if (*at == '\n')
             ph__buffer_text(to, "\\n");
         else if (*at == '\\')
             ph__buffer_text(to, "\\\\");
