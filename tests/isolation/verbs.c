@@ -1,0 +1,476 @@
+/* verbs.c - the verbs of a spec. */
+#include "verbs.h"
+
+#include "core/call.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#define ITEMS_MAX ISO_WORDS_MAX
+
+/* A verb while it runs. */
+struct turn {
+    struct iso_actor *actor;
+    const struct iso_command *command;
+    struct iso_result *result;
+    ph_tx tx;
+    ph_error err;
+};
+
+typedef int (*verb_function)(struct turn *turn);
+
+/* ---------------------------------------------------------------- arguments */
+
+const char *iso_option(const struct iso_command *command, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (size_t i = 1; i < command->count; i++) {
+        if (strncmp(command->words[i], key, length) == 0 && command->words[i][length] == '=')
+            return command->words[i] + length + 1;
+    }
+    return NULL;
+}
+
+int64_t iso_option_number(const struct iso_command *command, const char *key, int64_t otherwise)
+{
+    const char *value = iso_option(command, key);
+
+    return value ? strtoll(value, NULL, 10) : otherwise;
+}
+
+static bool has_word(const struct iso_command *command, const char *word)
+{
+    for (size_t i = 1; i < command->count; i++) {
+        if (strcmp(command->words[i], word) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The names among the words from index on: neither options nor "nofence". */
+static size_t names_of(const struct iso_command *command, size_t from, const char **ret_names)
+{
+    size_t count = 0;
+
+    for (size_t i = from; i < command->count; i++) {
+        if (!strchr(command->words[i], '=') && strcmp(command->words[i], "nofence") != 0)
+            ret_names[count++] = command->words[i];
+    }
+    return count;
+}
+
+static const char *word_at(const struct turn *turn, size_t index)
+{
+    return index < turn->command->count ? turn->command->words[index] : "";
+}
+
+const char *iso_status_word(int status, char *space, size_t size)
+{
+#define STATUS_NAME(name, value, text) { value, #name },
+    static const struct {
+        int status;
+        const char *name;
+    } names[] = { PH_STATUS_MAP(STATUS_NAME) };
+#undef STATUS_NAME
+
+    snprintf(space, size, "%d", status);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i].status == status)
+            snprintf(space, size, "%s", names[i].name + (names[i].name[0] == 'E'));
+    }
+    for (char *c = space; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return space;
+}
+
+/* ------------------------------------------------------ transactions and time */
+
+static int verb_begin(struct turn *turn)
+{
+    return iso_actor_begin(turn->actor, &turn->err);
+}
+
+static int verb_commit(struct turn *turn)
+{
+    return iso_actor_commit(turn->actor, &turn->err);
+}
+
+static int verb_rollback(struct turn *turn)
+{
+    return iso_actor_rollback(turn->actor, &turn->err);
+}
+
+/* The fake clock goes forward, for everyone. */
+static int verb_advance(struct turn *turn)
+{
+    ph_store *store = turn->actor->store;
+    struct ph__call call;
+    ph_error spare;
+    int64_t time = 0;
+    int r = ph_clock(store, PH_OWN_TX, 0, &time, &turn->err);
+
+    time += strtoll(word_at(turn, 1), NULL, 10) * T_SECOND;
+    if (r == 0)
+        r = ph__call_begin(&call, store, PH_OWN_TX, 0, &turn->err, &spare);
+    return r < 0 ? r : store->backend->test_clock(&call, &time);
+}
+
+/* ------------------------------------------------------------------- enqueue */
+
+static int verb_enqueue(struct turn *turn)
+{
+    const struct iso_command *command = turn->command;
+    const char *names[ITEMS_MAX], *topic = iso_option(command, "topic");
+    ph_message messages[ITEMS_MAX];
+    ph_enqueued enqueued[ITEMS_MAX];
+    size_t count = names_of(command, 1, names);
+    int64_t due = iso_option_number(command, "due", 0), now = 0;
+    int r = due ? ph_clock(turn->actor->store, turn->tx, 0, &now, &turn->err) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        messages[i] = (ph_message)PH_MESSAGE_INIT;
+        messages[i].topic = topic ? topic : "topic";
+        messages[i].payload = names[i];
+        messages[i].ns = turn->actor->world->ns;
+        messages[i].dedupe_key = iso_option(command, "key");
+        messages[i].due_at = due ? now + due * T_SECOND : 0;
+        messages[i].max_attempts = (int)iso_option_number(command, "max", 0);
+    }
+    if (r == 0)
+        r = ph_enqueue_many(turn->actor->store, turn->tx, messages, count, 0, enqueued, &turn->err);
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        iso_world_name(turn->actor->world, names[i], enqueued[i].work_id);
+        iso_result_add(turn->result, "%s:%s", names[i], enqueued[i].is_new ? "new" : "old");
+    }
+    return r;
+}
+
+/* --------------------------------------------------------------------- claim */
+
+/* A message whose enqueue has committed but not yet returned has no name here;
+ * its payload is the name it will get. */
+static void claimed(struct turn *turn, ph_owner owner, const ph_batch *batch)
+{
+    for (size_t i = 0; i < ph_batch_count(batch); i++) {
+        const ph_delivery *delivery = ph_batch_at(batch, i);
+        const char *name = iso_world_name_of(turn->actor->world, delivery->work_id);
+
+        iso_actor_remember(turn->actor, owner, delivery);
+        iso_result_add(turn->result, "%s:claimed", name ? name : delivery->payload);
+    }
+    iso_result_add(turn->result, "claimed=%zu", ph_batch_count(batch));
+}
+
+static int verb_claim(struct turn *turn)
+{
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_owner owner = iso_owner(word_at(turn, 1));
+    const char *topic = iso_option(turn->command, "topic");
+    ph_batch *batch = NULL;
+    int r;
+
+    opts.batch_size = atoi(word_at(turn, 2));
+    opts.lease_s = (int)iso_option_number(turn->command, "lease", 0);
+    opts.ns = turn->actor->world->ns;
+    opts.topics = topic ? &topic : NULL;
+    opts.topic_count = topic ? 1 : 0;
+    r = ph_outbox_claim(turn->actor->store, turn->tx, owner, &opts, 0, &batch, &turn->err);
+    if (r == 0)
+        claimed(turn, owner, batch);
+    ph_batch_free(batch);
+    return r;
+}
+
+/* -------------------------------------------------------------------- settle */
+
+/* A message in its actor's memory: with the fence it was claimed under, unless
+ * the command says nofence. */
+static ph_lease_ref lease_of(const struct turn *turn, ph_owner owner, const char *name)
+{
+    ph_work_id id = iso_world_id(turn->actor->world, name);
+    ph_lease_ref lease = iso_actor_lease(turn->actor, owner, id);
+
+    if (has_word(turn->command, "nofence"))
+        lease.fence = 0;
+    return lease;
+}
+
+static void outcomes_add(struct turn *turn, const char *const *names, const ph_outcome *outcomes,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        iso_result_add(turn->result, "%s:%s", names[i], ph_outcome_text(outcomes[i]));
+}
+
+static ph_settle_verb settle_verb_of(const char *text)
+{
+    static const char *const texts[] = { "ack", "abandon", "fail", "release" };
+
+    for (size_t i = 0; i < 4; i++) {
+        if (strncmp(text, texts[i], strlen(texts[i])) == 0)
+            return (ph_settle_verb)(i + 1);
+    }
+    return (ph_settle_verb)0;
+}
+
+static int settle(struct turn *turn, const char *const *names, const ph_settle_verb *verbs,
+                  size_t count)
+{
+    int64_t delay = iso_option_number(turn->command, "delay", 0);
+    ph_owner owner = iso_owner(word_at(turn, 1));
+    ph_settlement items[ITEMS_MAX] = { 0 };
+    ph_outcome outcomes[ITEMS_MAX];
+    int r;
+
+    for (size_t i = 0; i < count; i++) {
+        items[i].lease = lease_of(turn, owner, names[i]);
+        items[i].verb = verbs[i];
+        items[i].delay_ms = delay * 1000;
+    }
+    r = ph_outbox_settle(turn->actor->store, turn->tx, owner, items, count, 0, outcomes,
+                         &turn->err);
+    if (r == 0)
+        outcomes_add(turn, names, outcomes, count);
+    return r;
+}
+
+/* ack, abandon, fail, release: OWNER NAME… */
+static int verb_settle_all(struct turn *turn)
+{
+    const char *names[ITEMS_MAX];
+    ph_settle_verb verbs[ITEMS_MAX];
+    size_t count = names_of(turn->command, 2, names);
+
+    for (size_t i = 0; i < count; i++)
+        verbs[i] = settle_verb_of(turn->command->words[0]);
+    return settle(turn, names, verbs, count);
+}
+
+/* settle OWNER VERB:NAME… */
+static int verb_settle_each(struct turn *turn)
+{
+    const char *names[ITEMS_MAX];
+    ph_settle_verb verbs[ITEMS_MAX];
+    size_t count = names_of(turn->command, 2, names);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *colon = strchr(names[i], ':');
+
+        verbs[i] = settle_verb_of(names[i]);
+        names[i] = colon ? colon + 1 : names[i];
+    }
+    return settle(turn, names, verbs, count);
+}
+
+static int verb_renew(struct turn *turn)
+{
+    ph_owner owner = iso_owner(word_at(turn, 1));
+    const char *names[ITEMS_MAX];
+    ph_lease_ref leases[ITEMS_MAX];
+    ph_outcome outcomes[ITEMS_MAX];
+    size_t count = names_of(turn->command, 2, names);
+    int r;
+
+    for (size_t i = 0; i < count; i++)
+        leases[i] = lease_of(turn, owner, names[i]);
+    r = ph_outbox_renew(turn->actor->store, turn->tx, owner, leases, count,
+                        (int)iso_option_number(turn->command, "lease", 0), 0, outcomes, &turn->err);
+    if (r == 0)
+        outcomes_add(turn, names, outcomes, count);
+    return r;
+}
+
+static int verb_reap(struct turn *turn)
+{
+    int64_t count = 0;
+    int r = ph_outbox_reap_expired(turn->actor->store, turn->tx, 0, &count, &turn->err);
+
+    if (r == 0)
+        iso_result_add(turn->result, "reaped=%lld", (long long)count);
+    return r;
+}
+
+/* ------------------------------------------------------------ look and steer */
+
+int iso_look(ph_store *store, ph_tx tx, ph_work_id id, const char **ret_word,
+             ph_message_info **ret_info, ph_error *err)
+{
+    static const char *const words[] = { "ready", "in_progress", "done", "failed" };
+    ph_message_info *info = NULL;
+    int r = ph_id_is_zero(id.b) ? 0 : ph_outbox_find(store, tx, id, 0, &info, err);
+
+    if (r < 0 && r != PH_ENOTFOUND)
+        return r;
+    *ret_word = info ? words[info->status] : "gone";
+    if (ret_info)
+        *ret_info = info;
+    else
+        ph_message_info_free(info);
+    return 0;
+}
+
+static int verb_look(struct turn *turn)
+{
+    const char *names[ITEMS_MAX], *word = "";
+    size_t count = names_of(turn->command, 1, names);
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        r = iso_look(turn->actor->store, turn->tx, iso_world_id(turn->actor->world, names[i]),
+                     &word, NULL, &turn->err);
+        if (r == 0)
+            iso_result_add(turn->result, "%s:%s", names[i], word);
+    }
+    return r;
+}
+
+static int verb_retention(struct turn *turn)
+{
+    int64_t count = 0;
+    int r = ph_retention_run(turn->actor->store, turn->tx, 0, 0, &count, &turn->err);
+
+    if (r == 0)
+        iso_result_add(turn->result, "deleted=%lld", (long long)count);
+    return r;
+}
+
+/* dead_retry OLD NEW: the message that takes OLD's place is called NEW. */
+static int verb_dead_retry(struct turn *turn)
+{
+    ph_work_id old = iso_world_id(turn->actor->world, word_at(turn, 1)), new = { { 0 } };
+    int r = ph_dead_retry(turn->actor->store, turn->tx, &old, 1, 0, &new, &turn->err);
+
+    if (r < 0)
+        return r;
+    if (!ph_id_is_zero(new.b))
+        iso_world_name(turn->actor->world, word_at(turn, 2), new);
+    iso_result_add(turn->result, "%s:%s", word_at(turn, 1),
+                   ph_id_is_zero(new.b) ? "not_retried" : "retried");
+    return 0;
+}
+
+static int verb_dead_discard(struct turn *turn)
+{
+    ph_work_id id = iso_world_id(turn->actor->world, word_at(turn, 1));
+    int64_t count = 0;
+    int r = ph_dead_discard(turn->actor->store, turn->tx, &id, 1, 0, &count, &turn->err);
+
+    if (r == 0)
+        iso_result_add(turn->result, "discarded=%lld", (long long)count);
+    return r;
+}
+
+static int verb_queue_set(struct turn *turn)
+{
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+
+    settings.max_attempts = (int)iso_option_number(turn->command, "max_attempts", 0);
+    settings.retention_s = iso_option_number(turn->command, "retention", 0);
+    settings.dead_retention_s = iso_option_number(turn->command, "dead_retention", 0);
+    settings.dedupe_retention_s = iso_option_number(turn->command, "dedupe_retention", 0);
+    settings.max_lease_s = (int)iso_option_number(turn->command, "max_lease", 0);
+    settings.delete_on_ack = (int)iso_option_number(turn->command, "delete_on_ack", 0);
+    return ph_outbox_queue_set(turn->actor->store, turn->tx, turn->actor->world->ns, &settings, 0,
+                               &turn->err);
+}
+
+static int verb_pause(struct turn *turn)
+{
+    return ph_outbox_queue_pause(turn->actor->store, turn->tx, turn->actor->world->ns, 0,
+                                 &turn->err);
+}
+
+static int verb_resume(struct turn *turn)
+{
+    return ph_outbox_queue_resume(turn->actor->store, turn->tx, turn->actor->world->ns, 0,
+                                  &turn->err);
+}
+
+/* -------------------------------------------------------------------- schema */
+
+static int verb_migrate(struct turn *turn)
+{
+    int applied = 0;
+    int r = ph_migrate(turn->actor->store, 0, &applied, &turn->err);
+
+    if (r == 0)
+        iso_result_add(turn->result, "migrated=%s", applied > 0 ? "yes" : "no");
+    return r;
+}
+
+/* Makes the place of a bare store's tables by hand, as an operator might. On
+ * SQLite there is nothing to make: the open transaction alone is in the way. */
+static int verb_make_schema(struct turn *turn)
+{
+    char sql[120];
+
+    if (!t_is_pg())
+        return 0;
+    snprintf(sql, sizeof(sql), "CREATE SCHEMA IF NOT EXISTS \"%s\"", turn->actor->store->schema);
+    if (t_try_sql(turn->actor->conn, sql))
+        return 0;
+    snprintf(turn->err.message, sizeof(turn->err.message), "%.200s",
+             t_sql_error(turn->actor->conn));
+    return turn->err.code = PH_EDATABASE;
+}
+
+/* ------------------------------------------------------------------ the table */
+
+static const struct {
+    const char *name;
+    verb_function run;
+} verbs[] = {
+    { "begin", verb_begin },
+    { "commit", verb_commit },
+    { "rollback", verb_rollback },
+    { "advance", verb_advance },
+    { "enqueue", verb_enqueue },
+    { "claim", verb_claim },
+    { "ack", verb_settle_all },
+    { "abandon", verb_settle_all },
+    { "fail", verb_settle_all },
+    { "release", verb_settle_all },
+    { "settle", verb_settle_each },
+    { "renew", verb_renew },
+    { "reap", verb_reap },
+    { "look", verb_look },
+    { "retention", verb_retention },
+    { "dead_retry", verb_dead_retry },
+    { "dead_discard", verb_dead_discard },
+    { "queue_set", verb_queue_set },
+    { "pause", verb_pause },
+    { "resume", verb_resume },
+    { "migrate", verb_migrate },
+    { "make_schema", verb_make_schema },
+};
+
+static verb_function verb_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (strcmp(verbs[i].name, name) == 0)
+            return verbs[i].run;
+    }
+    return NULL;
+}
+
+bool iso_verb_exists(const char *name)
+{
+    return verb_of(name) != NULL;
+}
+
+int iso_verb_run(struct iso_actor *actor, const struct iso_command *command,
+                 struct iso_result *result)
+{
+    struct turn turn = { .actor = actor, .command = command, .result = result,
+                         .tx = iso_actor_tx(actor) };
+    int r = verb_of(command->words[0])(&turn);
+    char word[32];
+
+    if (r < 0) {
+        result->status = r;
+        result->err = turn.err;
+        iso_result_add(result, "error=%s", iso_status_word(r, word, sizeof(word)));
+    }
+    return r;
+}
