@@ -1,0 +1,114 @@
+"""What the library shows: headers, symbols, and what it must never call."""
+import os
+import re
+
+from runner import ROOT, build_folder, files, no_complaints, read, run, temporary_folder
+
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wshadow", "-Wundef", "-Wcast-qual",
+          "-Wconversion"]
+LANGUAGES = [["-x", "c", "-std=c99", "-Wstrict-prototypes", "-Wmissing-prototypes"],
+             ["-x", "c", "-std=c17", "-Wstrict-prototypes", "-Wmissing-prototypes"],
+             ["-x", "c++", "-std=c++11", "-Wzero-as-null-pointer-constant"],
+             ["-x", "c++", "-std=c++17"]]
+USES = """
+int use(void);
+int use(void)
+{
+    ph_store_opts store = PH_STORE_OPTS_INIT;
+    ph_message message = PH_MESSAGE_INIT;
+    ph_claim_opts claim = PH_CLAIM_OPTS_INIT;
+    ph_queue_settings queue = PH_QUEUE_SETTINGS_INIT;
+    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
+    ph_tx tx = PH_OWN_TX;
+
+    return (int)(store.size + message.size + claim.size + queue.size + counts.size + status.size) +
+           (tx.connection != message.topic);
+}
+"""
+
+# Libraries do not end, print, spawn or take signals behind their host's back.
+FORBIDDEN = """exit _exit _Exit quick_exit abort atexit printf vprintf fprintf vfprintf puts putchar
+    fputs perror __printf_chk __fprintf_chk __vprintf_chk __vfprintf_chk stdout stderr fork vfork
+    execve execvp execl system popen posix_spawn pthread_create thrd_create signal sigaction raise
+    kill setlocale setenv putenv unsetenv tzset localtime gmtime ctime asctime strtok rand srand
+    random gets strcpy strcat sprintf vsprintf chdir umask __assert_fail""".split()
+
+
+def headers():
+    return sorted(files(".h", under=("include/posthorn/",)))
+
+
+def declared():
+    """The functions that the headers promise."""
+    names = set()
+    for header in headers():
+        text = re.sub(r"/\*.*?\*/", "", read(header), flags=re.S)
+        text = re.sub(r"^#.*?(?<!\\)$", "", text, flags=re.M | re.S)
+        names |= set(re.findall(r"\bPH_API\b[^;{(]*?\b(ph_\w+)\(", text))
+    assert len(names) > 30
+    return names
+
+
+def nm(*arguments):
+    lines = run(["nm", *arguments]).splitlines()
+    return {line.split()[-1].split("@")[0] for line in lines if line.strip() and ":" not in line}
+
+
+def library(name):
+    return os.path.join(build_folder(), "src", name)
+
+
+def test_headers_compile_alone():
+    drivers = run(["pkg-config", "--cflags", "libpq", "sqlite3"]).replace("-I", "-isystem").split()
+    with temporary_folder() as folder:
+        source = os.path.join(folder, "alone.txt")
+        for header in headers():
+            include = f"#include <posthorn/{os.path.basename(header)}>\n"
+            with open(source, "w", encoding="utf-8") as file:
+                file.write(include + include + USES)
+            for language in LANGUAGES:
+                run(["gcc", *language, *STRICT, *drivers, "-I", os.path.join(ROOT, "include"),
+                     "-fsyntax-only", source])
+
+
+def test_exports_are_what_the_headers_declare():
+    in_map = set(re.findall(r"^\s+(ph_\w+);", read("src/libposthorn.map"), flags=re.M))
+    exported = nm("-D", "--defined-only", library("libposthorn.so")) - {"POSTHORN_0.1"}
+    assert in_map == declared(), f"map and headers differ: {sorted(in_map ^ declared())}"
+    assert exported == in_map, f"library and map differ: {sorted(exported ^ in_map)}"
+
+
+def test_archive_defines_only_our_names():
+    # The sanitizers' build adds names with two underscores.
+    strangers = [name for name in nm("-g", "--defined-only", library("libposthorn.a"))
+                 if not name.startswith(("ph_", "__"))]
+    no_complaints(strangers)
+
+
+def test_library_leaves_its_host_alone():
+    called = nm("-D", "-u", library("libposthorn.so"))
+    no_complaints([f"the library uses {name}" for name in FORBIDDEN if name in called])
+
+
+def test_shared_object_is_named_and_hardened():
+    elf = run(["readelf", "-W", "-d", "-l", library("libposthorn.so")])
+    assert "[libposthorn.so.0]" in elf
+    assert "GNU_RELRO" in elf and "NOW" in elf
+    assert not re.search(r"GNU_STACK.*RWE", elf)
+
+
+def test_every_function_is_tested():
+    tests = "".join(read(name) for name in files(".c", under=("tests/",)))
+    no_complaints([f"no test mentions {name}" for name in sorted(declared())
+                   if not re.search(rf"\b{name}\(", tests)])
+
+
+def test_every_function_has_a_contract():
+    text = read("include/posthorn/posthorn.h")
+    complaints = []
+    for name in re.findall(r"\bPH_API\b[^;{(]*?\b(ph_\w+)\(", text):
+        before = text[:re.search(rf"PH_API[^;]*\b{name}\(", text).start()].rstrip()
+        if not before.endswith(("*/", ";")):
+            complaints.append(f"{name} has no comment")
+    no_complaints(complaints)

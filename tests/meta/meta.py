@@ -1,0 +1,8 @@
+#!/usr/bin/env python3
+"""Tests of the project itself: its interface, its sources, its documents."""
+import api
+import documents
+import runner
+import sources
+
+runner.main([api, sources, documents])

@@ -1,0 +1,146 @@
+"""House rules that a machine can check."""
+import os
+import re
+
+from runner import ROOT, Skip, files, no_complaints, read, run, tracked
+
+FILE_LINES_MAX = 700
+FUNCTION_LINES_MAX = 80
+TOP_LEVEL = {".ci", ".clang-format", ".editorconfig", ".gitattributes", ".gitignore", "CHANGELOG.md",
+             "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "bench", "docs", "examples",
+             "fuzz", "include", "man", "meson.build", "meson_options.txt", "quickstart", "src",
+             "test", "tests", "tools"}
+STRAY = re.compile(r"(~|\.(orig|rej|bak|swp|log|db|o|a|so|tmp|out|pyc))$|(^|/)(\.DS_Store|core)$")
+CODE = (".c", ".h", ".sql", ".py", ".sh", "meson.build")
+
+
+def test_files_are_short():
+    no_complaints([f"{name}: {read(name).count(chr(10))} lines" for name in files(".c", ".h", ".sql")
+                   if read(name).count("\n") > FILE_LINES_MAX and name != "include/posthorn/posthorn.h"])
+
+
+def test_functions_are_short():
+    complaints = []
+    for name in files(".c"):
+        start, head, before = None, "", ""
+        for number, line in enumerate(read(name).splitlines(), 1):
+            if line == "{":
+                start, head = number, before
+            elif line == "}" and start:
+                if number - start - 1 > FUNCTION_LINES_MAX:
+                    complaints.append(f"{name}:{start}: {number - start - 1} lines: {head}")
+                start = None
+            before = line
+    no_complaints(complaints)
+
+
+def test_text_is_clean():
+    complaints = []
+    for name in files(*CODE, ".md", "test", "quickstart", ".tsv"):
+        text = read(name)
+        if text and not text.endswith("\n"):
+            complaints.append(f"{name}: no newline at the end")
+        for number, line in enumerate(text.splitlines(), 1):
+            if line != line.rstrip():
+                complaints.append(f"{name}:{number}: white space at the end")
+            if "\t" in line and not name.endswith((".tsv", ".md")):
+                complaints.append(f"{name}:{number}: a tab")
+            if re.search(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b", line):
+                complaints.append(f"{name}:{number}: unfinished")
+    no_complaints(complaints)
+
+
+def test_columns():
+    """100 columns; a table, a URL or a comment behind code may be a little wider."""
+    no_complaints([f"{name}:{number}: {len(line)} columns"
+                   for name in files(".c", ".h") for number, line in
+                   enumerate(read(name).splitlines(), 1) if len(line) > 110])
+
+
+def test_nothing_stray_is_tracked():
+    complaints = []
+    for name in tracked():
+        if name.split("/")[0] not in TOP_LEVEL:
+            complaints.append(f"{name}: unexpected at the top")
+        if STRAY.search(name):
+            complaints.append(f"{name}: does not belong under version control")
+    no_complaints(complaints)
+
+
+def test_every_source_is_built():
+    """A .c or .sql file that no meson.build names is dead."""
+    builds = {name: read(name) for name in files("meson.build")}
+    complaints = []
+    for name in files(".c", ".sql", under=("src/", "tests/", "examples/", "bench/")):
+        folder = os.path.dirname(name)
+        named = False
+        while not named:
+            text = builds.get(os.path.join(folder, "meson.build") if folder else "meson.build", "")
+            named = os.path.relpath(name, folder or ".") in text
+            if not folder:
+                break
+            folder = os.path.dirname(folder)
+        if not named:
+            complaints.append(f"{name}: no meson.build names it")
+    no_complaints(complaints)
+
+
+def test_scripts_are_executable_and_parse():
+    for name in ["test", "quickstart", ".ci/run"]:
+        assert os.access(os.path.join(ROOT, name), os.X_OK), f"{name} is not executable"
+        run(["bash", "-n", os.path.join(ROOT, name)])
+    for name in files(".sh"):
+        run(["bash", "-n", os.path.join(ROOT, name)])
+
+
+def requirement_rows():
+    return [line.split("\t") for line in read("tests/requirements.tsv").splitlines()
+            if not line.startswith("#")]
+
+
+def test_requirements_are_well_formed():
+    rows = requirement_rows()
+    complaints = [f"{row}: four columns" for row in rows if len(row) != 4]
+    complaints += [f"{row[0]}: bad" for row in rows if not re.fullmatch(r"(OBX|JOIN)-\d{3}", row[0])
+                   or row[1] not in "12345" or row[3] not in ("both", "sqlite", "postgresql")]
+    ids = [row[0] for row in rows]
+    complaints += [f"{i}: twice" for i in set(ids) if ids.count(i) > 1]
+    no_complaints(complaints)
+
+
+def test_requirements_in_tests_exist():
+    known = {row[0] for row in requirement_rows()}
+    used = set()
+    for name in files(".c", ".h", ".spec", under=("tests/",)):
+        used |= set(re.findall(r"\b(?:OBX|JOIN)-\d{3}\b", read(name)))
+    no_complaints([f"{name} is not in tests/requirements.tsv" for name in sorted(used - known)])
+
+
+def test_public_headers_do_not_include_inner_ones():
+    no_complaints([f"{name}: {include}" for name in files(".h", under=("include/",))
+                   for include in re.findall(r'#include "(.*)"', read(name))])
+
+
+def test_core_knows_no_database():
+    """Only the backends speak to a driver; core and util know none."""
+    no_complaints([f"{name} includes {driver}" for name in files(".c", ".h", under=("src/core/", "src/util/"))
+                   for driver in ("sqlite3.h", "libpq-fe.h", "mysql.h") if driver in read(name)])
+
+
+def test_sql_names_its_tables_by_placeholder():
+    """Every table of ours in a statement carries the schema's or the prefix's placeholder."""
+    statements = files(".sql", under=("src/",))
+    if not statements:
+        raise Skip("no .sql files")
+    tables = "message pending lease done dead dedupe queue attempt_log meta".split()
+    bare = re.compile(rf"\b(?:FROM|JOIN|INTO|UPDATE|TABLE|TABLE IF NOT EXISTS|ON)\s+({'|'.join(tables)})\b")
+    complaints = []
+    for name in statements:
+        for number, line in enumerate(read(name).splitlines(), 1):
+            code = line.split("--")[0]
+            for table in bare.findall(code):
+                complaints.append(f"{name}:{number}: {table} without placeholder")
+            for placeholder in re.findall(r"\{(\w*)\}", code):
+                if placeholder not in ("p", "s", "schema"):
+                    complaints.append(f"{name}:{number}: unknown placeholder {{{placeholder}}}")
+    no_complaints(complaints)
