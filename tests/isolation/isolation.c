@@ -6,17 +6,20 @@
 
 #define SPECS(X)                                                                                   \
     X(abandon_claim)                                                                               \
+    X(ack_abandon)                                                                                 \
     X(ack_ack)                                                                                     \
     X(ack_reap)                                                                                    \
     X(ack_rollback_reap)                                                                           \
     X(claim_claim)                                                                                 \
     X(claim_claim_claim)                                                                           \
     X(claim_reap)                                                                                  \
+    X(dead_retry_retry)                                                                            \
     X(deadlock)                                                                                    \
     X(deadlock_own)                                                                                \
-    X(dead_retry_retry)                                                                            \
     X(dedupe_commit)                                                                               \
+    X(dedupe_deadlock)                                                                             \
     X(dedupe_rollback)                                                                             \
+    X(discard_retry)                                                                               \
     X(enqueue_claim)                                                                               \
     X(fail_reap)                                                                                   \
     X(migrate_migrate)                                                                             \
@@ -27,6 +30,7 @@
     X(renew_reap)                                                                                  \
     X(retention_ack)                                                                               \
     X(retention_claim)                                                                             \
+    X(retention_dedupe)                                                                            \
     X(same_owner_fence)                                                                            \
     X(settle_claim_reap)
 
