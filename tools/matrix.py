@@ -7,7 +7,7 @@ With ONLY set just a part of the tests ran, so that nothing is missing.
 import sys
 
 BACKENDS = {"sqlite": "s", "postgresql": "p"}
-PER_LINE = 9
+PER_LINE = 12
 
 
 def lines(path):
@@ -41,17 +41,21 @@ def main():
     executed = {tuple(line.split("\t")) for line in lines(executed)}
     unknown = {i for i, _ in executed} - {row["id"] for row in rows}
 
-    cells, gaps = [], []
+    cells, gaps, later = [], [], 0
     for row in rows:
         text, missing = marks(row, executed, finished, wanted)
-        cells.append(f"{row['id']:8} {text}")
+        if row["issue"] not in finished and not text.strip(".-"):
+            later += 1
+            continue
+        cells.append(f"{row['id'].replace('OBX-', ''):>3} {text}")
         gaps += [(row["id"], name, row["meaning"]) for name in missing]
     gaps += [(name, "", "no such requirement") for name in sorted(unknown)]
 
-    print("requirements (s SQLite, p PostgreSQL, - not applicable, . later issue or not run, "
-          "! missing)", file=sys.stderr)
+    print("requirements OBX-…: s SQLite, p PostgreSQL, - not applicable, . not run, ! missing",
+          file=sys.stderr)
     for at in range(0, len(cells), PER_LINE):
-        print("  " + "  ".join(cells[at:at + PER_LINE]).rstrip(), file=sys.stderr)
+        print("  " + "  ".join(cells[at:at + PER_LINE]), file=sys.stderr)
+    print(f"  and {later} of issues that are not finished", file=sys.stderr)
     for name, where, meaning in gaps:
         print(f"failed\trequirement\t{where}\t{name}: {meaning}\t0")
 
