@@ -1,0 +1,38 @@
+/* backend.c - PostgreSQL behind the seam. */
+#include "store/postgres/pg.h"
+
+#include <posthorn/pg.h>
+
+const struct ph__backend ph__postgres_backend = {
+    .name = "postgresql",
+    .default_prefix = "",
+    .matches = ph__pg_matches,
+    .describe = ph__pg_describe,
+    .check_tx = ph__pg_check_tx,
+    .connect = ph__pg_connect,
+    .disconnect = ph__pg_disconnect,
+    .clock = ph__pg_clock,
+    .migrate = ph__pg_migrate,
+    .inspect = ph__pg_inspect,
+    .migrate_sql = ph__pg_migrate_sql,
+    .enqueue = ph__pg_enqueue,
+    .claim = ph__pg_claim,
+    .settle = ph__pg_settle,
+    .renew = ph__pg_renew,
+    .reap = ph__pg_reap,
+    .find = ph__pg_find,
+    .count = ph__pg_count,
+    .dead_retry = ph__pg_dead_retry,
+    .dead_discard = ph__pg_dead_discard,
+    .queue_set = ph__pg_queue_set,
+    .queue_pause = ph__pg_queue_pause,
+    .retention = ph__pg_retention,
+    .test_clock = ph__pg_test_clock,
+};
+
+ph_tx ph_tx_pg(PGconn *connection)
+{
+    ph_tx tx = { &ph__postgres_backend, connection };
+
+    return tx;
+}

@@ -1,0 +1,169 @@
+/* claim.c - messages out of PostgreSQL, and the hint where to start looking. */
+#include "store/postgres/pg.h"
+
+#include "core/error.h"
+
+#include <string.h>
+#include <time.h>
+
+#define WHOLE_LOOK_MIN_MS 1000
+#define WHOLE_LOOK_SHARE 20 /* a look from the start may use a twentieth of the time */
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Bounds are good only for the same namespace and topics. Never 0. */
+static uint64_t bounds_key(const struct ph__claim *claim)
+{
+    uint64_t key = UINT64_C(14695981039346656037);
+
+    for (const char *c = claim->ns; *c; c++)
+        key = (key ^ (uint8_t)*c) * UINT64_C(1099511628211);
+    for (size_t i = 0; claim->topics && i < claim->topic_count; i++) {
+        key = (key ^ 0xff) * UINT64_C(1099511628211);
+        for (const char *c = claim->topics[i]; *c; c++)
+            key = (key ^ (uint8_t)*c) * UINT64_C(1099511628211);
+    }
+    return key | 1;
+}
+
+/* True if the claim may start at the bounds. */
+static bool bounds_apply(struct ph__pg_bounds *bounds, const struct ph__claim *claim)
+{
+    uint64_t key = bounds_key(claim);
+
+    if (bounds->key != key) {
+        *bounds = (struct ph__pg_bounds){ .key = key };
+        return false;
+    }
+    for (int level = 0; level < PH__LEVELS; level++) {
+        if (bounds->from_due[level])
+            return monotonic_ms() < bounds->whole_look_next_ms;
+    }
+    return false;
+}
+
+static void bounds_learn(struct ph__pg_bounds *bounds, const struct ph__claim *claim,
+                         const ph_batch *batch, bool whole_look, int64_t started_ms)
+{
+    int64_t now_ms = monotonic_ms();
+
+    if (whole_look) {
+        int64_t rest = (now_ms - started_ms) * WHOLE_LOOK_SHARE;
+
+        bounds->whole_look_next_ms = now_ms + (rest > WHOLE_LOOK_MIN_MS ? rest : WHOLE_LOOK_MIN_MS);
+    }
+    if (batch->count < (size_t)claim->batch_size) {
+        memset(bounds->from_due, 0, sizeof(bounds->from_due));
+        return;
+    }
+    for (int level = 0; level < PH__LEVELS; level++) {
+        int64_t first = 0;
+
+        for (size_t i = 0; i < batch->count; i++) {
+            const ph_delivery *d = &batch->items[i];
+
+            if ((int)d->priority - 1 == level && (!first || d->due_at < first))
+                first = d->due_at;
+        }
+        if (first)
+            bounds->from_due[level] = first;
+    }
+}
+
+static void add_claim(struct ph__pg_params *p, const struct ph__claim *claim,
+                      const struct ph__pg_bounds *bounds)
+{
+    ph__pg_add_int2(p, claim->door);
+    ph__pg_add_uuid(p, claim->owner.b);
+    ph__pg_add_int4(p, claim->lease_s);
+    ph__pg_add_int4(p, claim->batch_size);
+    ph__pg_add_text(p, claim->ns);
+    if (claim->topics) {
+        ph__pg_array_begin(p, PG_TEXTS, PG_TEXT, claim->topic_count);
+        for (size_t i = 0; i < claim->topic_count; i++)
+            ph__pg_item_text(p, claim->topics[i]);
+        ph__pg_array_end(p);
+    } else {
+        ph__pg_add_null(p, PG_TEXTS);
+    }
+    if (bounds) {
+        ph__pg_array_begin(p, PG_TIMES, PG_TIME, PH__LEVELS);
+        for (int level = 0; level < PH__LEVELS; level++)
+            ph__pg_item_time(p, bounds->from_due[level]);
+        ph__pg_array_end(p);
+    } else {
+        ph__pg_add_null(p, PG_TIMES);
+    }
+}
+
+void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int row,
+                          ph_delivery *to, bool *failed)
+{
+    const uint8_t *tenant = ph__pg_uuid(result, row, 5);
+
+    memcpy(to->work_id.b, ph__pg_uuid(result, row, 0), sizeof(to->work_id.b));
+    memcpy(to->message_id.b, ph__pg_uuid(result, row, 1), sizeof(to->message_id.b));
+    to->fence = ph__pg_int(result, row, 2);
+    to->topic = ph__pg_text(arena, result, row, 3, failed);
+    to->payload = ph__pg_text(arena, result, row, 4, failed);
+    to->payload_length = (size_t)PQgetlength(result, row, 4);
+    if (tenant) {
+        to->tenant_id = (const ph_tenant_id *)ph__arena_copy(arena, tenant, 16);
+        *failed |= !to->tenant_id;
+    }
+    to->dedupe_key = ph__pg_text(arena, result, row, 6, failed);
+    to->correlation_id = ph__pg_text(arena, result, row, 7, failed);
+    to->headers = ph__pg_text(arena, result, row, 8, failed);
+    to->attempts = (int)ph__pg_int(result, row, 9);
+    to->retry_count = (int)ph__pg_int(result, row, 10);
+    to->created_at = ph__pg_time(result, row, 11);
+    to->due_at = ph__pg_time(result, row, 12);
+    to->last_error = ph__pg_text(arena, result, row, 13, failed);
+    to->priority = (ph_priority)(ph__pg_int(result, row, 14) + 1);
+}
+
+static int read_batch(const struct ph__claim *claim, const PGresult *result, ph_batch *batch)
+{
+    int rows = PQntuples(result);
+    bool failed = false;
+    const char *ns = ph__arena_copy(&batch->arena, claim->ns, strlen(claim->ns));
+
+    batch->items = ph__arena_alloc(&batch->arena, (size_t)rows * sizeof(*batch->items));
+    if (!batch->items || !ns)
+        return PH_ENOMEM;
+    for (int row = 0; row < rows && !failed; row++) {
+        ph__pg_read_delivery(&batch->arena, result, row, &batch->items[row], &failed);
+        batch->items[row].ns = ns;
+    }
+    batch->count = (size_t)rows;
+    return failed ? PH_ENOMEM : 0;
+}
+
+int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch)
+{
+    struct ph__pg_own *own = call->connection ? NULL : call->store->own;
+    bool bounded = own && bounds_apply(&own->bounds, claim);
+    int64_t started_ms = monotonic_ms();
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    add_claim(&params, claim, bounded ? &own->bounds : NULL);
+    r = ph__pg_run(call, PG_CLAIM, &params, PG_REPEATABLE, &result);
+    ph__pg_params_free(&params);
+    if (r < 0)
+        return r;
+    r = read_batch(claim, result, batch);
+    PQclear(result);
+    if (r < 0)
+        return ph__fail_memory(call->err);
+    if (own)
+        bounds_learn(&own->bounds, claim, batch, !bounded, started_ms);
+    return 0;
+}

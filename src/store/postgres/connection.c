@@ -1,0 +1,201 @@
+/* connection.c - the store's own connection, and the look at a caller's. */
+#include "store/postgres/pg.h"
+
+#include "core/error.h"
+#include "core/log.h"
+#include "util/alloc.h"
+
+#include <poll.h>
+#include <string.h>
+
+bool ph__pg_matches(const char *url)
+{
+    return strncmp(url, "postgresql:", 11) == 0 || strncmp(url, "postgres:", 9) == 0;
+}
+
+/* libpq wants its URL as it is, and KEY=VALUE words without our prefix. */
+static const char *conninfo_of(const char *url)
+{
+    const char *rest = strchr(url, ':') + 1;
+
+    return strncmp(rest, "//", 2) == 0 ? url : rest;
+}
+
+char *ph__pg_describe(const char *url)
+{
+    const char *host = NULL, *port = NULL, *database = NULL;
+    PQconninfoOption *options = PQconninfoParse(conninfo_of(url), NULL);
+    struct ph__buffer text = { 0 };
+
+    for (PQconninfoOption *o = options; o && o->keyword; o++) {
+        if (strcmp(o->keyword, "host") == 0)
+            host = o->val;
+        else if (strcmp(o->keyword, "port") == 0)
+            port = o->val;
+        else if (strcmp(o->keyword, "dbname") == 0)
+            database = o->val;
+    }
+    ph__buffer_printf(&text, "postgresql://%s%s%s/%s", host ? host : "", port ? ":" : "",
+                      port ? port : "", database ? database : "");
+    PQconninfoFree(options);
+    if (text.failed)
+        ph__buffer_free(&text);
+    return text.data;
+}
+
+int ph__pg_wait(int socket, short events, ph__deadline deadline)
+{
+    struct pollfd fd = { .fd = socket, .events = events };
+
+    for (;;) {
+        int left = ph__deadline_left_ms(deadline);
+        int ready = poll(&fd, 1, left);
+
+        if (ready > 0)
+            return 0;
+        if (left == 0)
+            return PH_ETIMEOUT;
+    }
+}
+
+static void ignore_notice(void *context, const PGresult *result)
+{
+    (void)context;
+    (void)result; /* the library prints nothing */
+}
+
+/* Defaults come before the caller's URL, which overrides them; what must hold comes after. */
+static PGconn *start_connecting(const char *url)
+{
+    const char *keywords[] = { "tcp_user_timeout", "fallback_application_name", "dbname",
+                               "client_encoding", NULL };
+    const char *values[] = { "10000", "posthorn", conninfo_of(url), "UTF8", NULL };
+
+    return PQconnectStartParams(keywords, values, 1);
+}
+
+static int finish_connecting(PGconn *conn, struct ph__call *call)
+{
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+
+    while (status != PGRES_POLLING_OK) {
+        short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+
+        if (PQstatus(conn) == CONNECTION_BAD || status == PGRES_POLLING_FAILED)
+            return ph__pg_fail_connect(conn, call->err);
+        if (ph__pg_wait(PQsocket(conn), events, call->deadline) < 0) {
+            ph__fail(call->err, PH_ETIMEOUT,
+                     "the server did not answer within the time limit; check the URL and that it is up");
+            return ph__fail_flags(call->err, PH_ETIMEOUT, PH_RETRY);
+        }
+        status = PQconnectPoll(conn);
+    }
+    return 0;
+}
+
+static int dial(struct ph__call *call, struct ph__pg_own *own)
+{
+    PGconn *conn = start_connecting(call->store->url);
+    int r;
+
+    if (!conn)
+        return ph__fail_memory(call->err);
+    r = finish_connecting(conn, call);
+    if (r < 0) {
+        PQfinish(conn);
+        return r;
+    }
+    PQsetNoticeReceiver(conn, ignore_notice, NULL);
+    own->conn = conn;
+    own->schema_checked = false;
+    memset(own->prepared, 0, sizeof(own->prepared));
+    return 0;
+}
+
+/* Has the server hung up while nobody was looking? Then a new connection is
+ * safe: nothing was under way. */
+static bool is_alive(PGconn *conn)
+{
+    struct pollfd fd = { .fd = PQsocket(conn), .events = POLLIN };
+
+    if (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE)
+        return false;
+    if (poll(&fd, 1, 0) <= 0)
+        return true;
+    return PQconsumeInput(conn) && PQstatus(conn) == CONNECTION_OK && !PQisBusy(conn);
+}
+
+int ph__pg_connect(struct ph__call *call, bool check_schema)
+{
+    ph_store *store = call->store;
+    struct ph__pg_own *own = store->own;
+    int r = 0;
+
+    if (!own) {
+        own = ph__alloc_zero(1, sizeof(*own));
+        if (!own)
+            return ph__fail_memory(call->err);
+        own->use_prepared = store->opts.prepared == PH_PREPARED_AUTO;
+        store->own = own;
+    }
+    if (own->conn && !is_alive(own->conn)) {
+        ph__log(store, PH_LOG_WARN, "connect", "the server closed the connection; connecting again",
+                NULL, 0);
+        ph__pg_drop(own);
+    }
+    if (!own->conn)
+        r = dial(call, own);
+    if (r == 0 && check_schema && !own->schema_checked) {
+        r = ph__pg_check_schema(call);
+        own->schema_checked = r == 0;
+    }
+    return r;
+}
+
+void ph__pg_drop(struct ph__pg_own *own)
+{
+    PQfinish(own->conn);
+    own->conn = NULL;
+}
+
+void ph__pg_disconnect(ph_store *store)
+{
+    struct ph__pg_own *own = store->own;
+
+    if (!own)
+        return;
+    ph__pg_drop(own);
+    ph__dealloc(own);
+    store->own = NULL;
+}
+
+int ph__pg_check_tx(void *connection, ph_error *err)
+{
+    PGconn *conn = connection;
+    const char *encoding = PQparameterStatus(conn, "client_encoding");
+
+    if (PQstatus(conn) != CONNECTION_OK) {
+        ph__fail(err, PH_ECONNECT, "your connection is closed; connect again and repeat the transaction");
+        return ph__fail_flags(err, PH_ECONNECT, PH_TX_DEAD);
+    }
+    if (PQpipelineStatus(conn) != PQ_PIPELINE_OFF)
+        return ph__fail(err, PH_EINVAL, "your connection is in pipeline mode; leave it first");
+    switch (PQtransactionStatus(conn)) {
+    case PQTRANS_INTRANS:
+        break;
+    case PQTRANS_INERROR:
+        ph__fail(err, PH_ETXDEAD, "an earlier statement failed in your transaction; roll it back");
+        return ph__fail_flags(err, PH_ETXDEAD, PH_TX_DEAD);
+    case PQTRANS_ACTIVE:
+        return ph__fail(err, PH_EINVAL,
+                        "a query is in progress on your connection; read its results first");
+    case PQTRANS_IDLE:
+    case PQTRANS_UNKNOWN:
+    default:
+        return ph__fail(err, PH_ENOTX, "no open transaction on your connection; BEGIN first");
+    }
+    if (!encoding || strcmp(encoding, "UTF8") != 0)
+        return ph__fail(err, PH_EINVAL, "client_encoding of your connection is %s; set it to UTF8",
+                        encoding ? encoding : "unknown");
+    return 0;
+}

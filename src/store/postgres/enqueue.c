@@ -1,0 +1,134 @@
+/* enqueue.c - messages into PostgreSQL: one through work_enqueue, many through
+ * work_enqueue_many, which takes columns. */
+#include "store/postgres/pg.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+static void read_enqueued(const PGresult *result, int row, ph_enqueued *to)
+{
+    const uint8_t *work_id = ph__pg_uuid(result, row, 0);
+    const uint8_t *message_id = ph__pg_uuid(result, row, 1);
+
+    memset(to, 0, sizeof(*to));
+    if (work_id && message_id) {
+        memcpy(to->work_id.b, work_id, sizeof(to->work_id.b));
+        memcpy(to->message_id.b, message_id, sizeof(to->message_id.b));
+    }
+    to->is_new = ph__pg_int(result, row, 2) != 0;
+}
+
+static const uint8_t *tenant_of(const struct ph__message *m)
+{
+    return m->tenant_id ? m->tenant_id->b : NULL;
+}
+
+static const uint8_t *message_id_of(const struct ph__message *m)
+{
+    return m->message_id ? m->message_id->b : NULL;
+}
+
+static void add_one(struct ph__pg_params *p, enum ph__door door, const struct ph__message *m)
+{
+    ph__pg_add_int2(p, door);
+    ph__pg_add_text(p, m->ns);
+    ph__pg_add_text(p, m->topic);
+    ph__pg_add_bytes(p, m->payload, m->payload_length);
+    ph__pg_add_uuid(p, tenant_of(m));
+    ph__pg_add_text(p, m->dedupe_key);
+    ph__pg_add_text(p, m->correlation_id);
+    ph__pg_add_null(p, PG_TEXT); /* stream */
+    ph__pg_add_int2(p, m->level);
+    ph__pg_add_time(p, m->due_at);
+    ph__pg_add_time(p, m->expires_at);
+    ph__pg_add_jsonb(p, m->headers);
+    ph__pg_add_uuid(p, message_id_of(m));
+    if (m->max_attempts)
+        ph__pg_add_int2(p, m->max_attempts);
+    else
+        ph__pg_add_null(p, PG_INT2);
+}
+
+/* One array parameter: item appends the element of message m. */
+#define COLUMN(array, element, item)                                                               \
+    do {                                                                                           \
+        ph__pg_array_begin(p, array, element, n);                                                  \
+        for (const struct ph__message *m = messages; m < messages + n; m++)                        \
+            item;                                                                                  \
+        ph__pg_array_end(p);                                                                       \
+    } while (0)
+
+static void add_many(struct ph__pg_params *p, enum ph__door door,
+                     const struct ph__message *messages, size_t n)
+{
+    ph__pg_add_int2(p, door);
+    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->ns));
+    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->topic));
+    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_bytes(p, m->payload, m->payload_length));
+    COLUMN(PG_UUIDS, PG_UUID, ph__pg_item_uuid(p, tenant_of(m)));
+    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->dedupe_key));
+    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->correlation_id));
+    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, NULL)); /* stream */
+    COLUMN(PG_INT2S, PG_INT2, ph__pg_item_int2(p, m->level));
+    COLUMN(PG_TIMES, PG_TIME, ph__pg_item_time(p, m->due_at));
+    COLUMN(PG_TIMES, PG_TIME, ph__pg_item_time(p, m->expires_at));
+    COLUMN(PG_JSONBS, PG_JSONB, ph__pg_item_jsonb(p, m->headers));
+    COLUMN(PG_UUIDS, PG_UUID, ph__pg_item_uuid(p, message_id_of(m)));
+    ph__pg_array_begin(p, PG_INT2S, PG_INT2, n);
+    for (size_t i = 0; i < n; i++) {
+        if (messages[i].max_attempts)
+            ph__pg_item_int2(p, messages[i].max_attempts);
+        else
+            ph__pg_item_null(p);
+    }
+    ph__pg_array_end(p);
+}
+
+/* All of a call travels in one protocol message, which cannot exceed 1 GiB. */
+static int check_volume(const struct ph__message *messages, size_t count, ph_error *err)
+{
+    const size_t most = (size_t)512 * 1024 * 1024;
+    size_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += messages[i].payload_length;
+    if (sum > most)
+        return ph__fail(err, PH_EINVAL,
+                        "the payloads have %zu bytes together; at most %zu fit in one call", sum, most);
+    return 0;
+}
+
+int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__message *messages,
+                   size_t count, ph_enqueued *ret_enqueued)
+{
+    struct ph__pg_params params = { 0 };
+    enum ph__pg_statement statement = count == 1 ? PG_ENQUEUE : PG_ENQUEUE_MANY;
+    PGresult *result = NULL;
+    int r = check_volume(messages, count, call->err);
+
+    if (r < 0)
+        return r;
+    if (count == 1)
+        add_one(&params, door, messages);
+    else
+        add_many(&params, door, messages, count);
+    r = ph__pg_run(call, statement, &params, PG_ONCE, &result);
+    ph__pg_params_free(&params);
+    if (r < 0)
+        return r;
+    if (PQntuples(result) > 0 && !PQgetisnull(result, 0, 3)) {
+        const char *problem = PQgetvalue(result, 0, 3);
+
+        if (count == 1)
+            r = ph__fail(call->err, PH_EINVAL, "%s", problem);
+        else
+            r = ph__fail(call->err, PH_EINVAL, "message %d: %s", (int)ph__pg_int(result, 0, 4), problem);
+    } else if ((size_t)PQntuples(result) != count) {
+        r = ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
+    }
+    for (size_t i = 0; r == 0 && i < count; i++)
+        read_enqueued(result, (int)i, &ret_enqueued[i]);
+    PQclear(result);
+    return r;
+}

@@ -1,0 +1,231 @@
+/* operate.c - look, count, retry, discard, set, pause and clean up in PostgreSQL. */
+#include "store/postgres/pg.h"
+
+#include "core/error.h"
+#include "core/names.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------------------- find */
+
+static void read_id(uint8_t to[16], const uint8_t *from)
+{
+    if (from)
+        memcpy(to, from, 16);
+}
+
+static bool read_info(const PGresult *result, struct ph__info *to)
+{
+    ph_message_info *info = &to->info;
+    ph_delivery *message = ph__arena_alloc(&to->arena, sizeof(*message));
+    bool failed = false;
+
+    if (!message)
+        return false;
+    ph__pg_read_delivery(&to->arena, result, 0, message, &failed);
+    message->ns = ph__pg_text(&to->arena, result, 0, 15, &failed);
+    info->message = message;
+    info->status = (ph_message_status)ph__pg_int(result, 0, 16);
+    info->max_attempts = (int)ph__pg_int(result, 0, 17);
+    info->requested_due_at = ph__pg_time(result, 0, 18);
+    info->expires_at = ph__pg_time(result, 0, 19);
+    info->locked_until = ph__pg_time(result, 0, 20);
+    read_id(info->owner.b, ph__pg_uuid(result, 0, 21));
+    info->processed_at = ph__pg_time(result, 0, 22);
+    info->updated_at = ph__pg_time(result, 0, 23);
+    info->next_attempt_at = ph__pg_time(result, 0, 24);
+    info->dead_reason = ph__pg_text(&to->arena, result, 0, 25, &failed);
+    read_id(info->retried_as.b, ph__pg_uuid(result, 0, 26));
+    return !failed;
+}
+
+static bool read_history(const PGresult *result, struct ph__info *to)
+{
+    size_t count = (size_t)PQntuples(result);
+    ph_attempt *history = ph__arena_alloc(&to->arena, count * sizeof(*history));
+    bool failed = !history;
+
+    for (size_t i = 0; i < count && !failed; i++) {
+        history[i].attempt = (int)ph__pg_int(result, (int)i, 0);
+        history[i].kind = ph__attempt_kind_text((int)ph__pg_int(result, (int)i, 1));
+        history[i].error = ph__pg_text(&to->arena, result, (int)i, 2, &failed);
+        history[i].at = ph__pg_time(result, (int)i, 3);
+        read_id(history[i].owner.b, ph__pg_uuid(result, (int)i, 4));
+        history[i].next_due_at = ph__pg_time(result, (int)i, 5);
+    }
+    to->info.history = history;
+    to->info.history_count = count;
+    return !failed;
+}
+
+int ph__pg_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL, *history = NULL;
+    int r;
+
+    (void)door; /* there is only one so far */
+    ph__pg_add_uuid(&params, id.b);
+    r = ph__pg_run(call, PG_FIND, &params, PG_REPEATABLE, &result);
+    if (r == 0 && PQntuples(result) == 0)
+        r = PH_ENOTFOUND;
+    if (r == 0)
+        r = ph__pg_run(call, PG_HISTORY, &params, PG_REPEATABLE, &history);
+    if (r == 0 && !(read_info(result, info) && read_history(history, info)))
+        r = ph__fail_memory(call->err);
+    ph__pg_params_free(&params);
+    PQclear(result);
+    PQclear(history);
+    return r;
+}
+
+int ph__pg_count(struct ph__call *call, enum ph__door door, const char *ns,
+                 ph_outbox_counts *ret_counts)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    ph__pg_add_int2(&params, door);
+    ph__pg_add_text(&params, ns);
+    r = ph__pg_run(call, PG_COUNT, &params, PG_REPEATABLE, &result);
+    ph__pg_params_free(&params);
+    if (r < 0)
+        return r;
+    ret_counts->ready = ph__pg_int(result, 0, 0);
+    ret_counts->scheduled = ph__pg_int(result, 0, 1);
+    ret_counts->in_progress = ph__pg_int(result, 0, 2);
+    ret_counts->dead = ph__pg_int(result, 0, 3);
+    ret_counts->expired_leases = ph__pg_int(result, 0, 4);
+    ret_counts->oldest_ready_ms = ph__pg_int(result, 0, 5);
+    PQclear(result);
+    return 0;
+}
+
+/* -------------------------------------------------------------- dead letters */
+
+static void add_ids(struct ph__pg_params *params, const ph_work_id *ids, size_t count)
+{
+    ph__pg_array_begin(params, PG_UUIDS, PG_UUID, count);
+    for (size_t i = 0; i < count; i++)
+        ph__pg_item_uuid(params, ids[i].b);
+    ph__pg_array_end(params);
+}
+
+int ph__pg_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count,
+                      ph_work_id *ret_new_ids)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    add_ids(&params, ids, count);
+    r = ph__pg_run(call, PG_DEAD_RETRY, &params, PG_ONCE, &result);
+    ph__pg_params_free(&params);
+    for (int row = 0; r == 0 && row < PQntuples(result); row++) {
+        for (size_t i = 0; i < count; i++) {
+            if (memcmp(ids[i].b, ph__pg_uuid(result, row, 0), 16) == 0)
+                read_id(ret_new_ids[i].b, ph__pg_uuid(result, row, 1));
+        }
+    }
+    PQclear(result);
+    return r;
+}
+
+int ph__pg_dead_discard(struct ph__call *call, const ph_work_id *ids, size_t count,
+                        int64_t *ret_count)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    add_ids(&params, ids, count);
+    r = ph__pg_run(call, PG_DEAD_DISCARD, &params, PG_ONCE, &result);
+    ph__pg_params_free(&params);
+    if (r == 0)
+        *ret_count = ph__pg_int(result, 0, 0);
+    PQclear(result);
+    return r;
+}
+
+/* ------------------------------------------------------------------- queues */
+
+static const char *const door_words[] = { "outbox", "inbox", "timers", "job_runs" };
+
+static void setting(struct ph__buffer *json, const char *name, int64_t value)
+{
+    if (value)
+        ph__buffer_printf(json, "%s\"%s\":%lld", json->length > 1 ? "," : "", name, (long long)value);
+}
+
+static void settings_json(struct ph__buffer *json, const ph_queue_settings *s)
+{
+    static const char *const policies[] = { "", "exponential", "equal-jitter" };
+
+    ph__buffer_text(json, "{");
+    setting(json, "max_attempts", s->max_attempts);
+    setting(json, "backoff_base_ms", s->backoff_base_ms);
+    setting(json, "backoff_max_ms", s->backoff_max_ms);
+    setting(json, "retention_s", s->retention_s);
+    setting(json, "dead_retention_s", s->dead_retention_s);
+    setting(json, "dedupe_retention_s", s->dedupe_retention_s);
+    setting(json, "max_payload_bytes", s->max_payload_bytes);
+    setting(json, "max_lease_s", s->max_lease_s);
+    if (s->delete_on_ack)
+        ph__buffer_printf(json, "%s\"delete_on_ack\":%s", json->length > 1 ? "," : "",
+                          s->delete_on_ack > 0 ? "true" : "false");
+    if (s->backoff)
+        ph__buffer_printf(json, "%s\"backoff\":\"%s\"", json->length > 1 ? "," : "",
+                          policies[s->backoff]);
+    ph__buffer_text(json, "}");
+}
+
+int ph__pg_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
+                     const ph_queue_settings *settings)
+{
+    struct ph__pg_params params = { 0 };
+    struct ph__buffer json = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    settings_json(&json, settings);
+    if (json.failed)
+        return ph__fail_memory(call->err);
+    ph__pg_add_text(&params, door_words[door]);
+    ph__pg_add_text(&params, ns);
+    ph__pg_add_jsonb(&params, json.data);
+    r = ph__pg_run(call, PG_QUEUE_SET, &params, PG_REPEATABLE, &result);
+    ph__pg_params_free(&params);
+    ph__buffer_free(&json);
+    PQclear(result);
+    return r;
+}
+
+int ph__pg_queue_pause(struct ph__call *call, enum ph__door door, const char *ns, bool paused)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    ph__pg_add_text(&params, door_words[door]);
+    ph__pg_add_text(&params, ns);
+    r = ph__pg_run(call, paused ? PG_QUEUE_PAUSE : PG_QUEUE_RESUME, &params, PG_REPEATABLE, &result);
+    ph__pg_params_free(&params);
+    PQclear(result);
+    return r;
+}
+
+int ph__pg_retention(struct ph__call *call, int limit, int64_t *ret_count)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    ph__pg_add_int4(&params, limit);
+    r = ph__pg_run(call, PG_RETENTION, &params, PG_ONCE, &result);
+    ph__pg_params_free(&params);
+    if (r == 0)
+        *ret_count = ph__pg_int(result, 0, 0);
+    PQclear(result);
+    return r;
+}

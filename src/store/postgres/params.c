@@ -1,0 +1,184 @@
+/* params.c - statement parameters in PostgreSQL's binary formats. */
+#include "store/postgres/pg.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define PG_EPOCH_US INT64_C(946684800000000) /* 2000-01-01, where PostgreSQL counts from */
+
+static int next(struct ph__pg_params *params, enum ph__pg_oid type)
+{
+    int i = params->count++;
+
+    assert(i < PH__PG_PARAMS);
+    params->types[i] = type;
+    params->offset[i] = params->data.length;
+    params->length[i] = -1;
+    return i;
+}
+
+/* The bytes appended since next() are the value. */
+static void close_value(struct ph__pg_params *params)
+{
+    int i = params->count - 1;
+
+    params->length[i] = (int)(params->data.length - params->offset[i]);
+}
+
+void ph__pg_add_null(struct ph__pg_params *params, enum ph__pg_oid type)
+{
+    next(params, type);
+}
+
+void ph__pg_add_int2(struct ph__pg_params *params, int value)
+{
+    next(params, PG_INT2);
+    ph__buffer_be16(&params->data, (uint16_t)value);
+    close_value(params);
+}
+
+void ph__pg_add_int4(struct ph__pg_params *params, int value)
+{
+    next(params, PG_INT4);
+    ph__buffer_be32(&params->data, (uint32_t)value);
+    close_value(params);
+}
+
+void ph__pg_add_uuid(struct ph__pg_params *params, const uint8_t *id)
+{
+    next(params, PG_UUID);
+    if (!id)
+        return;
+    ph__buffer_bytes(&params->data, id, 16);
+    close_value(params);
+}
+
+void ph__pg_add_time(struct ph__pg_params *params, int64_t time)
+{
+    next(params, PG_TIME);
+    if (time == 0)
+        return;
+    ph__buffer_be64(&params->data, (uint64_t)(time - PG_EPOCH_US));
+    close_value(params);
+}
+
+void ph__pg_add_bytes(struct ph__pg_params *params, const char *bytes, size_t length)
+{
+    int i = next(params, PG_TEXT);
+
+    params->borrowed[i] = bytes;
+    params->length[i] = (int)length;
+}
+
+void ph__pg_add_text(struct ph__pg_params *params, const char *text)
+{
+    if (text)
+        ph__pg_add_bytes(params, text, strlen(text));
+    else
+        ph__pg_add_null(params, PG_TEXT);
+}
+
+/* jsonb's binary form is a version byte and the text. */
+static void append_jsonb(struct ph__pg_params *params, const char *json)
+{
+    ph__buffer_bytes(&params->data, "\x01", 1);
+    ph__buffer_text(&params->data, json);
+}
+
+void ph__pg_add_jsonb(struct ph__pg_params *params, const char *json)
+{
+    next(params, PG_JSONB);
+    if (!json)
+        return;
+    append_jsonb(params, json);
+    close_value(params);
+}
+
+void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array, enum ph__pg_oid element,
+                        size_t count)
+{
+    next(params, array);
+    ph__buffer_be32(&params->data, count ? 1 : 0); /* dimensions */
+    ph__buffer_be32(&params->data, 1);             /* may hold nulls */
+    ph__buffer_be32(&params->data, element);
+    if (count == 0)
+        return;
+    ph__buffer_be32(&params->data, (uint32_t)count);
+    ph__buffer_be32(&params->data, 1); /* lower bound */
+}
+
+void ph__pg_array_end(struct ph__pg_params *params)
+{
+    close_value(params);
+}
+
+void ph__pg_item_null(struct ph__pg_params *params)
+{
+    ph__buffer_be32(&params->data, UINT32_MAX);
+}
+
+void ph__pg_item_int2(struct ph__pg_params *params, int value)
+{
+    ph__buffer_be32(&params->data, 2);
+    ph__buffer_be16(&params->data, (uint16_t)value);
+}
+
+void ph__pg_item_int8(struct ph__pg_params *params, int64_t value)
+{
+    ph__buffer_be32(&params->data, 8);
+    ph__buffer_be64(&params->data, (uint64_t)value);
+}
+
+void ph__pg_item_uuid(struct ph__pg_params *params, const uint8_t *id)
+{
+    if (!id) {
+        ph__pg_item_null(params);
+        return;
+    }
+    ph__buffer_be32(&params->data, 16);
+    ph__buffer_bytes(&params->data, id, 16);
+}
+
+void ph__pg_item_time(struct ph__pg_params *params, int64_t time)
+{
+    if (time == 0)
+        ph__pg_item_null(params);
+    else
+        ph__pg_item_int8(params, time - PG_EPOCH_US);
+}
+
+void ph__pg_item_bytes(struct ph__pg_params *params, const char *bytes, size_t length)
+{
+    ph__buffer_be32(&params->data, (uint32_t)length);
+    ph__buffer_bytes(&params->data, bytes, length);
+}
+
+void ph__pg_item_text(struct ph__pg_params *params, const char *text)
+{
+    if (text)
+        ph__pg_item_bytes(params, text, strlen(text));
+    else
+        ph__pg_item_null(params);
+}
+
+void ph__pg_item_jsonb(struct ph__pg_params *params, const char *json)
+{
+    if (!json) {
+        ph__pg_item_null(params);
+        return;
+    }
+    ph__buffer_be32(&params->data, (uint32_t)strlen(json) + 1);
+    append_jsonb(params, json);
+}
+
+void ph__pg_params_free(struct ph__pg_params *params)
+{
+    ph__buffer_free(&params->data);
+}
+
+int64_t ph__pg_time(const PGresult *result, int row, int column)
+{
+    if (PQgetisnull(result, row, column))
+        return 0;
+    return ph__pg_int(result, row, column) + PG_EPOCH_US;
+}

@@ -1,0 +1,179 @@
+/* pg.h - what the files of the PostgreSQL backend share. */
+#ifndef PH_STORE_POSTGRES_PG_H
+#define PH_STORE_POSTGRES_PG_H
+
+#include "store/store.h"
+#include "util/buffer.h"
+
+#include <libpq-fe.h>
+
+/* --------------------------------------------------------------- statements */
+
+/* The texts in sql/calls.sql, in that order. */
+enum ph__pg_statement {
+    PG_SCHEMA_VERSION,
+    PG_CLOCK,
+    PG_ENQUEUE,
+    PG_ENQUEUE_MANY,
+    PG_CLAIM,
+    PG_SETTLE,
+    PG_RENEW,
+    PG_REAP,
+    PG_FIND,
+    PG_HISTORY,
+    PG_COUNT,
+    PG_DEAD_RETRY,
+    PG_DEAD_DISCARD,
+    PG_QUEUE_SET,
+    PG_QUEUE_PAUSE,
+    PG_QUEUE_RESUME,
+    PG_RETENTION,
+    PG_STATEMENTS
+};
+
+/* Replaces {schema}, {s} and {p} in a text; NULL when memory is out. Freed by
+ * ph__dealloc. */
+char *ph__pg_substitute(const ph_store *store, const char *text);
+
+/* -------------------------------------------------------------- parameters */
+
+#define PH__PG_PARAMS 14
+
+enum ph__pg_oid {
+    PG_BOOL = 16, PG_INT8 = 20, PG_INT2 = 21, PG_INT4 = 23, PG_TEXT = 25, PG_INT2S = 1005,
+    PG_TEXTS = 1009, PG_INT8S = 1016, PG_TIME = 1184, PG_TIMES = 1185, PG_UUID = 2950,
+    PG_UUIDS = 2951, PG_JSONB = 3802, PG_JSONBS = 3807
+};
+
+/* Binary parameters. Fixed-size values and arrays live in data; long texts are
+ * borrowed. Each _add/_begin appends the next parameter. */
+struct ph__pg_params {
+    int count;
+    unsigned types[PH__PG_PARAMS];
+    const char *borrowed[PH__PG_PARAMS]; /* NULL: at offset, or null */
+    size_t offset[PH__PG_PARAMS];
+    int length[PH__PG_PARAMS]; /* -1: null */
+    struct ph__buffer data;
+};
+
+void ph__pg_add_null(struct ph__pg_params *params, enum ph__pg_oid type);
+void ph__pg_add_int2(struct ph__pg_params *params, int value);
+void ph__pg_add_int4(struct ph__pg_params *params, int value);
+void ph__pg_add_uuid(struct ph__pg_params *params, const uint8_t *id); /* NULL: null */
+void ph__pg_add_time(struct ph__pg_params *params, int64_t time);      /* 0: null */
+void ph__pg_add_text(struct ph__pg_params *params, const char *text);  /* NULL: null */
+void ph__pg_add_bytes(struct ph__pg_params *params, const char *bytes, size_t length);
+void ph__pg_add_jsonb(struct ph__pg_params *params, const char *json); /* NULL: null */
+
+/* An array: begin, then its elements, then end. */
+void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array, enum ph__pg_oid element,
+                        size_t count);
+void ph__pg_item_null(struct ph__pg_params *params);
+void ph__pg_item_int2(struct ph__pg_params *params, int value);
+void ph__pg_item_int8(struct ph__pg_params *params, int64_t value);
+void ph__pg_item_uuid(struct ph__pg_params *params, const uint8_t *id);
+void ph__pg_item_time(struct ph__pg_params *params, int64_t time);
+void ph__pg_item_bytes(struct ph__pg_params *params, const char *bytes, size_t length);
+void ph__pg_item_text(struct ph__pg_params *params, const char *text);
+void ph__pg_item_jsonb(struct ph__pg_params *params, const char *json);
+void ph__pg_array_end(struct ph__pg_params *params);
+
+void ph__pg_params_free(struct ph__pg_params *params);
+
+/* ------------------------------------------------------------------- results
+ * Fields of a binary result. A null reads as 0, false, or NULL. */
+
+int64_t ph__pg_int(const PGresult *result, int row, int column); /* int2, int4, int8, bool */
+int64_t ph__pg_time(const PGresult *result, int row, int column);
+const uint8_t *ph__pg_uuid(const PGresult *result, int row, int column);
+/* A copy in the arena; *failed is set when memory is out. */
+const char *ph__pg_text(struct ph__arena *arena, const PGresult *result, int row, int column,
+                        bool *failed);
+/* Element index of an int2[] without nulls; -1 if it has none such. */
+int ph__pg_int2_at(const PGresult *result, int row, int column, size_t index);
+
+/* --------------------------------------------------------------- connection */
+
+/* Where a claimer's last full batches began, so that the next claim need not
+ * walk over what it has taken already (sql/functions/work_claim.sql). */
+struct ph__pg_bounds {
+    uint64_t key;               /* a hash of namespace and topics; 0: none */
+    int64_t from_due[PH__LEVELS]; /* 0: from the start */
+    int64_t whole_look_next_ms; /* CLOCK_MONOTONIC */
+};
+
+struct ph__pg_own {
+    PGconn *conn;              /* NULL: not connected */
+    bool schema_checked;
+    bool use_prepared;
+    bool prepared[PG_STATEMENTS];
+    struct ph__pg_bounds bounds;
+};
+
+int ph__pg_connect(struct ph__call *call, bool check_schema);
+void ph__pg_disconnect(ph_store *store);
+void ph__pg_drop(struct ph__pg_own *own); /* closes the connection, keeps the rest */
+char *ph__pg_describe(const char *url);
+bool ph__pg_matches(const char *url);
+int ph__pg_check_tx(void *connection, ph_error *err);
+
+/* ---------------------------------------------------------------- execution */
+
+/* May a call be repeated when the connection was lost and nobody knows whether
+ * it happened? */
+enum ph__pg_repeat { PG_ONCE, PG_REPEATABLE };
+
+/* Runs a statement in the caller's transaction, or in one of its own (then
+ * with retries after serialization failures and, where it is safe, after a
+ * lost connection). *ret_result is freed with PQclear. */
+int ph__pg_run(struct ph__call *call, enum ph__pg_statement statement,
+               const struct ph__pg_params *params, enum ph__pg_repeat repeat,
+               PGresult **ret_result);
+
+/* Runs SQL text without parameters on a connection; several statements in one
+ * text are one transaction. */
+int ph__pg_run_text(struct ph__call *call, PGconn *conn, const char *sql, PGresult **ret_result);
+
+/* Waits until socket is ready (POLLIN, POLLOUT); PH_ETIMEOUT at the deadline. */
+int ph__pg_wait(int socket, short events, ph__deadline deadline);
+
+/* ------------------------------------------------------------------- errors */
+
+int ph__pg_fail_connect(const PGconn *conn, ph_error *err);
+/* result may be NULL: the connection was lost. */
+int ph__pg_fail(const PGconn *conn, const PGresult *result, ph_error *err);
+
+/* -------------------------------------------------------------------- verbs */
+
+int ph__pg_migrate(struct ph__call *call, int *ret_applied);
+int ph__pg_inspect(struct ph__call *call, ph_schema_status *ret_status);
+int ph__pg_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error *err);
+int ph__pg_check_schema(struct ph__call *call);
+int ph__pg_test_clock(struct ph__call *call, const int64_t *time);
+int ph__pg_clock(struct ph__call *call, int64_t *ret_time);
+
+int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__message *messages,
+                   size_t count, ph_enqueued *ret_enqueued);
+int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch);
+/* The columns that a claim and a lookup have in common, of one row. */
+void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int row,
+                          ph_delivery *to, bool *failed);
+int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
+                  const ph_settlement *items, size_t count, ph_outcome *ret_outcomes);
+int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
+                 const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes);
+int ph__pg_reap(struct ph__call *call, enum ph__door door, int64_t *ret_count);
+
+int ph__pg_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info);
+int ph__pg_count(struct ph__call *call, enum ph__door door, const char *ns,
+                 ph_outbox_counts *ret_counts);
+int ph__pg_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count,
+                      ph_work_id *ret_new_ids);
+int ph__pg_dead_discard(struct ph__call *call, const ph_work_id *ids, size_t count,
+                        int64_t *ret_count);
+int ph__pg_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
+                     const ph_queue_settings *settings);
+int ph__pg_queue_pause(struct ph__call *call, enum ph__door door, const char *ns, bool paused);
+int ph__pg_retention(struct ph__call *call, int limit, int64_t *ret_count);
+
+#endif

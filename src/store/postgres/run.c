@@ -1,0 +1,307 @@
+/* run.c - running a statement within a time limit, and again where that is safe. */
+#include "store/postgres/pg.h"
+
+#include "core/error.h"
+#include "core/log.h"
+#include "util/alloc.h"
+#include "util/embedded.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const struct ph__embedded ph__pg_calls[]; /* in the order of enum ph__pg_statement */
+
+#define CANCEL_WAIT_MS 2000
+#define CONFLICT_NAP_MS 20
+
+char *ph__pg_substitute(const ph_store *store, const char *text)
+{
+    struct ph__buffer out = { 0 };
+
+    ph__buffer_text(&out, "");
+    while (*text) {
+        size_t plain = strcspn(text, "{");
+
+        ph__buffer_bytes(&out, text, plain);
+        text += plain;
+        if (strncmp(text, "{schema}", 8) == 0) {
+            ph__buffer_printf(&out, "\"%s\"", store->schema);
+            text += 8;
+        } else if (strncmp(text, "{s}", 3) == 0) {
+            ph__buffer_text(&out, store->schema);
+            text += 3;
+        } else if (strncmp(text, "{p}", 3) == 0) {
+            ph__buffer_text(&out, store->prefix);
+            text += 3;
+        } else if (*text) {
+            ph__buffer_bytes(&out, text++, 1);
+        }
+    }
+    if (out.failed)
+        ph__buffer_free(&out);
+    return out.data;
+}
+
+/* Sends what is still to be sent and reads until a whole result is there. */
+static int wait_for_result(PGconn *conn, ph__deadline deadline)
+{
+    for (;;) {
+        int unsent = PQflush(conn);
+        int r;
+
+        if (unsent < 0)
+            return 0; /* PQgetResult will say what is wrong */
+        if (!unsent && !PQisBusy(conn))
+            return 0;
+        r = ph__pg_wait(PQsocket(conn), (short)(POLLIN | (unsent ? POLLOUT : 0)), deadline);
+        if (r < 0)
+            return r;
+        if (!PQconsumeInput(conn))
+            return 0;
+    }
+}
+
+/* The last result, which is the one that counts, or an error before it; NULL if
+ * the connection was lost without one. */
+static int collect(PGconn *conn, ph__deadline deadline, PGresult **ret_result)
+{
+    PGresult *kept = NULL, *result;
+
+    for (;;) {
+        int r = wait_for_result(conn, deadline);
+
+        if (r < 0) {
+            PQclear(kept);
+            return r;
+        }
+        result = PQgetResult(conn);
+        if (!result)
+            break;
+        if (kept && PQresultStatus(kept) == PGRES_FATAL_ERROR) {
+            PQclear(result);
+            continue;
+        }
+        PQclear(kept);
+        kept = result;
+    }
+    *ret_result = kept;
+    return 0;
+}
+
+/* At the time limit: asks the server to stop, and gives it a moment to say so.
+ * Sets *ret_result if there is an answer after all. */
+static void cancel(PGconn *conn, PGresult **ret_result)
+{
+    PGcancel *request = PQgetCancel(conn);
+    char ignored[256];
+
+    *ret_result = NULL;
+    if (request && PQcancel(request, ignored, sizeof(ignored)))
+        (void)collect(conn, ph__deadline_in(CANCEL_WAIT_MS), ret_result);
+    PQfreeCancel(request);
+}
+
+static bool succeeded(const PGresult *result)
+{
+    ExecStatusType status = PQresultStatus(result);
+
+    return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY;
+}
+
+static bool lost_connection(PGconn *conn)
+{
+    return PQstatus(conn) == CONNECTION_BAD;
+}
+
+/* Waits for the answer to what was sent. */
+static int await(struct ph__call *call, PGconn *conn, PGresult **ret_result)
+{
+    PGresult *result = NULL;
+    int r = collect(conn, call->deadline, &result);
+    bool late = r < 0;
+
+    if (late)
+        cancel(conn, &result);
+    if (result && succeeded(result)) {
+        *ret_result = result;
+        return 0;
+    }
+    if (late && (!result || lost_connection(conn))) {
+        ph__fail(call->err, PH_ETIMEOUT, "the server did not answer within the time limit");
+        call->err->flags |= PH_RETRY | PH_UNKNOWN;
+        r = PH_ETIMEOUT;
+    } else {
+        r = ph__pg_fail(conn, result, call->err);
+    }
+    PQclear(result);
+    return r;
+}
+
+int ph__pg_run_text(struct ph__call *call, PGconn *conn, const char *sql, PGresult **ret_result)
+{
+    PGresult *result = NULL;
+    int r;
+
+    if (!PQsendQuery(conn, sql))
+        return ph__pg_fail(conn, NULL, call->err);
+    r = await(call, conn, &result);
+    if (r < 0)
+        return r;
+    if (ret_result)
+        *ret_result = result;
+    else
+        PQclear(result);
+    return 0;
+}
+
+/* ---------------------------------------------------- statements with parameters */
+
+static int prepare(struct ph__call *call, struct ph__pg_own *own, enum ph__pg_statement statement,
+                   const char *sql, const struct ph__pg_params *params)
+{
+    char name[16];
+    PGresult *result = NULL;
+    int r;
+
+    snprintf(name, sizeof(name), "ph_%d", (int)statement);
+    if (!PQsendPrepare(own->conn, name, sql, params->count, params->types))
+        return ph__pg_fail(own->conn, NULL, call->err);
+    r = await(call, own->conn, &result);
+    if (r < 0)
+        return r;
+    PQclear(result);
+    own->prepared[statement] = true;
+    return 0;
+}
+
+static int send(PGconn *conn, const char *prepared, const char *sql,
+                const struct ph__pg_params *params)
+{
+    const char *values[PH__PG_PARAMS] = { 0 };
+    int formats[PH__PG_PARAMS] = { 0 };
+
+    for (int i = 0; i < params->count; i++) {
+        if (params->length[i] >= 0)
+            values[i] = params->borrowed[i] ? params->borrowed[i]
+                                            : params->data.data + params->offset[i];
+        formats[i] = 1;
+    }
+    if (prepared)
+        return PQsendQueryPrepared(conn, prepared, params->count, values, params->length, formats, 1);
+    return PQsendQueryParams(conn, sql, params->count, params->types, values, params->length,
+                             formats, 1);
+}
+
+/* One try. */
+static int run_once(struct ph__call *call, PGconn *conn, struct ph__pg_own *own,
+                    enum ph__pg_statement statement, const char *sql,
+                    const struct ph__pg_params *params, PGresult **ret_result)
+{
+    char name[16];
+    int r;
+
+    if (own && own->use_prepared && !own->prepared[statement]) {
+        r = prepare(call, own, statement, sql, params);
+        if (r < 0)
+            return r;
+    }
+    snprintf(name, sizeof(name), "ph_%d", (int)statement);
+    if (!send(conn, own && own->use_prepared ? name : NULL, sql, params))
+        return ph__pg_fail(conn, NULL, call->err);
+    return await(call, conn, ret_result);
+}
+
+/* A pooler in transaction mode hands out another session, which does not have
+ * our prepared statement, or has one of the same name. */
+static bool prepared_trouble(const ph_error *err)
+{
+    return strcmp(err->sqlstate, "26000") == 0 || strcmp(err->sqlstate, "42P05") == 0 ||
+           strcmp(err->sqlstate, "0A000") == 0;
+}
+
+/* After a failed try in a transaction of our own: true if another makes sense. */
+static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph__pg_repeat repeat)
+{
+    ph_error *err = call->err;
+    bool lost = lost_connection(own->conn) || (err->flags & PH_UNKNOWN);
+
+    if (lost) {
+        ph__pg_drop(own);
+        if (repeat == PG_ONCE) {
+            ph__fail(err, PH_EUNKNOWN,
+                     "the connection was lost before the answer came; it has happened wholly or not "
+                     "at all: look, or repeat it with a dedupe key");
+            err->flags = PH_RETRY | PH_UNKNOWN;
+            return false;
+        }
+        err->flags &= ~PH_UNKNOWN; /* a second one does no harm */
+        if (ph__deadline_left_ms(call->deadline) == 0)
+            return false;
+        ph__deadline_nap(call->deadline, CONFLICT_NAP_MS);
+        return true;
+    }
+    if (own->use_prepared && prepared_trouble(err)) {
+        own->use_prepared = false;
+        ph__log(call->store, PH_LOG_WARN, "connect",
+                "prepared statements do not work here (a pooler?); going on without them", NULL, 0);
+        return true;
+    }
+    if (err->code != PH_ECONFLICT || ph__deadline_left_ms(call->deadline) == 0)
+        return false;
+    ph__deadline_nap(call->deadline, CONFLICT_NAP_MS);
+    return true;
+}
+
+static int run_own(struct ph__call *call, enum ph__pg_statement statement, const char *sql,
+                   const struct ph__pg_params *params, enum ph__pg_repeat repeat,
+                   PGresult **ret_result)
+{
+    struct ph__pg_own *own = call->store->own;
+
+    for (;;) {
+        int r = 0;
+
+        if (!own->conn) {
+            r = ph__pg_connect(call, statement != PG_SCHEMA_VERSION);
+            if (r == PH_ECONNECT && (call->err->flags & PH_RETRY) &&
+                ph__deadline_left_ms(call->deadline) > 0) {
+                ph__deadline_nap(call->deadline, 200); /* it is restarting, as it seems */
+                continue;
+            }
+            if (r < 0)
+                return r;
+        }
+        r = run_once(call, own->conn, own, statement, sql, params, ret_result);
+        if (r == 0)
+            return ph__ok(call->err);
+        if (!may_try_again(call, own, repeat))
+            return call->err->code;
+    }
+}
+
+int ph__pg_run(struct ph__call *call, enum ph__pg_statement statement,
+               const struct ph__pg_params *params, enum ph__pg_repeat repeat,
+               PGresult **ret_result)
+{
+    PGconn *conn = call->connection;
+    char *sql;
+    int r;
+
+    if (params->data.failed)
+        return ph__fail_memory(call->err);
+    sql = ph__pg_substitute(call->store, ph__pg_calls[statement].text);
+    if (!sql)
+        return ph__fail_memory(call->err);
+    if (!conn) {
+        r = run_own(call, statement, sql, params, repeat, ret_result);
+    } else {
+        r = run_once(call, conn, NULL, statement, sql, params, ret_result);
+        if (r < 0 && PQtransactionStatus(conn) != PQTRANS_INTRANS)
+            call->err->flags |= PH_TX_DEAD;
+        if (r < 0)
+            call->err->flags &= ~PH_UNKNOWN; /* it is not our commit that is unknown */
+    }
+    ph__dealloc(sql);
+    return r;
+}

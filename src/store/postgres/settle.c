@@ -1,0 +1,120 @@
+/* settle.c - settle, renew and reap in PostgreSQL. */
+#include "store/postgres/pg.h"
+
+#include "core/error.h"
+
+/* Most calls settle all items alike: then one element stands for all. */
+static bool verbs_alike(const ph_settlement *items, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (items[i].verb != items[0].verb)
+            return false;
+    }
+    return true;
+}
+
+static bool details_alike(const ph_settlement *items, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (items[i].error != items[0].error || items[i].delay_ms != items[0].delay_ms)
+            return false;
+    }
+    return true;
+}
+
+static void add_settlements(struct ph__pg_params *p, const ph_settlement *items, size_t count)
+{
+    size_t verbs = verbs_alike(items, count) ? 1 : count;
+    size_t details = details_alike(items, count) ? 1 : count;
+
+    ph__pg_array_begin(p, PG_UUIDS, PG_UUID, count);
+    for (size_t i = 0; i < count; i++)
+        ph__pg_item_uuid(p, items[i].lease.work_id.b);
+    ph__pg_array_end(p);
+    ph__pg_array_begin(p, PG_INT8S, PG_INT8, count);
+    for (size_t i = 0; i < count; i++)
+        ph__pg_item_int8(p, items[i].lease.fence);
+    ph__pg_array_end(p);
+    ph__pg_array_begin(p, PG_INT2S, PG_INT2, verbs);
+    for (size_t i = 0; i < verbs; i++)
+        ph__pg_item_int2(p, items[i].verb);
+    ph__pg_array_end(p);
+    ph__pg_array_begin(p, PG_TEXTS, PG_TEXT, details);
+    for (size_t i = 0; i < details; i++)
+        ph__pg_item_text(p, items[i].error);
+    ph__pg_array_end(p);
+    ph__pg_array_begin(p, PG_INT8S, PG_INT8, details);
+    for (size_t i = 0; i < details; i++)
+        ph__pg_item_int8(p, items[i].delay_ms);
+    ph__pg_array_end(p);
+}
+
+static int read_outcomes(struct ph__call *call, const PGresult *result, size_t count,
+                         ph_outcome *ret_outcomes)
+{
+    for (size_t i = 0; i < count; i++) {
+        int outcome = ph__pg_int2_at(result, 0, 0, i);
+
+        if (outcome < PH_OUTCOME_UNKNOWN || outcome > PH_OUTCOME_RENEWED)
+            return ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
+        ret_outcomes[i] = (ph_outcome)outcome;
+    }
+    return 0;
+}
+
+int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
+                  const ph_settlement *items, size_t count, ph_outcome *ret_outcomes)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    ph__pg_add_int2(&params, door);
+    ph__pg_add_uuid(&params, owner.b);
+    add_settlements(&params, items, count);
+    r = ph__pg_run(call, PG_SETTLE, &params, PG_ONCE, &result);
+    ph__pg_params_free(&params);
+    if (r == 0)
+        r = read_outcomes(call, result, count, ret_outcomes);
+    PQclear(result);
+    return r;
+}
+
+int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
+                 const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    ph__pg_add_int2(&params, door);
+    ph__pg_add_uuid(&params, owner.b);
+    ph__pg_array_begin(&params, PG_UUIDS, PG_UUID, count);
+    for (size_t i = 0; i < count; i++)
+        ph__pg_item_uuid(&params, items[i].work_id.b);
+    ph__pg_array_end(&params);
+    ph__pg_array_begin(&params, PG_INT8S, PG_INT8, count);
+    for (size_t i = 0; i < count; i++)
+        ph__pg_item_int8(&params, items[i].fence);
+    ph__pg_array_end(&params);
+    ph__pg_add_int4(&params, lease_s);
+    r = ph__pg_run(call, PG_RENEW, &params, PG_REPEATABLE, &result);
+    ph__pg_params_free(&params);
+    if (r == 0)
+        r = read_outcomes(call, result, count, ret_outcomes);
+    PQclear(result);
+    return r;
+}
+
+int ph__pg_reap(struct ph__call *call, enum ph__door door, int64_t *ret_count)
+{
+    struct ph__pg_params none = { 0 };
+    PGresult *result = NULL;
+    int r = ph__pg_run(call, PG_REAP, &none, PG_REPEATABLE, &result);
+
+    (void)door; /* there is only one so far */
+    if (r == 0)
+        *ret_count = ph__pg_int(result, 0, 0);
+    PQclear(result);
+    return r;
+}

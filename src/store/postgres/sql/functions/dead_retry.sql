@@ -1,0 +1,33 @@
+-- dead_retry(work_ids) → (old, new): puts dead messages back under a new work
+-- id; the dead row stays and names it. Ids that are not dead, or were retried
+-- already, are left out. Locks: the dead rows, in order of id, so that of two
+-- retries at once one finds it done.
+CREATE OR REPLACE FUNCTION {p}dead_retry(work_ids uuid[]) RETURNS TABLE (old uuid, new uuid)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    _t timestamptz := {p}clock();
+    _id uuid;
+    _new uuid;
+    _door smallint;
+BEGIN
+    FOR _id IN SELECT DISTINCT u FROM unnest(work_ids) u WHERE u IS NOT NULL ORDER BY u LOOP
+        SELECT q.door INTO _door FROM {p}dead d, {p}queue q
+        WHERE d.id = _id AND d.retried_as IS NULL AND q.id = d.queue FOR UPDATE OF d;
+        CONTINUE WHEN NOT FOUND;
+        _new := {p}id_new(_door);
+        INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
+                                max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload)
+        SELECT _new, _t, NULL, CASE WHEN m.expires_at > _t THEN m.expires_at END, coalesce(m.message_id, m.id),
+               m.tenant_id, m.queue, m.level, m.max_attempts, m.topic, m.dedupe_key, m.correlation_id, m.stream,
+               m.headers, m.payload
+        FROM {p}message m WHERE m.id = _id;
+        PERFORM {p}work_unpick(_new, 0::smallint, 0::smallint, _t);
+        UPDATE {p}dead d SET retried_as = _new WHERE d.id = _id;
+        old := _id;
+        new := _new;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;

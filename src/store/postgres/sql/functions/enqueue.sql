@@ -1,0 +1,31 @@
+-- enqueue(topic, payload, …) → (work_id, message_id, is_new): stores a message
+-- in the caller's transaction. A duplicate dedupe key answers is_new = false
+-- with the existing ids. Bad arguments: an error with SQLSTATE 22023.
+CREATE OR REPLACE FUNCTION {p}enqueue(
+    topic text, payload text, namespace text = '', tenant_id uuid = NULL, dedupe_key text = NULL,
+    correlation_id text = NULL, stream text = NULL, priority int = 1, due_at timestamptz = NULL,
+    expires_at timestamptz = NULL, headers jsonb = NULL, message_id uuid = NULL, join_id uuid = NULL,
+    max_attempts int = NULL) RETURNS {p}enqueued
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+    _answer record;
+    _problem text := {p}message_problem(topic, payload, namespace, tenant_id, dedupe_key, correlation_id,
+                                        stream, priority, due_at, expires_at, headers, max_attempts);
+BEGIN
+    IF _problem IS NULL AND join_id IS NOT NULL THEN
+        _problem := 'join_id is not supported by this version of the schema; leave it out';
+    END IF;
+    IF _problem IS NULL THEN
+        SELECT * INTO _answer FROM {p}work_enqueue(
+            0::smallint, namespace, topic, payload, tenant_id, dedupe_key, nullif(correlation_id, ''), stream,
+            priority::smallint, due_at, expires_at, headers, message_id, max_attempts::smallint);
+        _problem := _answer.problem;
+    END IF;
+    IF _problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'enqueue: ' || _problem;
+    END IF;
+    RETURN ROW(_answer.work_id, _answer.message_id, _answer.is_new)::{p}enqueued;
+END
+$$;

@@ -1,0 +1,32 @@
+-- message_problem(…) → what is wrong with a message, or null. The same rules
+-- and words as src/core/message.c, for callers that come through SQL.
+CREATE OR REPLACE FUNCTION {p}message_problem(
+    _topic text, _payload text, _ns text, _tenant_id uuid, _dedupe_key text, _correlation_id text,
+    _stream text, _priority int, _due_at timestamptz, _expires_at timestamptz, _headers jsonb,
+    _max_attempts int) RETURNS text
+    LANGUAGE sql STABLE SET search_path = {schema}, pg_temp
+AS $$
+    SELECT CASE
+        WHEN _topic IS NULL THEN 'topic is null; it is required'
+        WHEN _topic = '' THEN 'topic is empty; it is required'
+        WHEN char_length(_topic) > 255 THEN format('topic has %s characters; at most 255 are allowed', char_length(_topic))
+        WHEN _payload IS NULL THEN 'payload is null; it is required, but may be empty'
+        WHEN _ns IS NULL THEN 'namespace is null; leave it out for the default'
+        WHEN char_length(_ns) > 255 THEN format('namespace has %s characters; at most 255 are allowed', char_length(_ns))
+        WHEN _dedupe_key = '' THEN 'dedupe_key is empty; leave it out for none'
+        WHEN char_length(_dedupe_key) > 255 THEN format('dedupe_key has %s characters; at most 255 are allowed', char_length(_dedupe_key))
+        WHEN char_length(_correlation_id) > 255 THEN format('correlation_id has %s characters; at most 255 are allowed', char_length(_correlation_id))
+        WHEN _stream IS NOT NULL THEN 'stream is not supported by this version of the schema; leave it out'
+        WHEN _headers IS NOT NULL AND jsonb_typeof(_headers) <> 'object' THEN 'headers are not a JSON object'
+        WHEN octet_length(_headers::text) > 65536 THEN format('headers have %s bytes; at most 65536 are allowed', octet_length(_headers::text))
+        WHEN _tenant_id IS NOT NULL AND _dedupe_key IS NOT NULL
+             AND left(lower(_dedupe_key), 37) <> _tenant_id::text || '/'
+             AND left(lower(_dedupe_key), 33) <> replace(_tenant_id::text, '-', '') || '/'
+            THEN format('dedupe_key does not begin with the tenant id; with a tenant it must read "%s/…"', _tenant_id)
+        WHEN _priority IS NULL OR _priority NOT BETWEEN 0 AND 3 THEN format('priority is %s; allowed are 0 (urgent) to 3 (bulk)', coalesce(_priority::text, 'null'))
+        WHEN _due_at NOT BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999999Z' THEN 'due_at lies outside the years 1 to 9999'
+        WHEN _expires_at NOT BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999999Z' THEN 'expires_at lies outside the years 1 to 9999'
+        WHEN _expires_at <= _due_at THEN 'expires_at is not after due_at; the message could never be claimed'
+        WHEN _max_attempts NOT BETWEEN 1 AND 30000 THEN format('max_attempts is %s; allowed are 1 to 30000', _max_attempts)
+    END
+$$;

@@ -1,0 +1,17 @@
+-- queue_get(door, ns) → the queue's row; makes it if it is missing. Two
+-- transactions that both make it: the second waits for the first, and makes it
+-- itself if the first rolls back.
+CREATE OR REPLACE FUNCTION {p}queue_get(_door smallint, _ns text) RETURNS {p}queue
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+AS $$
+DECLARE
+    _queue {p}queue;
+BEGIN
+    LOOP
+        SELECT * INTO _queue FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
+        EXIT WHEN FOUND;
+        INSERT INTO {p}queue (door, namespace) VALUES (_door, _ns) ON CONFLICT DO NOTHING;
+    END LOOP;
+    RETURN _queue;
+END
+$$;

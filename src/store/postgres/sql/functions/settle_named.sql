@@ -1,0 +1,38 @@
+-- settle_named(…): checks what a caller from SQL passed, settles, and answers
+-- (work_id, outcome) with the outcome as a word. verb 0 renews.
+CREATE OR REPLACE FUNCTION {p}settle_named(
+    _name text, _door smallint, _verb smallint, _owner uuid, _ids uuid[], _fences bigint[], _error text,
+    _delay interval, _lease_s int) RETURNS TABLE (work_id uuid, outcome text)
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+AS $$
+DECLARE
+    _words CONSTANT text[] := '{unknown,stale,acked,abandoned,failed,dead,released,renewed}';
+    _outcomes smallint[];
+    _delay_ms float8 := extract(epoch FROM _delay) * 1000;
+    _problem text := CASE
+        WHEN _owner IS NULL THEN 'owner is null; pass the one that claimed'
+        WHEN _ids IS NULL OR array_position(_ids, NULL) IS NOT NULL THEN 'work_ids is null or holds a null'
+        WHEN cardinality(_ids) > 10000 THEN format('%s work_ids; at most 10000 are allowed', cardinality(_ids))
+        WHEN cardinality(_fences) <> cardinality(_ids)
+            THEN format('%s fences for %s work_ids; give one each, or none', cardinality(_fences), cardinality(_ids))
+        WHEN _delay_ms < 0 THEN 'delay is negative; give zero or more'
+        WHEN _verb = 0 AND (_lease_s IS NULL OR _lease_s NOT BETWEEN 1 AND 86400)
+            THEN format('lease_seconds is %s; allowed are 1 to 86400', coalesce(_lease_s::text, 'null'))
+    END;
+BEGIN
+    IF _problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = _name || ': ' || _problem;
+    END IF;
+    IF cardinality(_ids) = 0 THEN
+        RETURN;
+    END IF;
+    _fences := array_replace(_fences, NULL, 0::bigint);
+    IF _verb = 0 THEN
+        _outcomes := {p}work_renew(_door, _owner, _ids, _fences, _lease_s);
+    ELSE
+        _outcomes := {p}work_settle(_door, _owner, _ids, _fences, ARRAY[_verb], ARRAY[left(_error, 8192)],
+                                    ARRAY[coalesce(least(_delay_ms, 31622400000), -1)::bigint]);
+    END IF;
+    RETURN QUERY SELECT u.id, _words[u.o + 1] FROM unnest(_ids, _outcomes) u(id, o);
+END
+$$;

@@ -1,0 +1,30 @@
+-- work_claim_hint(…): after a slow claim, remembers where its batch began. One
+-- writer at a time, at most once per second, so that the row stays small even
+-- when an old transaction keeps its dead versions.
+CREATE OR REPLACE FUNCTION {p}work_claim_hint(
+    _queue int, _t timestamptz, _took interval, _whole boolean, _full boolean, _hint {p}hint, _ids uuid[],
+    _dues timestamptz[]) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET jit = off
+AS $$
+DECLARE
+    _from timestamptz[];
+BEGIN
+    IF _took < interval '5 ms' OR (_took < cardinality(_ids) * interval '20 us' AND _full)
+       OR (_hint.written_at <= _t AND _hint.written_at > _t - interval '1 s' AND NOT _whole)
+       OR NOT pg_try_advisory_xact_lock(hashtextextended('{schema}.{p}hint', _queue)) THEN
+        RETURN;
+    END IF;
+    IF _full THEN
+        SELECT array_agg(b.due ORDER BY v.level) INTO _from FROM generate_series(0, 3) v(level)
+        LEFT JOIN (SELECT m.level, min(u.due) AS due FROM unnest(_ids, _dues) u(id, due), {p}message m
+                   WHERE m.id = u.id GROUP BY m.level) b ON b.level = v.level;
+    ELSE -- all there was has been taken: what comes later is due from now on
+        _from := array_fill(_t, ARRAY[4]);
+    END IF;
+    INSERT INTO {p}hint AS h (queue, written_at, from_due, whole_look_next)
+    VALUES (_queue, _t, _from, _t + CASE WHEN _whole THEN 20 * _took ELSE interval '0' END)
+    ON CONFLICT (queue) DO UPDATE SET written_at = _t, from_due = _from,
+        whole_look_next = CASE WHEN _whole THEN _t + 20 * _took ELSE h.whole_look_next END;
+END
+$$;

@@ -1,0 +1,19 @@
+-- work_count(door, ns) → how many messages are where; ns null: all namespaces.
+-- Counts the small tables only.
+CREATE OR REPLACE FUNCTION {p}work_count(
+    _door smallint, _ns text, OUT ready bigint, OUT scheduled bigint, OUT in_progress bigint, OUT dead bigint,
+    OUT expired_leases bigint, OUT oldest_ready_ms bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
+AS $$
+DECLARE
+    _t timestamptz := {p}clock();
+    _queues int[] := ARRAY(SELECT q.id FROM {p}queue q WHERE q.door = _door AND (_ns IS NULL OR q.namespace = _ns));
+BEGIN
+    SELECT count(*) FILTER (WHERE p.due <= _t), count(*) FILTER (WHERE p.due > _t),
+           coalesce(floor(extract(epoch FROM _t - min(p.due) FILTER (WHERE p.due <= _t)) * 1000), 0)
+    INTO ready, scheduled, oldest_ready_ms FROM {p}pending p WHERE p.lane >> 2 = ANY (_queues);
+    SELECT coalesce(sum(l.open), 0), coalesce(sum(l.open) FILTER (WHERE l.until < _t), 0)
+    INTO in_progress, expired_leases FROM {p}lease l WHERE l.queue = ANY (_queues);
+    SELECT count(*) INTO dead FROM {p}dead d WHERE d.queue = ANY (_queues) AND d.retried_as IS NULL;
+END
+$$;

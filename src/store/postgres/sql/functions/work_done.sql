@@ -1,0 +1,30 @@
+-- work_done(…): the one way into done. The caller holds the lease that named
+-- these messages. Ids that lie far apart are written as several rows, so that
+-- each span stays narrow.
+CREATE OR REPLACE FUNCTION {p}work_done(_ids uuid[], _queue int, _t timestamptz, _owner uuid) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _sorted uuid[];
+    _low bigint;
+    _high bigint;
+BEGIN
+    IF (SELECT q.delete_on_ack FROM {p}queue q WHERE q.id = _queue) THEN
+        DELETE FROM {p}message m WHERE m.id = ANY (_ids);
+        DELETE FROM {p}attempt_log a WHERE a.id = ANY (_ids);
+        RETURN;
+    END IF;
+    SELECT array_agg(x ORDER BY x) INTO _sorted FROM unnest(_ids) x;
+    _low := {p}id_number(_sorted[1]);
+    _high := {p}id_number(_sorted[cardinality(_sorted)]);
+    IF _high - _low < 10000 THEN
+        INSERT INTO {p}done (span, at, owner, queue, ids)
+        VALUES (int8range(_low, _high, '[]'), _t, _owner, _queue, _sorted);
+    ELSE
+        INSERT INTO {p}done (span, at, owner, queue, ids)
+        SELECT int8range(min(n), max(n), '[]'), _t, _owner, _queue, array_agg(x ORDER BY x)
+        FROM (SELECT x, {p}id_number(x) AS n FROM unnest(_sorted) x) s GROUP BY n / 10000;
+    END IF;
+END
+$$;

@@ -1,0 +1,66 @@
+-- work_enqueue(…) stores one message; the arguments have been checked.
+--
+-- Answers problem (and no ids) when the queue's settings do not allow the
+-- message: an answer, not an error, so that the caller's transaction lives on.
+-- Locks: the dedupe key, until the caller's transaction ends.
+-- Two at once with one key: the second waits at the insert; if the first
+-- commits, the second reads its ids in a new statement (and snapshot); if it
+-- rolled back, the second's insert succeeds; if the key vanished in between,
+-- it tries again.
+CREATE OR REPLACE FUNCTION {p}work_enqueue(
+    _door smallint, _ns text, _topic text, _payload text, _tenant_id uuid, _dedupe_key text,
+    _correlation_id text, _stream text, _level smallint, _due_at timestamptz, _expires_at timestamptz,
+    _headers jsonb, _message_id uuid, _max_attempts smallint,
+    OUT work_id uuid, OUT message_id uuid, OUT is_new boolean, OUT problem text)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+    SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_variable
+DECLARE
+    _t timestamptz := {p}clock();
+    _queue int;
+    _limit int;
+BEGIN
+    SELECT q.id, q.max_payload_bytes INTO _queue, _limit
+    FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
+    IF NOT FOUND THEN
+        SELECT q.id, q.max_payload_bytes INTO _queue, _limit FROM {p}queue_get(_door, _ns) q;
+    END IF;
+    IF octet_length(_payload) > _limit THEN
+        problem := format('payload has %s bytes; this queue allows %s: raise max_payload_bytes, or '
+                          'store it elsewhere and send a reference', octet_length(_payload), _limit);
+        RETURN;
+    END IF;
+
+    SELECT encode(int8send((nextval('{p}message_number') << 16) | 32768)
+                  || int8send((-9223372036854775808) | (_door::bigint << 60) | (s.store_id::bigint << 32)
+                              | floor(random() * 4294967296)::bigint), 'hex')::uuid
+    INTO work_id FROM {p}store s;
+    message_id := coalesce(_message_id, work_id);
+    is_new := true;
+    IF _dedupe_key IS NOT NULL THEN
+        LOOP
+            INSERT INTO {p}dedupe (created_at, id, message_id, queue, topic, key)
+            VALUES (_t, work_id, _message_id, _queue, _topic, _dedupe_key) ON CONFLICT DO NOTHING;
+            EXIT WHEN FOUND;
+            SELECT d.id, coalesce(d.message_id, d.id), false INTO work_id, message_id, is_new
+            FROM {p}dedupe d WHERE d.queue = _queue AND d.topic = _topic AND d.key = _dedupe_key;
+            IF FOUND THEN
+                RETURN;
+            END IF;
+            work_id := {p}id_new(_door);
+            message_id := coalesce(_message_id, work_id);
+            is_new := true;
+        END LOOP;
+    END IF;
+
+    INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
+                            max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload)
+    VALUES (work_id, _t, _due_at, _expires_at, _message_id, _tenant_id, _queue, _level,
+            _max_attempts, _topic, _dedupe_key, _correlation_id, _stream, _headers, _payload);
+    INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
+    VALUES (greatest(_due_at, _t), work_id, _expires_at, _queue * 4 + _level, hashtext(_topic), 0, 0,
+            _max_attempts);
+END
+$$;

@@ -1,0 +1,92 @@
+-- work_enqueue_many(…) stores n messages in the order given, all or none; the
+-- arguments have been checked. Answers one row per message, in order; or, when
+-- the queue's settings do not allow one, a single row with its index (from 0)
+-- and the problem.
+--
+-- Locks: the dedupe keys, in sorted order, so that two calls with the same
+-- keys never wait for each other crosswise.
+CREATE OR REPLACE FUNCTION {p}work_enqueue_many(
+    _door smallint, _ns text[], _topics text[], _payloads text[], _tenant_ids uuid[], _dedupe_keys text[],
+    _correlation_ids text[], _streams text[], _levels smallint[], _due_ats timestamptz[],
+    _expires_ats timestamptz[], _headers jsonb[], _message_ids uuid[], _max_attempts smallint[])
+    RETURNS TABLE (ord int, work_id uuid, message_id uuid, is_new boolean, problem text)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+    SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    _t timestamptz := {p}clock();
+    _n int := cardinality(_topics);
+    _one {p}queue;
+    _name text;
+    _queues int[];
+    _limits int[];
+    _base bigint;
+    _ids uuid[];
+    _final uuid[];    -- the id that answers: its own, or that of the message which has its key
+    _shown uuid[];    -- the message id that answers
+    _taker record;
+    _i int;
+    _bad int;
+BEGIN
+    FOR _name IN SELECT DISTINCT x FROM unnest(_ns) x ORDER BY x LOOP
+        _one := {p}queue_get(_door, _name);
+    END LOOP;
+    SELECT array_agg(q.id ORDER BY u.i), array_agg(q.max_payload_bytes ORDER BY u.i) INTO _queues, _limits
+    FROM unnest(_ns) WITH ORDINALITY u(ns, i), {p}queue q WHERE q.door = _door AND q.namespace = u.ns;
+
+    SELECT u.i INTO _bad FROM unnest(_payloads, _limits) WITH ORDINALITY u(payload, most, i)
+    WHERE octet_length(u.payload) > u.most ORDER BY u.i LIMIT 1;
+    IF FOUND THEN
+        RETURN QUERY SELECT _bad - 1, NULL::uuid, NULL::uuid, NULL::boolean,
+            format('payload has %s bytes; this queue allows %s: raise max_payload_bytes, or store it '
+                   'elsewhere and send a reference', octet_length(_payloads[_bad]), _limits[_bad]);
+        RETURN;
+    END IF;
+
+    SELECT (-9223372036854775808) | (_door::bigint << 60) | (s.store_id::bigint << 32) INTO _base
+    FROM {p}store s;
+    SELECT array_agg(encode(int8send((nextval('{p}message_number') << 16) | 32768)
+                            || int8send(_base | floor(random() * 4294967296)::bigint), 'hex')::uuid)
+    INTO _ids FROM generate_series(1, _n);
+    _final := _ids;
+    _shown := _message_ids;
+
+    FOR _i IN SELECT u.i FROM unnest(_queues, _topics, _dedupe_keys) WITH ORDINALITY u(queue, topic, key, i)
+              WHERE u.key IS NOT NULL ORDER BY u.queue, u.topic COLLATE "C", u.key COLLATE "C", u.i LOOP
+        LOOP
+            INSERT INTO {p}dedupe (created_at, id, message_id, queue, topic, key)
+            VALUES (_t, _ids[_i], _message_ids[_i], _queues[_i], _topics[_i], _dedupe_keys[_i])
+            ON CONFLICT DO NOTHING;
+            EXIT WHEN FOUND;
+            SELECT d.id, d.message_id INTO _taker FROM {p}dedupe d
+            WHERE d.queue = _queues[_i] AND d.topic = _topics[_i] AND d.key = _dedupe_keys[_i];
+            IF FOUND THEN
+                _final[_i] := _taker.id;
+                _shown[_i] := _taker.message_id;
+                EXIT;
+            END IF;
+        END LOOP;
+    END LOOP;
+
+    INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
+                            max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload)
+    SELECT u.id, _t, u.due_at, u.expires_at, u.message_id, u.tenant_id, u.queue, u.level,
+           u.max_attempts, u.topic, u.key, u.correlation_id, u.stream, u.headers, u.payload
+    FROM unnest(_ids, _final, _due_ats, _expires_ats, _message_ids, _tenant_ids, _queues, _levels,
+                _max_attempts, _topics, _dedupe_keys, _correlation_ids, _streams, _headers, _payloads)
+         u(id, final, due_at, expires_at, message_id, tenant_id, queue, level,
+           max_attempts, topic, key, correlation_id, stream, headers, payload)
+    WHERE u.id = u.final;
+    INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
+    SELECT greatest(u.due_at, _t), u.id, u.expires_at, u.queue * 4 + u.level, hashtext(u.topic), 0, 0,
+           u.max_attempts
+    FROM unnest(_ids, _final, _due_ats, _expires_ats, _queues, _levels, _max_attempts, _topics)
+         u(id, final, due_at, expires_at, queue, level, max_attempts, topic)
+    WHERE u.id = u.final;
+
+    RETURN QUERY SELECT u.i::int - 1, u.final, coalesce(u.shown, u.final), u.id = u.final, NULL::text
+    FROM unnest(_ids, _final, _shown) WITH ORDINALITY u(id, final, shown, i);
+END
+$$;

@@ -1,0 +1,20 @@
+-- work_lease_shrink(lease, positions): marks messages of a locked lease row as
+-- settled; the row goes with its last one. Sets bits only: ids are not rewritten.
+CREATE OR REPLACE FUNCTION {p}work_lease_shrink(_lease {p}lease, _pos int[]) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _bits bit varying := coalesce(_lease.settled, repeat('0', cardinality(_lease.ids))::bit varying);
+    _p int;
+BEGIN
+    IF _lease.open <= cardinality(_pos) THEN
+        DELETE FROM {p}lease l WHERE l.id = _lease.id;
+        RETURN;
+    END IF;
+    FOREACH _p IN ARRAY _pos LOOP
+        _bits := set_bit(_bits, _p - 1, 1);
+    END LOOP;
+    UPDATE {p}lease l SET settled = _bits, open = l.open - cardinality(_pos) WHERE l.id = _lease.id;
+END
+$$;

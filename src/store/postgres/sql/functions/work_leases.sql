@@ -1,0 +1,28 @@
+-- work_leases(…) → the ids of the lease rows that may hold these messages, in
+-- ascending order, which is the order in which everybody locks them.
+--
+-- With fences: those. Without: the owner's leases; first the live ones, which
+-- the index finds without walking over dead entries of past ones, and the
+-- expired ones only if a message is not among those.
+CREATE OR REPLACE FUNCTION {p}work_leases(
+    _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _t timestamptz) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _live bigint[];
+    _past bigint[];
+BEGIN
+    IF _fences IS NOT NULL AND 0 <> ALL (_fences) THEN
+        RETURN (SELECT array_agg(DISTINCT f ORDER BY f) FROM unnest(_fences) f);
+    END IF;
+    SELECT array_agg(l.id ORDER BY l.id) INTO _live
+    FROM {p}lease l WHERE l.owner = _owner AND l.until >= _t AND l.door = _door AND l.ids && _ids;
+    IF EXISTS (SELECT FROM unnest(_ids) u(id)
+               WHERE NOT EXISTS (SELECT FROM {p}lease l WHERE l.id = ANY (_live) AND l.ids @> ARRAY[u.id])) THEN
+        SELECT array_agg(l.id ORDER BY l.id) INTO _past
+        FROM {p}lease l WHERE l.owner = _owner AND l.until < _t AND l.door = _door AND l.ids && _ids;
+    END IF;
+    RETURN (SELECT array_agg(DISTINCT x ORDER BY x) FROM unnest(_live || _past || _fences) x WHERE x > 0);
+END
+$$;

@@ -1,0 +1,64 @@
+-- work_settle(…) → one outcome per id (0 unknown, 1 stale, 2 acked, 3 abandoned,
+-- 4 failed, 5 dead, 6 released), in order.
+--
+-- verbs (1 ack, 2 abandon, 3 fail, 4 release), errors and delays (ms; -1: by
+-- policy) have one element for all or one per id; fences: null, or one per id,
+-- where 0 means any.
+-- Locks: lease rows in ascending order, by primary key. Each is locked first,
+-- and what is done to its messages uses only the row as locked: a reap that was
+-- faster has deleted it, and then it is not found; one that comes later passes
+-- it over (SKIP LOCKED). Two partial settles of one lease wait for each other.
+CREATE OR REPLACE FUNCTION {p}work_settle(
+    _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _verbs smallint[], _errors text[], _delays bigint[])
+    RETURNS smallint[]
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _t timestamptz := {p}clock();
+    _n int := cardinality(_ids);
+    _outcomes smallint[] := array_fill(NULL::smallint, ARRAY[_n]);
+    _lease {p}lease;
+    _fence bigint;
+    _mine record;
+    _k int;
+    _i int;
+BEGIN
+    FOREACH _fence IN ARRAY coalesce({p}work_leases(_door, _owner, _ids, _fences, _t), '{}') LOOP
+        SELECT * INTO _lease FROM {p}lease l WHERE l.id = _fence AND l.owner = _owner AND l.door = _door FOR UPDATE;
+        CONTINUE WHEN NOT FOUND;
+        IF _lease.ids = _ids AND _lease.settled IS NULL AND _verbs = '{1}' AND (_fences IS NULL OR _fence = ALL (_fences)) THEN
+            DELETE FROM {p}lease l WHERE l.id = _fence; -- the whole batch at once: the usual case
+            PERFORM {p}work_done(_ids, _lease.queue, _t, _owner);
+            RETURN array_fill(2::smallint, ARRAY[_n]);
+        END IF;
+
+        -- at[k]: where in the call, pos[k]: where in the lease; an id given twice counts once
+        SELECT array_agg(f.i) AS at, array_agg(f.pos) AS pos INTO _mine FROM (
+            SELECT DISTINCT ON (p.pos) p.pos, u.i::int AS i
+            FROM unnest(_ids) WITH ORDINALITY u(id, i), LATERAL (SELECT array_position(_lease.ids, u.id) AS pos) p
+            WHERE p.pos IS NOT NULL AND _outcomes[u.i] IS NULL
+              AND (_lease.settled IS NULL OR get_bit(_lease.settled, p.pos - 1) = 0)
+              AND (_fences IS NULL OR _fences[u.i] IN (0, _fence))
+            ORDER BY p.pos, u.i) f;
+        CONTINUE WHEN _mine.at IS NULL;
+        PERFORM {p}work_lease_shrink(_lease, _mine.pos);
+        FOR _k IN 1 .. cardinality(_mine.at) LOOP
+            _i := _mine.at[_k];
+            CONTINUE WHEN {p}for_item(_verbs, _i) = 1;
+            _outcomes[_i] := {p}work_give_up(
+                _ids[_i], {p}for_item(_verbs, _i), coalesce(_lease.attempts[_mine.pos[_k]], 1::smallint), _lease.lost,
+                {p}for_item(_errors, _i), coalesce({p}for_item(_delays, _i), -1), _t, _owner);
+        END LOOP;
+        PERFORM {p}work_done(array_agg(_ids[x]), _lease.queue, _t, _owner) FROM unnest(_mine.at) x
+        WHERE {p}for_item(_verbs, x) = 1 HAVING count(*) > 0;
+        SELECT array_agg(CASE WHEN u.i = ANY (_mine.at) AND {p}for_item(_verbs, u.i::int) = 1 THEN 2 ELSE u.o END ORDER BY u.i)
+        INTO _outcomes FROM unnest(_outcomes) WITH ORDINALITY u(o, i);
+    END LOOP;
+    IF array_position(_outcomes, NULL) IS NULL THEN
+        RETURN _outcomes;
+    END IF;
+    RETURN {p}work_outcomes_rest(_ids, _outcomes);
+END
+$$;

@@ -1,0 +1,32 @@
+-- The rights of each role; the roles are made if they are missing (that needs
+-- CREATEROLE). Grant them to your logins:
+--     GRANT {s}_producer TO web_app;
+-- {s}_producer  enqueues, and nothing else
+-- {s}_worker    enqueues, claims, settles, reaps
+-- {s}_reader    reads the views
+-- The owner of the schema may do everything, dead letters, queue settings and
+-- retention among it.
+DO $$
+DECLARE
+    role text;
+BEGIN
+    FOREACH role IN ARRAY ARRAY['{s}_producer', '{s}_worker', '{s}_reader'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+        END IF;
+        EXECUTE format('GRANT USAGE ON SCHEMA {schema} TO %I', role);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}clock(), {schema}.{p}schema_version() TO %I', role);
+    END LOOP;
+    FOREACH role IN ARRAY ARRAY['{s}_producer', '{s}_worker'] LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}enqueue, {schema}.{p}enqueue_many, '
+                       '{schema}.{p}work_enqueue, {schema}.{p}work_enqueue_many TO %I', role);
+    END LOOP;
+    EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}outbox_claim, {schema}.{p}outbox_ack, '
+                   '{schema}.{p}outbox_abandon, {schema}.{p}outbox_fail, {schema}.{p}outbox_release, '
+                   '{schema}.{p}outbox_renew, {schema}.{p}outbox_reap_expired, {schema}.{p}work_claim, '
+                   '{schema}.{p}work_settle, {schema}.{p}work_renew TO %I', '{s}_worker');
+    EXECUTE format('GRANT SELECT ON {schema}.{p}outbox, {schema}.{p}dead_letters, {schema}.{p}queues TO %I',
+                   '{s}_reader');
+    EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}work_count, {schema}.{p}work_history TO %I', '{s}_reader');
+END
+$$;

@@ -1,0 +1,16 @@
+-- queues: one row per queue, with its settings.
+CREATE OR REPLACE VIEW {p}queues AS
+SELECT CASE q.door WHEN 0 THEN 'outbox' END AS door,
+       q.namespace,
+       q.paused,
+       q.max_attempts::int AS max_attempts,
+       CASE q.backoff WHEN 1 THEN 'exponential' WHEN 2 THEN 'equal-jitter' END AS backoff,
+       q.backoff_base_ms,
+       q.backoff_max_ms,
+       q.retention_s,
+       q.dead_retention_s,
+       q.dedupe_retention_s,
+       q.max_payload_bytes,
+       q.max_lease_s,
+       q.delete_on_ack
+FROM {p}queue q;
