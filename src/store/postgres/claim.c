@@ -161,8 +161,9 @@ int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch 
         return r;
     r = read_batch(claim, result, batch);
     PQclear(result);
-    if (r < 0)
-        return ph__fail_memory(call->err);
+    if (r < 0) /* the server has leased them: only a rollback can undo that */
+        return ph__fail_flags(call->err, ph__fail_memory(call->err),
+                              call->connection ? PH_TX_DEAD : PH_UNKNOWN);
     if (own)
         bounds_learn(&own->bounds, claim, batch, !bounded, started_ms);
     return 0;
