@@ -231,6 +231,6 @@ ph_owner iso_owner(const char *name)
 {
     ph_owner owner = { { 0x0f } };
 
-    strncpy((char *)owner.b + 1, name, sizeof(owner.b) - 1);
+    memcpy(owner.b + 1, name, strnlen(name, sizeof(owner.b) - 1));
     return owner;
 }
