@@ -1,0 +1,60 @@
+/* backend.c - SQLite behind the seam. */
+#include "core/error.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/migrate.h"
+#include "store/sqlite/verbs.h"
+#include "util/alloc.h"
+
+#include <posthorn/sqlite.h>
+
+#include <string.h>
+
+static bool matches(const char *url)
+{
+    return strncmp(url, "sqlite:", 7) == 0;
+}
+
+static char *describe(const char *url)
+{
+    return ph__strdup(url); /* a path holds no secret */
+}
+
+static int check_tx(void *connection, ph_error *err)
+{
+    if (sqlite3_get_autocommit(connection))
+        return ph__fail(err, PH_ENOTX,
+                        "no transaction is open on this connection; begin one with BEGIN IMMEDIATE");
+    return 0;
+}
+
+ph_tx ph_tx_sqlite(sqlite3 *connection)
+{
+    return (ph_tx){ &ph__sqlite_backend, connection };
+}
+
+const struct ph__backend ph__sqlite_backend = {
+    .name = "sqlite",
+    .default_prefix = "posthorn_",
+    .matches = matches,
+    .describe = describe,
+    .check_tx = check_tx,
+    .connect = ph__sqlite_connect,
+    .disconnect = ph__sqlite_disconnect,
+    .clock = ph__sqlite_clock,
+    .migrate = ph__sqlite_migrate,
+    .inspect = ph__sqlite_inspect,
+    .migrate_sql = ph__sqlite_migrate_sql,
+    .enqueue = ph__sqlite_enqueue,
+    .claim = ph__sqlite_claim,
+    .settle = ph__sqlite_settle,
+    .renew = ph__sqlite_renew,
+    .reap = ph__sqlite_reap,
+    .find = ph__sqlite_find,
+    .count = ph__sqlite_count,
+    .dead_retry = ph__sqlite_dead_retry,
+    .dead_discard = ph__sqlite_dead_discard,
+    .queue_set = ph__sqlite_queue_set,
+    .queue_pause = ph__sqlite_queue_pause,
+    .retention = ph__sqlite_retention,
+    .test_clock = ph__sqlite_test_clock,
+};

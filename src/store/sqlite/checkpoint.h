@@ -1,0 +1,16 @@
+/* checkpoint.h - moving the write-ahead log into the database file. */
+#ifndef PH_STORE_SQLITE_CHECKPOINT_H
+#define PH_STORE_SQLITE_CHECKPOINT_H
+
+#include "store/sqlite/connection.h"
+
+/* Notes the size of the log at every commit of own->db. */
+void ph__sqlite_watch_wal(struct ph__sqlite *own);
+
+/* After a commit: makes a checkpoint if the log has grown. It waits for nobody,
+ * and that it fails is not the caller's business: a later one makes up for it. */
+void ph__sqlite_checkpoint_if_due(struct ph__sqlite *own, const char *path);
+/* Makes one if there is anything to move. */
+void ph__sqlite_checkpoint_at_close(struct ph__sqlite *own, const char *path);
+
+#endif

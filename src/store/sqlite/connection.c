@@ -1,0 +1,177 @@
+#include "store/sqlite/connection.h"
+
+#include "core/error.h"
+#include "store/sqlite/checkpoint.h"
+#include "store/sqlite/errors.h"
+#include "store/sqlite/migrate.h"
+#include "store/sqlite/waiting.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SCHEME "sqlite:"
+
+_Atomic int ph__sqlite_waiting;
+
+const char *ph__sqlite_path(const ph_store *store)
+{
+    return store->url + strlen(SCHEME);
+}
+
+/* Short naps, of random length and hardly growing: whoever waits longest must
+ * not be the one who looks least often. */
+static int on_busy(void *context, int tries)
+{
+    struct ph__sqlite *own = context;
+
+    if (!own->waiting) {
+        own->waiting = true;
+        atomic_fetch_add(&ph__sqlite_waiting, 1);
+    }
+    if (ph__deadline_left_ms(own->deadline) == 0)
+        return 0;
+    ph__deadline_nap(own->deadline, tries < 50 ? 2 : 8);
+    return 1;
+}
+
+void ph__sqlite_stop_waiting(struct ph__sqlite *own)
+{
+    if (own->waiting) {
+        own->waiting = false;
+        atomic_fetch_sub(&ph__sqlite_waiting, 1);
+    }
+}
+
+/* Checkpoints are made in checkpoint.c only. */
+static int configure(sqlite3 *db, struct ph__sqlite *own)
+{
+    int rc = sqlite3_extended_result_codes(db, 1);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_busy_handler(db, on_busy, own);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_wal_autocheckpoint(db, 0);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0", NULL, NULL, NULL);
+    return rc;
+}
+
+int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlite3 **ret_db)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
+    int rc = sqlite3_open_v2(path, ret_db, flags, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = configure(*ret_db, own);
+    return rc;
+}
+
+static int fail_open(struct ph__call *call, sqlite3 *db)
+{
+    const char *path = ph__sqlite_path(call->store);
+    int code = db ? sqlite3_extended_errcode(db) : SQLITE_NOMEM;
+    int saved = db ? sqlite3_system_errno(db) : 0;
+
+    if (!db)
+        return ph__fail_memory(call->err);
+    if ((code & 0xff) != SQLITE_CANTOPEN)
+        return ph__sqlite_fail(call->err, db, false);
+    ph__fail(call->err, PH_ECONNECT, "cannot open the database file %.120s: %s; check the path and "
+                                     "the rights on file and folder",
+             path, saved ? strerror(saved) : sqlite3_errstr(code));
+    call->err->native = code;
+    return PH_ECONNECT;
+}
+
+/* Opens the file into own->db. A file that is not there is not an error: own->db stays NULL. */
+static int open_file(struct ph__call *call, struct ph__sqlite *own, bool create)
+{
+    const char *path = ph__sqlite_path(call->store);
+    int r = 0;
+
+    if (!create && access(path, F_OK) != 0 && errno == ENOENT)
+        return 0;
+    if (ph__sqlite_open(path, create, own, &own->db) != SQLITE_OK)
+        r = fail_open(call, own->db);
+    ph__sqlite_stop_waiting(own);
+    if (r < 0) {
+        sqlite3_close(own->db);
+        own->db = NULL;
+        return r;
+    }
+    ph__sqlite_watch_wal(own);
+    return 0;
+}
+
+static int path_check(struct ph__call *call)
+{
+    const char *path = ph__sqlite_path(call->store);
+
+    if (!*path || strcmp(path, ":memory:") == 0)
+        return ph__fail(call->err, PH_EINVAL,
+                        "the URL names no file; write sqlite:PATH (a database in memory could not be "
+                        "shared)");
+    return 0;
+}
+
+/* The store's connection, as far as there can be one. */
+static int attach(struct ph__call *call)
+{
+    struct ph__sqlite *own = call->store->own;
+    int r;
+
+    if (!own) {
+        r = path_check(call);
+        if (r < 0)
+            return r;
+        own = ph__alloc_zero(1, sizeof(*own));
+        if (!own)
+            return ph__fail_memory(call->err);
+        call->store->own = own;
+    }
+    own->deadline = call->deadline;
+    return own->db ? 0 : open_file(call, own, false);
+}
+
+int ph__sqlite_create(struct ph__call *call)
+{
+    struct ph__sqlite *own = call->store->own;
+
+    return own->db ? 0 : open_file(call, own, true);
+}
+
+int ph__sqlite_connect(struct ph__call *call, bool check_schema)
+{
+    struct ph__sqlite *own;
+    int r = attach(call);
+
+    own = call->store->own;
+    if (r < 0 || !check_schema || own->schema_checked)
+        return r;
+    if (!own->db)
+        return ph__fail(call->err, PH_ENOSCHEMA,
+                        "there is no database file %.120s; run `posthorn migrate up` or ph_migrate() "
+                        "to make it, or check the path",
+                        ph__sqlite_path(call->store));
+    r = ph__sqlite_check_schema(call);
+    own->schema_checked = r == 0;
+    return r;
+}
+
+void ph__sqlite_disconnect(ph_store *store)
+{
+    struct ph__sqlite *own = store->own;
+
+    if (own->db)
+        ph__sqlite_checkpoint_at_close(own, ph__sqlite_path(store));
+    ph__sqlite_statements_free(&own->statements);
+    sqlite3_close(own->sibling);
+    sqlite3_close(own->db);
+    ph__dealloc(own);
+    store->own = NULL;
+}

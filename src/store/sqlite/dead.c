@@ -1,0 +1,123 @@
+/* dead.c - what an operator does with dead messages: retry and discard. */
+#include "core/id.h"
+#include "store/sqlite/moves.h"
+#include "store/sqlite/verbs.h"
+#include "util/random.h"
+
+#include <string.h>
+
+struct dead_message {
+    int64_t number, queue;
+    int level;
+    ph_message_id message_id;
+    bool retried;
+};
+
+/* 1 if the id is that of a dead message. */
+static int load(struct ph__sqlite_tx *tx, ph_work_id id, struct dead_message *ret)
+{
+    struct ph__query query;
+    uint64_t salt;
+    int r;
+
+    if (!ph__id_split(id, &ret->number, &salt))
+        return 0;
+    query = ph__query(tx, PH__SQL_dead_get);
+    ph__query_int(&query, ret->number);
+    r = ph__query_row(&query);
+    if (r <= 0)
+        return r;
+    r = (uint64_t)ph__column_int(&query, 0) == salt;
+    ret->queue = ph__column_int(&query, 1);
+    ret->level = (int)ph__column_int(&query, 2);
+    if (!ph__column_id(&query, 3, ret->message_id.b))
+        memcpy(ret->message_id.b, id.b, sizeof(ret->message_id.b));
+    ret->retried = ph__column_int(&query, 4) != 0;
+    ph__query_end(&query);
+    return r;
+}
+
+/* The copy belongs to the same door as the original: its salt says which. */
+static uint64_t salt_like(const struct ph__sqlite_tx *tx, ph_work_id original)
+{
+    return ph__id_salt(original.b[8] >> 4 & 3, tx->store_id, (uint32_t)ph__random_u64());
+}
+
+static int insert_copy(struct ph__sqlite_tx *tx, const struct dead_message *dead, uint64_t salt)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_message_copy);
+
+    ph__query_int(&query, dead->number);
+    ph__query_int(&query, (int64_t)salt);
+    ph__query_id(&query, dead->message_id.b);
+    ph__query_int(&query, tx->now);
+    return ph__query_run(&query);
+}
+
+static int retry_one(struct ph__sqlite_tx *tx, ph_work_id id, ph_work_id *ret_new_id)
+{
+    uint64_t salt = salt_like(tx, id);
+    struct ph__pending_row row;
+    struct dead_message dead;
+    struct ph__query query;
+    int r = load(tx, id, &dead);
+
+    if (r <= 0 || dead.retried)
+        return r < 0 ? r : 0;
+    r = insert_copy(tx, &dead, salt);
+    if (r < 0)
+        return r;
+    row = (struct ph__pending_row){ .queue = dead.queue, .level = dead.level, .due = tx->now,
+                                    .id = sqlite3_last_insert_rowid(tx->db) };
+    *ret_new_id = ph__id_make(row.id, salt);
+    r = ph__put_pending(tx, &row);
+    if (r < 0)
+        return r;
+    query = ph__query(tx, PH__SQL_dead_mark);
+    ph__query_int(&query, dead.number);
+    ph__query_id(&query, ret_new_id->b);
+    return ph__query_run(&query);
+}
+
+int ph__sqlite_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count,
+                          ph_work_id *ret_new_ids)
+{
+    struct ph__sqlite_tx tx;
+    int r = ph__sqlite_begin_write(&tx, call);
+
+    if (r < 0)
+        return r;
+    memset(ret_new_ids, 0, count * sizeof(*ret_new_ids));
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = retry_one(&tx, ids[i], &ret_new_ids[i]);
+    return ph__sqlite_end(&tx, r);
+}
+
+static int discard_one(struct ph__sqlite_tx *tx, ph_work_id id, int64_t *count)
+{
+    struct dead_message dead;
+    int r = load(tx, id, &dead);
+
+    if (r <= 0)
+        return r;
+    r = ph__delete_dead(tx, dead.number);
+    ++*count;
+    return r;
+}
+
+int ph__sqlite_dead_discard(struct ph__call *call, const ph_work_id *ids, size_t count,
+                            int64_t *ret_count)
+{
+    struct ph__sqlite_tx tx;
+    int64_t deleted = 0;
+    int r = ph__sqlite_begin_write(&tx, call);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = discard_one(&tx, ids[i], &deleted);
+    r = ph__sqlite_end(&tx, r);
+    if (r == 0)
+        *ret_count = deleted;
+    return r;
+}

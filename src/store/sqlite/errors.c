@@ -1,0 +1,101 @@
+#include "store/sqlite/errors.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+int ph__sqlite_fail_schema_missing(ph_error *err)
+{
+    return ph__fail(err, PH_ENOSCHEMA,
+                    "the database has no tables of Posthorn with this prefix; run `posthorn migrate "
+                    "up` or ph_migrate(), or check the path and the table prefix");
+}
+
+static int fail_busy(ph_error *err, int code, bool callers)
+{
+    if (!callers)
+        return ph__fail_flags(err,
+                              ph__fail(err, PH_EBUSY,
+                                       "the database is locked by another connection; try again, or "
+                                       "allow the call more time"),
+                              PH_RETRY);
+    if (code == SQLITE_BUSY_SNAPSHOT)
+        return ph__fail_flags(err,
+                              ph__fail(err, PH_EBUSY,
+                                       "another connection has written since this transaction began "
+                                       "to read; roll back, and use BEGIN IMMEDIATE"),
+                              PH_RETRY | PH_TX_DEAD);
+    return ph__fail_flags(err,
+                          ph__fail(err, PH_EBUSY,
+                                   "another connection is writing; use BEGIN IMMEDIATE (and "
+                                   "sqlite3_busy_timeout) so that the transaction waits for its turn"),
+                          PH_RETRY);
+}
+
+/* SQLite's own text names tables and files, never values; but one with a quote
+ * in it might show a piece of SQL, so such a text is not passed on. */
+static int fail_other(ph_error *err, sqlite3 *db, int code)
+{
+    const char *text = sqlite3_errmsg(db);
+
+    if ((code & 0xff) == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
+        return ph__sqlite_fail_schema_missing(err);
+    if ((code & 0xff) == SQLITE_CONSTRAINT)
+        return ph__fail(err, PH_ECORRUPT, "a row is where none should be (SQLite error %d); run the "
+                                          "database's integrity check",
+                        code);
+    if (strpbrk(text, "\"'"))
+        text = sqlite3_errstr(code);
+    return ph__fail(err, PH_EDATABASE, "SQLite error %d: %s", code, text);
+}
+
+static int fail_by_code(ph_error *err, sqlite3 *db, int code, bool callers)
+{
+    switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return fail_busy(err, code, callers);
+    case SQLITE_NOMEM:
+        return ph__fail_memory(err);
+    case SQLITE_READONLY:
+        return ph__fail(err, PH_EREADONLY,
+                        "the database is read-only; check the rights on the file and its folder, "
+                        "and how the connection was opened");
+    case SQLITE_CANTOPEN:
+        return ph__fail(err, PH_ECONNECT,
+                        "the database file (or its -wal or -shm file) cannot be opened; check the "
+                        "path and the rights on file and folder");
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return ph__fail(err, PH_EPERM, "access to the database was refused; check the rights on the "
+                                       "file, and the connection's authorizer");
+    case SQLITE_FULL:
+        return ph__fail_flags(err,
+                              ph__fail(err, PH_EFULL, "the disk is full; free some space and try again"),
+                              PH_RETRY);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return ph__fail(err, PH_ECORRUPT,
+                        "%s; restore a backup, or check the path",
+                        (code & 0xff) == SQLITE_NOTADB ? "the file is not an SQLite database"
+                                                       : "the database file is damaged");
+    case SQLITE_IOERR:
+        return ph__fail(err, PH_EDATABASE,
+                        "reading or writing the database file failed (SQLite error %d, errno %d); "
+                        "check the disk",
+                        code, sqlite3_system_errno(db));
+    case SQLITE_INTERRUPT:
+        return ph__fail_flags(err, ph__fail(err, PH_EDATABASE, "the call was interrupted"), PH_RETRY);
+    default:
+        return fail_other(err, db, code);
+    }
+}
+
+int ph__sqlite_fail(ph_error *err, sqlite3 *db, bool callers)
+{
+    int code = sqlite3_extended_errcode(db);
+    int r = fail_by_code(err, db, code, callers);
+
+    err->native = code;
+    return r;
+}

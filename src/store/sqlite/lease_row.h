@@ -1,0 +1,41 @@
+/* lease_row.h - a lease, and the packed lists in its row.
+ *
+ * ids:      ",%012x" per message, ascending: fixed width, so that plain SQL finds
+ *           a message and its place with instr(), exactly
+ * attempts: "%05d" per message in that order; NULL: all 1
+ * settled:  '0' or '1' per message in that order; NULL: all '0' */
+#ifndef PH_STORE_SQLITE_LEASE_ROW_H
+#define PH_STORE_SQLITE_LEASE_ROW_H
+
+#include "store/sqlite/transaction.h"
+#include "util/buffer.h"
+
+#define PH__ID_WIDTH 13
+#define PH__ATTEMPTS_WIDTH 5
+
+struct ph__lease_row {
+    int64_t fence, queue, claimed_at, until;
+    ph_owner owner;
+    int lost;
+    size_t count, open;
+    const int64_t *ids;  /* ascending */
+    const int *attempts; /* NULL: all 1 */
+    char *settled;       /* '0' or '1' each; ends with NUL */
+};
+
+/* Loads the query's present row (columns as in lease_by_fence); memory from the arena. */
+int ph__lease_load(const struct ph__query *query, struct ph__arena *arena,
+                   struct ph__lease_row *ret_lease);
+
+/* The place of a message in the lease, or -1. */
+long ph__lease_position(const struct ph__lease_row *lease, int64_t id);
+int ph__lease_attempts(const struct ph__lease_row *lease, size_t position);
+
+/* Writes count ids (ascending) or attempts in packed form. */
+void ph__pack_ids(struct ph__buffer *to, const int64_t *ids, size_t count);
+void ph__pack_attempts(struct ph__buffer *to, const int *attempts, size_t count);
+/* Reads packed ids from a column; PH_ECORRUPT if they are not in that form. */
+int ph__unpack_ids(const struct ph__query *query, int column, struct ph__arena *arena,
+                   const int64_t **ret_ids, size_t *ret_count);
+
+#endif

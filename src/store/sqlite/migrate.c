@@ -1,0 +1,171 @@
+#include "store/sqlite/migrate.h"
+
+#include "core/error.h"
+#include "store/sqlite/sql_text.h"
+#include "store/sqlite/transaction.h"
+
+#include <stdlib.h>
+
+int ph__sqlite_version_check(int version, int serves_from, ph_error *err)
+{
+    if (version < PH__SCHEMA_VERSION)
+        return ph__fail(err, PH_ETOOOLD,
+                        "the schema has version %d, and this library needs %d; run `posthorn migrate "
+                        "up` or ph_migrate()",
+                        version, PH__SCHEMA_VERSION);
+    if (serves_from > PH__SCHEMA_VERSION)
+        return ph__fail(err, PH_ETOONEW,
+                        "the schema has version %d and serves libraries from %d on; this one knows "
+                        "%d: install a newer library",
+                        version, serves_from, PH__SCHEMA_VERSION);
+    return 0;
+}
+
+/* Both 0 if there is no schema. */
+static int read_versions(struct ph__sqlite_tx *tx, int *ret_version, int *ret_serves_from)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_store_get);
+    int r = ph__query_row(&query);
+
+    *ret_version = *ret_serves_from = 0;
+    if (r == PH_ENOSCHEMA)
+        return ph__ok(tx->call->err);
+    if (r > 0) {
+        *ret_version = (int)ph__column_int(&query, 1);
+        *ret_serves_from = (int)ph__column_int(&query, 2);
+        ph__query_end(&query);
+    }
+    return r < 0 ? r : 0;
+}
+
+/* The log lets readers and the writer work at the same time; the file remembers
+ * the mode. Two connections that change it at once disturb each other, so it is
+ * tried again. Where it cannot be had we work without it. */
+static void use_wal(struct ph__call *call, sqlite3 *db)
+{
+    while (sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL) == SQLITE_BUSY &&
+           ph__deadline_left_ms(call->deadline) > 0)
+        ph__deadline_nap(call->deadline, 5);
+}
+
+int ph__sqlite_check_schema(struct ph__call *call)
+{
+    struct ph__sqlite_tx tx;
+    int r = ph__sqlite_begin_read(&tx, call);
+
+    if (r == 0)
+        r = ph__sqlite_end(&tx, 0);
+    if (r == 0)
+        use_wal(call, tx.db);
+    return r;
+}
+
+static int apply_one(struct ph__sqlite_tx *tx, const struct ph__embedded *migration)
+{
+    struct ph__buffer sql = { 0 };
+    int r = 0;
+
+    ph__sqlite_expand(&sql, migration->text, tx->call->store->prefix);
+    if (sql.failed)
+        r = ph__fail_memory(tx->call->err);
+    else if (sqlite3_exec(tx->db, sql.data, NULL, NULL, NULL) != SQLITE_OK)
+        r = ph__sqlite_tx_fail(tx);
+    ph__buffer_free(&sql);
+    return r;
+}
+
+/* Under the write lock: what another process did meanwhile is seen. */
+static int apply_missing(struct ph__sqlite_tx *tx, int *ret_applied)
+{
+    int version, serves_from;
+    int r = read_versions(tx, &version, &serves_from);
+
+    if (r == 0 && version > PH__SCHEMA_VERSION)
+        r = ph__fail(tx->call->err, PH_ETOONEW,
+                     "the schema has version %d, and this library brings %d; it stays as it is: "
+                     "install a newer library",
+                     version, PH__SCHEMA_VERSION);
+    for (const struct ph__embedded *m = ph__sqlite_migration_texts; r == 0 && m->name; m++) {
+        if (atoi(m->name) <= version)
+            continue;
+        r = apply_one(tx, m);
+        ++*ret_applied;
+    }
+    return r;
+}
+
+static int migrate_under_lock(struct ph__call *call, int *ret_applied)
+{
+    struct ph__sqlite_tx tx;
+    struct ph__query query;
+    int r;
+
+    ph__sqlite_prepare_tx(&tx, call, true);
+    query = ph__query(&tx, PH__SQL_begin_write);
+    r = ph__query_run(&query);
+    if (r == 0)
+        r = apply_missing(&tx, ret_applied);
+    return ph__sqlite_end(&tx, r);
+}
+
+int ph__sqlite_migrate(struct ph__call *call, int *ret_applied)
+{
+    int version, serves_from, applied = 0;
+    struct ph__sqlite_tx tx;
+    int r = ph__sqlite_create(call);
+
+    if (r < 0)
+        return r;
+    ph__sqlite_prepare_tx(&tx, call, false);
+    r = read_versions(&tx, &version, &serves_from);
+    if (r == 0 && version == 0)
+        use_wal(call, tx.db);
+    if (r == 0 && version != PH__SCHEMA_VERSION)
+        r = migrate_under_lock(call, &applied);
+    if (r == 0)
+        *ret_applied = applied;
+    return r;
+}
+
+int ph__sqlite_inspect(struct ph__call *call, ph_schema_status *ret_status)
+{
+    const struct ph__sqlite *own = call->store->own;
+    int version = 0, serves_from = 0, r = 0;
+    struct ph__sqlite_tx tx;
+
+    if (own->db) {
+        ph__sqlite_prepare_tx(&tx, call, false);
+        r = read_versions(&tx, &version, &serves_from);
+    }
+    if (r < 0)
+        return r;
+    ret_status->installed = version;
+    ret_status->serves_from = serves_from;
+    ret_status->library = PH__SCHEMA_VERSION;
+    ret_status->usable = ph__sqlite_version_check(version, serves_from, NULL) == 0;
+    ret_status->pending = version < PH__SCHEMA_VERSION;
+    return 0;
+}
+
+int ph__sqlite_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error *err)
+{
+    struct ph__buffer sql = { 0 };
+
+    if (roles) {
+        ph__buffer_text(&sql, "-- SQLite has no roles: whoever may write the file (and its folder) may "
+                              "do everything,\n-- and whoever may read it may read everything.\n");
+    } else {
+        ph__buffer_text(&sql, "PRAGMA journal_mode = WAL;\nBEGIN IMMEDIATE;\n");
+        for (const struct ph__embedded *m = ph__sqlite_migration_texts; m->name; m++) {
+            ph__buffer_text(&sql, "\n");
+            ph__sqlite_expand(&sql, m->text, store->prefix);
+        }
+        ph__buffer_text(&sql, "\nCOMMIT;\n");
+    }
+    if (sql.failed) {
+        ph__buffer_free(&sql);
+        return ph__fail_memory(err);
+    }
+    *ret_sql = sql.data;
+    return 0;
+}

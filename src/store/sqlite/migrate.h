@@ -1,0 +1,18 @@
+/* migrate.h - the schema: bring it up, check it, print it. */
+#ifndef PH_STORE_SQLITE_MIGRATE_H
+#define PH_STORE_SQLITE_MIGRATE_H
+
+#include "store/store.h"
+
+/* The seam's verbs. */
+int ph__sqlite_migrate(struct ph__call *call, int *ret_applied);
+int ph__sqlite_inspect(struct ph__call *call, ph_schema_status *ret_status);
+int ph__sqlite_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error *err);
+
+/* 0 if this library can work with a schema of these numbers. */
+int ph__sqlite_version_check(int version, int serves_from, ph_error *err);
+
+/* The same for the store's own connection, which is then made ready for work. */
+int ph__sqlite_check_schema(struct ph__call *call);
+
+#endif

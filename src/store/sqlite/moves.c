@@ -1,0 +1,93 @@
+#include "store/sqlite/moves.h"
+
+int ph__message_facts(struct ph__sqlite_tx *tx, int64_t id, struct ph__message_facts *ret_facts)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_message_facts);
+    int r;
+
+    ph__query_int(&query, id);
+    r = ph__query_row(&query);
+    *ret_facts = (struct ph__message_facts){ 0 };
+    if (r <= 0)
+        return r;
+    *ret_facts = (struct ph__message_facts){
+        .exists = true,
+        .salt = (uint64_t)ph__column_int(&query, 0),
+        .queue = ph__column_int(&query, 1),
+        .level = (int)ph__column_int(&query, 2),
+        .max_attempts = (int)ph__column_int(&query, 3),
+    };
+    ph__query_end(&query);
+    return 0;
+}
+
+int ph__log_attempt(struct ph__sqlite_tx *tx, const struct ph__attempt_entry *entry)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_attempt_log_insert);
+
+    ph__query_int(&query, entry->id);
+    ph__query_int(&query, entry->attempt);
+    ph__query_int(&query, entry->kind);
+    ph__query_text(&query, entry->error);
+    ph__query_int(&query, tx->now);
+    ph__query_id(&query, entry->owner ? entry->owner->b : NULL);
+    if (entry->next_due)
+        ph__query_int(&query, *entry->next_due);
+    else
+        ph__query_null(&query);
+    return ph__query_run(&query);
+}
+
+int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_pending_insert);
+
+    ph__query_int(&query, row->queue);
+    ph__query_int(&query, row->level);
+    ph__query_int(&query, row->due);
+    ph__query_int(&query, row->id);
+    ph__query_int(&query, row->attempts);
+    ph__query_int(&query, row->lost);
+    return ph__query_run(&query);
+}
+
+int ph__bury(struct ph__sqlite_tx *tx, int64_t id, int64_t queue, enum ph__dead_reason reason,
+             const ph_owner *owner)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_dead_insert);
+
+    ph__query_int(&query, id);
+    ph__query_int(&query, queue);
+    ph__query_int(&query, reason);
+    ph__query_int(&query, tx->now);
+    ph__query_id(&query, owner ? owner->b : NULL);
+    return ph__query_run(&query);
+}
+
+int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id)
+{
+    static const enum ph__sqlite_statement steps[] = {
+        PH__SQL_dedupe_gone,
+        PH__SQL_attempt_log_delete,
+        PH__SQL_message_delete,
+    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(*steps); i++) {
+        struct ph__query query = ph__query(tx, steps[i]);
+
+        ph__query_int(&query, id);
+        r = ph__query_run(&query);
+    }
+    return r;
+}
+
+int ph__delete_dead(struct ph__sqlite_tx *tx, int64_t id)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_dead_delete);
+    int r;
+
+    ph__query_int(&query, id);
+    r = ph__query_run(&query);
+    return r < 0 ? r : ph__delete_message(tx, id);
+}

@@ -1,0 +1,48 @@
+/* moves.h - the single steps by which a message changes place other than by ack,
+ * or is deleted: settle, reap, claim and operators share them. The caller has the
+ * write lock, and takes the message out of where it was. */
+#ifndef PH_STORE_SQLITE_MOVES_H
+#define PH_STORE_SQLITE_MOVES_H
+
+#include "core/names.h"
+#include "store/sqlite/transaction.h"
+
+/* What is needed of a message's row to settle it. */
+struct ph__message_facts {
+    bool exists;
+    uint64_t salt;
+    int64_t queue;
+    int level;
+    int max_attempts; /* 0: the queue's */
+};
+int ph__message_facts(struct ph__sqlite_tx *tx, int64_t id, struct ph__message_facts *ret_facts);
+
+/* One entry of the history; error, owner may be NULL; next_due NULL: it ends there. */
+struct ph__attempt_entry {
+    int64_t id;
+    int attempt;
+    enum ph__attempt_kind kind;
+    const char *error;
+    const ph_owner *owner;
+    const int64_t *next_due;
+};
+int ph__log_attempt(struct ph__sqlite_tx *tx, const struct ph__attempt_entry *entry);
+
+/* Into pending. A due that differs from the newest history entry's next_due
+ * would hide the row from lookups by id. */
+struct ph__pending_row {
+    int64_t queue, due, id;
+    int level, attempts, lost;
+};
+int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row);
+
+/* Into dead: the one way there. owner NULL: nobody held it. */
+int ph__bury(struct ph__sqlite_tx *tx, int64_t id, int64_t queue, enum ph__dead_reason reason,
+             const ph_owner *owner);
+
+/* Deletes body and history, and lets its dedupe key age out. */
+int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id);
+/* The same for a dead one, with its row in dead. */
+int ph__delete_dead(struct ph__sqlite_tx *tx, int64_t id);
+
+#endif

@@ -1,0 +1,250 @@
+/* settle.c - what becomes of leased messages. The write lock makes it simple:
+ * what was read of a lease is still so when it is written. */
+#include "core/error.h"
+#include "store/sqlite/held.h"
+#include "store/sqlite/queue_row.h"
+#include "store/sqlite/verbs.h"
+
+#define DONE_SPREAD_MAX 1000 /* hi - lo of a row of done: lookups by id rely on it */
+
+struct settling {
+    struct ph__sqlite_tx tx;
+    struct ph__arena arena;
+    struct ph__held_set held;
+    struct ph__queue_row queue;
+};
+
+static int count_retries(struct settling *s, int64_t id, int *ret_count)
+{
+    struct ph__query query = ph__query(&s->tx, PH__SQL_retry_count);
+    int64_t count = 0;
+    int r;
+
+    ph__query_int(&query, id);
+    r = ph__query_one(&query, &count, 0);
+    *ret_count = (int)count;
+    return r;
+}
+
+/* When an abandoned message is due again. */
+static int due_after(struct settling *s, const ph_settlement *item, int64_t id, int attempts,
+                     int64_t *ret_due)
+{
+    int64_t delay_us = item->delay_ms * 1000;
+    int retries, r = 0;
+
+    if (item->delay_ms == PH_DELAY_POLICY) {
+        r = count_retries(s, id, &retries);
+        if (r == 0)
+            delay_us = ph__queue_backoff_us(&s->queue, retries + 1, attempts);
+    }
+    *ret_due = s->tx.now + delay_us;
+    return r;
+}
+
+static int give_back(struct settling *s, const struct ph__attempt_entry *entry,
+                     const struct ph__hold *hold, int64_t due, bool refund)
+{
+    const struct ph__lease_row *lease = &hold->held->lease;
+    struct ph__attempt_entry logged = *entry;
+    struct ph__pending_row row = {
+        .queue = lease->queue, .level = hold->facts.level, .due = due, .id = entry->id,
+        .attempts = entry->attempt - refund, .lost = refund ? lease->lost : 0,
+    };
+    int r;
+
+    logged.next_due = &due;
+    r = ph__log_attempt(&s->tx, &logged);
+    return r < 0 ? r : ph__put_pending(&s->tx, &row);
+}
+
+static int kill_off(struct settling *s, const struct ph__attempt_entry *entry, int64_t queue,
+                    enum ph__dead_reason reason)
+{
+    int r = ph__log_attempt(&s->tx, entry);
+
+    return r < 0 ? r : ph__bury(&s->tx, entry->id, queue, reason, entry->owner);
+}
+
+static int abandon(struct settling *s, const ph_settlement *item, const struct ph__hold *hold,
+                   const struct ph__attempt_entry *entry, ph_outcome *ret_outcome)
+{
+    int64_t due;
+    int max, r = ph__queue_by_id(&s->tx, hold->held->lease.queue, &s->queue);
+
+    if (r < 0)
+        return r;
+    max = hold->facts.max_attempts ? hold->facts.max_attempts : s->queue.max_attempts;
+    if (entry->attempt >= max) {
+        *ret_outcome = PH_OUTCOME_DEAD;
+        return kill_off(s, entry, s->queue.id, PH__DEAD_ATTEMPTS);
+    }
+    *ret_outcome = PH_OUTCOME_ABANDONED;
+    r = due_after(s, item, entry->id, entry->attempt, &due);
+    return r < 0 ? r : give_back(s, entry, hold, due, false);
+}
+
+/* Acks are gathered, and written when all items have been looked at. */
+static int ack(struct settling *s, const struct ph__hold *hold)
+{
+    struct ph__held *held = hold->held;
+
+    if (!held->acked)
+        held->acked = ph__arena_alloc(&s->arena, held->lease.count * sizeof(*held->acked));
+    if (!held->acked)
+        return ph__fail_memory(s->tx.call->err);
+    held->acked[hold->position] = true;
+    held->acked_count++;
+    return 0;
+}
+
+static int apply(struct settling *s, const ph_settlement *item, const struct ph__hold *hold,
+                 ph_outcome *ret_outcome)
+{
+    const struct ph__lease_row *lease = &hold->held->lease;
+    struct ph__attempt_entry entry = {
+        .id = lease->ids[hold->position],
+        .attempt = ph__lease_attempts(lease, hold->position),
+        .error = item->error,
+        .owner = &lease->owner,
+    };
+
+    switch (item->verb) {
+    case PH_ACK:
+        *ret_outcome = PH_OUTCOME_ACKED;
+        return ack(s, hold);
+    case PH_ABANDON:
+        entry.kind = PH__ABANDONED;
+        return abandon(s, item, hold, &entry, ret_outcome);
+    case PH_FAIL:
+        entry.kind = PH__FAILED;
+        *ret_outcome = PH_OUTCOME_FAILED;
+        return kill_off(s, &entry, lease->queue, PH__DEAD_FAILED);
+    case PH_RELEASE:
+        entry.kind = PH__RELEASED;
+        *ret_outcome = PH_OUTCOME_RELEASED;
+        return give_back(s, &entry, hold, s->tx.now, true);
+    }
+    return ph__fail(s->tx.call->err, PH_EINVAL, "verb %d is not a ph_settle_verb", (int)item->verb);
+}
+
+static int settle_one(struct settling *s, const ph_settlement *item, ph_outcome *ret_outcome)
+{
+    struct ph__hold hold;
+    int r = ph__held_find(&s->held, &item->lease, &hold);
+
+    *ret_outcome = hold.outcome;
+    if (r < 0 || !hold.held)
+        return r;
+    r = apply(s, item, &hold, ret_outcome);
+    hold.held->lease.settled[hold.position] = '1';
+    hold.held->lease.open--;
+    hold.held->changed = true;
+    return r;
+}
+
+static int insert_done(struct settling *s, const struct ph__lease_row *lease, const int64_t *ids,
+                       size_t count)
+{
+    struct ph__query query = ph__query(&s->tx, PH__SQL_done_insert);
+    struct ph__buffer packed = { 0 };
+    int r;
+
+    ph__pack_ids(&packed, ids, count);
+    ph__query_int(&query, lease->queue);
+    ph__query_id(&query, lease->owner.b);
+    ph__query_int(&query, s->tx.now);
+    ph__query_int(&query, ids[0]);
+    ph__query_int(&query, ids[count - 1]);
+    ph__query_text(&query, packed.data);
+    r = packed.failed ? ph__fail_memory(s->tx.call->err) : ph__query_run(&query);
+    ph__buffer_free(&packed);
+    return r;
+}
+
+static int write_done(struct settling *s, const struct ph__lease_row *lease, const int64_t *ids,
+                      size_t count)
+{
+    int r = 0;
+
+    for (size_t from = 0, to; r == 0 && from < count; from = to) {
+        for (to = from + 1; to < count && ids[to] - ids[from] <= DONE_SPREAD_MAX;)
+            to++;
+        r = insert_done(s, lease, ids + from, to - from);
+    }
+    return r;
+}
+
+static int write_acks(struct settling *s, const struct ph__held *held)
+{
+    const struct ph__lease_row *lease = &held->lease;
+    int64_t *ids;
+    size_t count = 0;
+    int r;
+
+    if (held->acked_count == 0)
+        return 0;
+    ids = ph__arena_alloc(&s->arena, held->acked_count * sizeof(*ids));
+    if (!ids)
+        return ph__fail_memory(s->tx.call->err);
+    for (size_t i = 0; i < lease->count; i++) {
+        if (held->acked[i])
+            ids[count++] = lease->ids[i];
+    }
+    r = ph__queue_by_id(&s->tx, lease->queue, &s->queue);
+    if (r == 0 && !s->queue.delete_on_ack)
+        return write_done(s, lease, ids, count);
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = ph__delete_message(&s->tx, ids[i]);
+    return r;
+}
+
+/* The lease's row goes with its last open message. */
+static int write_lease(struct settling *s, const struct ph__lease_row *lease)
+{
+    struct ph__query query =
+        ph__query(&s->tx, lease->open == 0 ? PH__SQL_lease_delete : PH__SQL_lease_settle);
+
+    ph__query_int(&query, lease->fence);
+    if (lease->open > 0) {
+        ph__query_int(&query, (int64_t)lease->open);
+        ph__query_text(&query, lease->settled);
+    }
+    return ph__query_run(&query);
+}
+
+static int settle_all(struct settling *s, const ph_settlement *items, size_t count,
+                      ph_outcome *ret_outcomes)
+{
+    const size_t *firsts;
+    int r = ph__held_firsts(items, sizeof(*items), count, &s->arena, s->tx.call->err, &firsts);
+
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        if (firsts && firsts[i] != i)
+            ret_outcomes[i] = ret_outcomes[firsts[i]];
+        else
+            r = settle_one(s, &items[i], &ret_outcomes[i]);
+    }
+    for (const struct ph__held *held = s->held.first; r == 0 && held; held = held->next) {
+        if (!held->changed)
+            continue;
+        r = write_acks(s, held);
+        if (r == 0)
+            r = write_lease(s, &held->lease);
+    }
+    return r;
+}
+
+int ph__sqlite_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
+                      const ph_settlement *items, size_t count, ph_outcome *ret_outcomes)
+{
+    struct settling s = { 0 };
+    int r = ph__sqlite_begin_write(&s.tx, call);
+
+    if (r < 0)
+        return r;
+    ph__held_init(&s.held, &s.tx, &s.arena, door, owner);
+    r = ph__sqlite_end(&s.tx, settle_all(&s, items, count, ret_outcomes));
+    ph__arena_free(&s.arena);
+    return r;
+}

@@ -1,0 +1,265 @@
+-- statements.sql - every statement of the library, by name. Parameters are
+-- numbered in the order in which the C code binds them.
+
+-- name: begin_read
+BEGIN
+
+-- name: begin_write
+BEGIN IMMEDIATE
+
+-- name: commit
+COMMIT
+
+-- name: rollback
+ROLLBACK
+
+-- name: savepoint
+-- In the caller's transaction a savepoint makes one call all or nothing.
+SAVEPOINT {p}call
+
+-- name: savepoint_undo
+ROLLBACK TO {p}call
+
+-- name: savepoint_release
+RELEASE {p}call
+
+-- name: lock
+-- Takes the write lock and changes nothing: the first statement of a writing
+-- call in the caller's transaction, so that a lock can still be waited for.
+UPDATE {p}store SET version = version WHERE false
+
+-- name: store_get
+SELECT store_id, version, serves_from, clock_us FROM {p}store WHERE one = 1
+
+-- name: clock_set
+UPDATE {p}store SET clock_us = ?1
+
+-- ---------------------------------------------------------------- queues
+
+-- name: queue_by_name
+SELECT id, paused, max_attempts, backoff, backoff_base_ms, backoff_max_ms, max_payload_bytes,
+       max_lease_s, delete_on_ack
+  FROM {p}queue WHERE door = ?1 AND namespace = ?2
+
+-- name: queue_by_id
+SELECT id, paused, max_attempts, backoff, backoff_base_ms, backoff_max_ms, max_payload_bytes,
+       max_lease_s, delete_on_ack
+  FROM {p}queue WHERE id = ?1
+
+-- name: queue_insert
+INSERT INTO {p}queue (door, namespace) VALUES (?1, ?2)
+
+-- name: queue_update
+-- A policy other than the present one brings its own defaults. 0: leave as it is.
+UPDATE {p}queue
+   SET max_attempts = iif(?2 <> 0, ?2, max_attempts),
+       backoff = iif(?3 <> 0, ?3, backoff),
+       backoff_base_ms = CASE WHEN ?4 <> 0 THEN ?4
+                              WHEN ?3 NOT IN (0, backoff) THEN 1000
+                              ELSE backoff_base_ms END,
+       backoff_max_ms = CASE WHEN ?5 <> 0 THEN ?5
+                             WHEN ?3 NOT IN (0, backoff) THEN iif(?3 = 2, 300000, 60000)
+                             ELSE backoff_max_ms END,
+       retention_s = iif(?6 <> 0, ?6, retention_s),
+       dead_retention_s = iif(?7 <> 0, ?7, dead_retention_s),
+       dedupe_retention_s = iif(?8 <> 0, ?8, dedupe_retention_s),
+       max_payload_bytes = iif(?9 <> 0, ?9, max_payload_bytes),
+       max_lease_s = iif(?10 <> 0, ?10, max_lease_s),
+       delete_on_ack = iif(?11 <> 0, ?11 > 0, delete_on_ack)
+ WHERE id = ?1
+
+-- name: queue_pause
+UPDATE {p}queue SET paused = ?2 WHERE id = ?1
+
+-- --------------------------------------------------------------- enqueue
+
+-- name: message_insert
+INSERT INTO {p}message (salt, queue, level, topic, message_id, tenant_id, dedupe_key,
+                        correlation_id, headers, created_at, due_at, expires_at, max_attempts,
+                        payload)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+
+-- name: pending_insert
+INSERT INTO {p}pending (queue, level, due, id, attempts, lost) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+
+-- name: dedupe_get
+SELECT id, salt, message_id FROM {p}dedupe WHERE queue = ?1 AND topic = ?2 AND key = ?3
+
+-- name: dedupe_insert
+INSERT INTO {p}dedupe (queue, topic, key, id, salt, message_id, created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+
+-- ----------------------------------------------------------------- claim
+
+-- name: claim_look
+-- What one level has to offer, without the bodies.
+SELECT m.topic
+  FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
+ WHERE p.queue = ?1 AND p.level = ?2 AND p.due <= ?3
+ ORDER BY p.due, p.id
+
+-- name: claim_walk
+-- The same with the bodies. One level at a time (equality): an order over
+-- (level, due) would wade through all scheduled rows of the better levels.
+SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
+       m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload
+  FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
+ WHERE p.queue = ?1 AND p.level = ?2 AND p.due <= ?3
+ ORDER BY p.due, p.id
+
+-- name: fence_last
+SELECT seq FROM sqlite_sequence WHERE name = '{prefix}lease'
+
+-- name: pending_delete
+DELETE FROM {p}pending WHERE queue = ?1 AND level = ?2 AND due = ?3 AND id = ?4
+
+-- name: pending_delete_up_to
+DELETE FROM {p}pending WHERE queue = ?1 AND level = ?2 AND (due, id) <= (?3, ?4)
+
+-- name: attempt_facts
+SELECT (SELECT count(*) FROM {p}attempt_log WHERE message = ?1 AND kind = 1),
+       (SELECT error FROM {p}attempt_log WHERE message = ?1 AND kind IN (1, 2)
+         ORDER BY n DESC LIMIT 1)
+
+-- name: lease_insert
+INSERT INTO {p}lease (owner, queue, claimed_at, until, lost, open, lo, hi, attempts, ids)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+
+-- ---------------------------------------------------- settle, renew, reap
+
+-- name: lease_by_fence
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids
+  FROM {p}lease WHERE fence = ?1 AND owner = ?2
+
+-- name: lease_by_owner
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids
+  FROM {p}lease WHERE owner = ?1 ORDER BY fence
+
+-- name: lease_expired
+-- The first one. A subquery, not a join, so that the index on until gives the order.
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids
+  FROM {p}lease l
+ WHERE until < ?1 AND (SELECT door FROM {p}queue q WHERE q.id = l.queue) = ?2
+ ORDER BY until, fence LIMIT 1
+
+-- name: lease_settle
+UPDATE {p}lease SET open = ?2, settled = ?3 WHERE fence = ?1
+
+-- name: lease_renew
+UPDATE {p}lease SET until = ?2 WHERE fence = ?1
+
+-- name: lease_delete
+DELETE FROM {p}lease WHERE fence = ?1
+
+-- name: message_facts
+SELECT salt, queue, level, max_attempts FROM {p}message WHERE id = ?1
+
+-- name: done_insert
+INSERT INTO {p}done (queue, owner, at, lo, hi, ids) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+
+-- name: attempt_log_insert
+INSERT INTO {p}attempt_log (message, attempt, kind, error, at, owner, next_due)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+
+-- name: retry_count
+SELECT count(*) FROM {p}attempt_log WHERE message = ?1 AND kind = 1
+
+-- name: dead_insert
+INSERT INTO {p}dead (id, queue, reason, died_at, owner) VALUES (?1, ?2, ?3, ?4, ?5)
+
+-- --------------------------------------------- deleting a message for good
+
+-- name: dedupe_gone
+UPDATE {p}dedupe AS d SET gone = 1
+  FROM {p}message m
+ WHERE m.id = ?1 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue AND d.topic = m.topic
+   AND d.key = m.dedupe_key AND d.id = m.id
+
+-- name: attempt_log_delete
+DELETE FROM {p}attempt_log WHERE message = ?1
+
+-- name: message_delete
+DELETE FROM {p}message WHERE id = ?1
+
+-- ------------------------------------------------------- look and operate
+
+-- name: state_get
+SELECT salt, door, namespace, level, topic, payload, message_id, tenant_id, dedupe_key,
+       correlation_id, headers, created_at, due_at, expires_at, max_attempts, status, attempts,
+       retry_count, last_error, next_due, fence, locked_until,
+       coalesce(lease_owner, done_owner, dead_owner), coalesce(done_at, died_at), updated_at,
+       reason, retried_as,
+       coalesce((SELECT a.next_due FROM {p}attempt_log a
+                  WHERE a.message = s.id AND a.next_due IS NOT NULL ORDER BY a.n DESC LIMIT 1),
+                max(coalesce(due_at, created_at), created_at))
+  FROM {p}message_state s WHERE id = ?1
+
+-- name: attempt_log_get
+SELECT attempt, kind, error, at, owner, next_due
+  FROM {p}attempt_log WHERE message = ?1 ORDER BY n
+
+-- name: count_pending
+SELECT coalesce(sum(due <= ?3), 0), coalesce(sum(due > ?3), 0), min(due)
+  FROM {p}pending
+ WHERE queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+
+-- name: count_lease
+SELECT coalesce(sum(open), 0), coalesce(sum(iif(until < ?3, open, 0)), 0)
+  FROM {p}lease
+ WHERE queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+
+-- name: count_dead
+SELECT count(*)
+  FROM {p}dead
+ WHERE retried_as IS NULL
+   AND queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+
+-- name: dead_get
+SELECT m.salt, m.queue, m.level, m.message_id, x.retried_as IS NOT NULL
+  FROM {p}dead x CROSS JOIN {p}message m ON m.id = x.id
+ WHERE x.id = ?1
+
+-- name: message_copy
+INSERT INTO {p}message (salt, queue, level, topic, message_id, tenant_id, dedupe_key,
+                        correlation_id, headers, created_at, due_at, expires_at, max_attempts,
+                        payload)
+SELECT ?2, queue, level, topic, ?3, tenant_id, dedupe_key, correlation_id, headers, ?4, NULL,
+       iif(expires_at > ?4, expires_at, NULL), max_attempts, payload
+  FROM {p}message WHERE id = ?1
+
+-- name: dead_mark
+UPDATE {p}dead SET retried_as = ?2 WHERE id = ?1
+
+-- name: dead_delete
+DELETE FROM {p}dead WHERE id = ?1
+
+-- ------------------------------------------------------------- retention
+
+-- name: retention_done
+-- Through the index on (queue, at), queue by queue.
+SELECT d.id, d.ids
+  FROM {p}queue q CROSS JOIN {p}done d ON d.queue = q.id AND d.at <= ?1 - q.retention_s * 1000000
+ WHERE q.retention_s >= 0
+ ORDER BY q.id, d.at, d.id LIMIT ?2
+
+-- name: done_delete
+DELETE FROM {p}done WHERE id = ?1
+
+-- name: done_shorten
+UPDATE {p}done SET lo = ?2, ids = ?3 WHERE id = ?1
+
+-- name: retention_dead
+SELECT x.id
+  FROM {p}queue q
+ CROSS JOIN {p}dead x ON x.queue = q.id AND x.died_at <= ?1 - q.dead_retention_s * 1000000
+ WHERE q.dead_retention_s >= 0
+ ORDER BY q.id, x.died_at, x.id LIMIT ?2
+
+-- name: retention_dedupe
+DELETE FROM {p}dedupe
+ WHERE (queue, topic, key) IN (
+       SELECT d.queue, d.topic, d.key
+         FROM {p}queue q
+        CROSS JOIN {p}dedupe d
+           ON d.queue = q.id AND d.created_at <= ?1 - q.dedupe_retention_s * 1000000 AND d.gone
+        WHERE q.dedupe_retention_s >= 0 LIMIT ?2)

@@ -1,0 +1,16 @@
+/* sql_text.h - the embedded SQL, with the store's names put in. */
+#ifndef PH_STORE_SQLITE_SQL_TEXT_H
+#define PH_STORE_SQLITE_SQL_TEXT_H
+
+#include "util/buffer.h"
+#include "util/embedded.h"
+
+/* sql/statements.sql and sql/migrations/ (in order); each ends with a NULL name. */
+extern const struct ph__embedded ph__sqlite_statement_texts[];
+extern const struct ph__embedded ph__sqlite_migration_texts[];
+
+/* Appends text to `to`. {p}name becomes the quoted "<prefix>name", {prefix} the
+ * bare prefix, and {macro:argument} the expression in sql/macros.sql. */
+void ph__sqlite_expand(struct ph__buffer *to, const char *text, const char *prefix);
+
+#endif

@@ -1,0 +1,74 @@
+/* statements.h - prepared statements, and one run of one of them. */
+#ifndef PH_STORE_SQLITE_STATEMENTS_H
+#define PH_STORE_SQLITE_STATEMENTS_H
+
+#include "util/arena.h"
+
+#include <posthorn/posthorn.h>
+#include <sqlite3.h>
+
+/* The names in sql/statements.sql. */
+#define PH__SQLITE_STATEMENTS(X)                                                                   \
+    X(begin_read) X(begin_write) X(commit) X(rollback)                                             \
+    X(savepoint) X(savepoint_undo) X(savepoint_release) X(lock) X(store_get) X(clock_set)          \
+    X(queue_by_name) X(queue_by_id) X(queue_insert) X(queue_update) X(queue_pause)                 \
+    X(message_insert) X(pending_insert) X(dedupe_get) X(dedupe_insert)                             \
+    X(claim_look) X(claim_walk) X(fence_last) X(pending_delete) X(pending_delete_up_to)            \
+    X(attempt_facts) X(lease_insert)                                                               \
+    X(lease_by_fence) X(lease_by_owner) X(lease_expired)                                           \
+    X(lease_settle) X(lease_renew) X(lease_delete)                                                 \
+    X(message_facts) X(done_insert) X(attempt_log_insert) X(retry_count) X(dead_insert)            \
+    X(dedupe_gone) X(attempt_log_delete) X(message_delete)                                         \
+    X(state_get) X(attempt_log_get) X(count_pending) X(count_lease) X(count_dead)                  \
+    X(dead_get) X(message_copy) X(dead_mark) X(dead_delete)                                        \
+    X(retention_done) X(done_delete) X(done_shorten) X(retention_dead) X(retention_dedupe)
+
+enum ph__sqlite_statement {
+#define PH__SQLITE_STATEMENT_ENUM(name) PH__SQL_##name,
+    PH__SQLITE_STATEMENTS(PH__SQLITE_STATEMENT_ENUM)
+#undef PH__SQLITE_STATEMENT_ENUM
+        PH__SQLITE_STATEMENT_COUNT
+};
+
+/* Statements of one connection, prepared when first needed. */
+struct ph__sqlite_statements {
+    sqlite3_stmt *all[PH__SQLITE_STATEMENT_COUNT];
+};
+void ph__sqlite_statements_free(struct ph__sqlite_statements *statements);
+
+/* One run of a statement. Bind in order; the first failure is remembered and
+ * comes back from ph__query_row() or ph__query_run(), so that callers check
+ * once. What is bound is borrowed until the run has ended. */
+struct ph__sqlite_tx;
+struct ph__query {
+    struct ph__sqlite_tx *tx;
+    sqlite3_stmt *stmt;
+    int parameter; /* the last one that was bound */
+    int failed;    /* a ph_status, already in the call's error */
+};
+struct ph__query ph__query(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which);
+void ph__query_int(struct ph__query *query, int64_t value);
+void ph__query_int_or_null(struct ph__query *query, int64_t value); /* 0: NULL */
+void ph__query_text(struct ph__query *query, const char *text);     /* NULL: NULL */
+void ph__query_bytes(struct ph__query *query, const char *text, size_t length);
+void ph__query_id(struct ph__query *query, const uint8_t id[16]);   /* NULL: NULL */
+void ph__query_null(struct ph__query *query);
+/* 1: there is a row; 0: no more, the run has ended; < 0: it failed and has ended. */
+int ph__query_row(struct ph__query *query);
+/* Ends a run early. */
+void ph__query_end(struct ph__query *query);
+/* Runs a statement that gives no rows, from start to end. */
+int ph__query_run(struct ph__query *query);
+/* For a statement that gives one row: the row's first column, absent if there is none. */
+int ph__query_one(struct ph__query *query, int64_t *ret_value, int64_t absent);
+
+/* Columns of the present row. */
+int64_t ph__column_int(const struct ph__query *query, int column);
+bool ph__column_is_null(const struct ph__query *query, int column);
+/* False if it is NULL or not 16 bytes long; then ret_id is all zero. */
+bool ph__column_id(const struct ph__query *query, int column, uint8_t ret_id[16]);
+/* A copy that ends with NUL; *ret_text is NULL if the column is. ret_length may be NULL. */
+int ph__column_text(const struct ph__query *query, int column, struct ph__arena *arena,
+                    const char **ret_text, size_t *ret_length);
+
+#endif

@@ -1,0 +1,144 @@
+#include "store/sqlite/transaction.h"
+
+#include "core/error.h"
+#include "store/sqlite/checkpoint.h"
+#include "store/sqlite/errors.h"
+#include "store/sqlite/migrate.h"
+
+#include <string.h>
+#include <time.h>
+
+int ph__sqlite_tx_fail(struct ph__sqlite_tx *tx)
+{
+    return ph__sqlite_fail(tx->call->err, tx->db, !tx->own);
+}
+
+static int run(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which)
+{
+    struct ph__query query = ph__query(tx, which);
+
+    return ph__query_run(&query);
+}
+
+/* For cleaning up: the error that led here stays. */
+static void run_quietly(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which)
+{
+    ph_error kept = *tx->call->err;
+
+    (void)run(tx, which);
+    *tx->call->err = kept;
+}
+
+static int64_t real_time(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int read_store(struct ph__sqlite_tx *tx)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_store_get);
+    int r = ph__query_row(&query);
+
+    if (r == 0)
+        return ph__sqlite_fail_schema_missing(tx->call->err);
+    if (r < 0)
+        return r;
+    tx->store_id = (uint32_t)ph__column_int(&query, 0);
+    r = ph__sqlite_version_check((int)ph__column_int(&query, 1), (int)ph__column_int(&query, 2),
+                                 tx->call->err);
+    tx->now = ph__column_is_null(&query, 3) ? real_time() : ph__column_int(&query, 3);
+    ph__query_end(&query);
+    return r;
+}
+
+void ph__sqlite_prepare_tx(struct ph__sqlite_tx *tx, struct ph__call *call, bool writes)
+{
+    memset(tx, 0, sizeof(*tx));
+    tx->call = call;
+    tx->writes = writes;
+    if (call->connection) {
+        tx->db = call->connection;
+        tx->statements = &tx->borrowed;
+        tx->last_rowid = sqlite3_last_insert_rowid(tx->db);
+    } else {
+        tx->own = call->store->own;
+        tx->own->deadline = call->deadline;
+        tx->db = tx->own->db;
+        tx->statements = &tx->own->statements;
+    }
+}
+
+static int begin(struct ph__sqlite_tx *tx)
+{
+    int r;
+
+    if (tx->own) {
+        r = run(tx, tx->writes ? PH__SQL_begin_write : PH__SQL_begin_read);
+    } else {
+        r = tx->writes ? run(tx, PH__SQL_savepoint) : 0;
+        if (r == 0 && tx->writes)
+            r = run(tx, PH__SQL_lock);
+    }
+    return r < 0 ? r : read_store(tx);
+}
+
+int ph__sqlite_begin_read(struct ph__sqlite_tx *tx, struct ph__call *call)
+{
+    int r;
+
+    ph__sqlite_prepare_tx(tx, call, false);
+    r = begin(tx);
+    return r < 0 ? ph__sqlite_end(tx, r) : 0;
+}
+
+int ph__sqlite_begin_write(struct ph__sqlite_tx *tx, struct ph__call *call)
+{
+    int r;
+
+    ph__sqlite_prepare_tx(tx, call, true);
+    r = begin(tx);
+    return r < 0 ? ph__sqlite_end(tx, r) : 0;
+}
+
+static int end_own(struct ph__sqlite_tx *tx, int r)
+{
+    if (r == 0) {
+        r = run(tx, PH__SQL_commit);
+        /* The log may have been written but not synced: after a crash it may count. */
+        if (r < 0 && (tx->call->err->native & 0xff) == SQLITE_IOERR && tx->writes)
+            ph__fail_flags(tx->call->err, r, PH_UNKNOWN);
+    }
+    if (!sqlite3_get_autocommit(tx->db))
+        run_quietly(tx, PH__SQL_rollback);
+    if (r == 0 && tx->writes)
+        ph__sqlite_checkpoint_if_due(tx->own, ph__sqlite_path(tx->call->store));
+    return r;
+}
+
+/* Some errors (a full disk, an interrupt) make SQLite roll back everything. */
+static int end_callers(struct ph__sqlite_tx *tx, int r)
+{
+    if (sqlite3_get_autocommit(tx->db)) {
+        if (r == 0)
+            r = ph__fail(tx->call->err, PH_ETXDEAD, "the transaction was rolled back by SQLite");
+        ph__fail_flags(tx->call->err, r, PH_TX_DEAD);
+    } else if (tx->writes) {
+        if (r == 0)
+            r = run(tx, PH__SQL_savepoint_release);
+        if (r < 0) {
+            run_quietly(tx, PH__SQL_savepoint_undo);
+            run_quietly(tx, PH__SQL_savepoint_release);
+        }
+    }
+    ph__sqlite_statements_free(&tx->borrowed);
+    sqlite3_set_last_insert_rowid(tx->db, tx->last_rowid);
+    return r;
+}
+
+int ph__sqlite_end(struct ph__sqlite_tx *tx, int r)
+{
+    return tx->own ? end_own(tx, r) : end_callers(tx, r);
+}

@@ -1,0 +1,37 @@
+/* transaction.h - one transaction of ours, or our part of the caller's. */
+#ifndef PH_STORE_SQLITE_TRANSACTION_H
+#define PH_STORE_SQLITE_TRANSACTION_H
+
+#include "store/sqlite/connection.h"
+
+struct ph__sqlite_tx {
+    struct ph__call *call;
+    sqlite3 *db;
+    struct ph__sqlite *own; /* NULL: the caller's connection */
+    bool writes;
+    struct ph__sqlite_statements *statements;
+    struct ph__sqlite_statements borrowed; /* on the caller's connection: for this call only */
+    sqlite3_int64 last_rowid;              /* the caller's, put back at the end */
+    int64_t now;                           /* the clock, read once */
+    uint32_t store_id;
+};
+
+/* Sets up for statements outside a transaction, or for one that is begun by hand;
+ * ph__sqlite_end() ends that too. */
+void ph__sqlite_prepare_tx(struct ph__sqlite_tx *tx, struct ph__call *call, bool writes);
+
+/* Begins, checks the schema and reads the clock. A read sees one snapshot and
+ * takes no lock; a write holds the file's only write lock to its end. If begin
+ * fails there is nothing to end. */
+int ph__sqlite_begin_read(struct ph__sqlite_tx *tx, struct ph__call *call);
+int ph__sqlite_begin_write(struct ph__sqlite_tx *tx, struct ph__call *call);
+
+/* Ends what begin began, and returns r or, if r is 0, how that went. r < 0: in a
+ * transaction of ours nothing has happened, and the caller's is as it was (or
+ * the error says PH_TX_DEAD). */
+int ph__sqlite_end(struct ph__sqlite_tx *tx, int r);
+
+/* The last error of the connection, for the call. */
+int ph__sqlite_tx_fail(struct ph__sqlite_tx *tx);
+
+#endif
