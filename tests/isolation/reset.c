@@ -28,6 +28,8 @@ void iso_actors_open(struct iso_engine *engine)
     if (!engine->spec->bare)
         ph_close(t_open(NULL)); /* deploys the schema */
     actor_open(engine, &engine->setup, 0);
+    if (engine->spec->bare && !t_is_pg()) /* so that waiting is for the write lock alone */
+        t_sql(engine->setup.conn, "PRAGMA journal_mode = WAL");
     for (size_t i = 0; i < engine->spec->session_count; i++)
         actor_open(engine, &engine->workers[i].actor, i + 1);
 }

@@ -11,12 +11,47 @@
 
 struct member {
     pthread_t thread;
+    const char *url;
     ph_store *store;
     struct t_conn *conn; /* NULL: the store's own transactions */
     ph_owner owner;
     int acked, status;
     ph_error err;
 };
+
+/* ---------------------------------------------------------------- a fresh start */
+
+static void *deployer_main(void *context)
+{
+    struct member *member = context;
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+
+    opts.deploy_schema = true;
+    member->status = ph_open(member->url, &opts, &member->store, &member->err);
+    return NULL;
+}
+
+/* On SQLite the file itself, and its journal mode, are made by all of them at once. */
+TEST(threads_deploy_into_one_empty_database)
+{
+    struct member members[THREADS] = { 0 };
+    const char *url = t_fresh_database();
+
+    for (int i = 0; i < THREADS; i++) {
+        members[i].url = url;
+        CHECK_INT(pthread_create(&members[i].thread, NULL, deployer_main, &members[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        CHECK_INT(pthread_join(members[i].thread, NULL), 0);
+        t_err = members[i].err;
+        REQ_INT("OBX-100 OBX-110", members[i].status, 0);
+        t_enqueue(members[i].store, "fresh", "x");
+    }
+    for (int i = 0; i < THREADS; i++)
+        ph_close(members[i].store);
+}
+
+/* ------------------------------------------------------------------ the work */
 
 static void count_line(void *context, const ph_log_event *event)
 {
