@@ -1,7 +1,12 @@
 -- queue_resume(door, namespace): claims of this queue answer again.
+-- Two statements: one that both made the queue and updated it would not see the new row.
 CREATE OR REPLACE FUNCTION {p}queue_resume(door text, namespace text) RETURNS void
-    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
-    UPDATE {p}queue q SET paused = false
-    WHERE q.id = (SELECT g.id FROM {p}queue_get({p}door_number(queue_resume.door), queue_resume.namespace) g)
+#variable_conflict use_column
+DECLARE
+    _queue {p}queue := {p}queue_get({p}door_number(queue_resume.door), queue_resume.namespace);
+BEGIN
+    UPDATE {p}queue q SET paused = false WHERE q.id = _queue.id;
+END
 $$;
