@@ -21,7 +21,7 @@ BEGIN
         CONTINUE WHEN NOT FOUND;
         SELECT _lease.claimed_at + make_interval(secs => q.max_lease_s) INTO _cap FROM {p}queue q WHERE q.id = _lease.queue;
         CONTINUE WHEN _cap <= _t;
-        SELECT array_agg(CASE WHEN u.o IS NULL AND p.pos IS NOT NULL
+        SELECT array_agg(CASE WHEN u.o IS NULL AND p.pos IS NOT NULL AND array_position(_ids, u.id) = u.i
                                    AND (_lease.settled IS NULL OR get_bit(_lease.settled, p.pos - 1) = 0)
                                    AND (_fences IS NULL OR _fences[u.i] IN (0, _fence)) THEN 7 ELSE u.o END ORDER BY u.i)
         INTO _outcomes FROM unnest(_ids, _outcomes) WITH ORDINALITY u(id, o, i),

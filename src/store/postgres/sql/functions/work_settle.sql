@@ -34,11 +34,11 @@ BEGIN
             RETURN array_fill(2::smallint, ARRAY[_n]);
         END IF;
 
-        -- at[k]: where in the call, pos[k]: where in the lease; an id given twice counts once
+        -- at[k]: where in the call, pos[k]: where in the lease; of an id given twice the first counts
         SELECT array_agg(f.i) AS at, array_agg(f.pos) AS pos INTO _mine FROM (
-            SELECT DISTINCT ON (p.pos) p.pos, u.i::int AS i
+            SELECT p.pos, u.i::int AS i
             FROM unnest(_ids) WITH ORDINALITY u(id, i), LATERAL (SELECT array_position(_lease.ids, u.id) AS pos) p
-            WHERE p.pos IS NOT NULL AND _outcomes[u.i] IS NULL
+            WHERE p.pos IS NOT NULL AND _outcomes[u.i] IS NULL AND array_position(_ids, u.id) = u.i
               AND (_lease.settled IS NULL OR get_bit(_lease.settled, p.pos - 1) = 0)
               AND (_fences IS NULL OR _fences[u.i] IN (0, _fence))
             ORDER BY p.pos, u.i) f;
