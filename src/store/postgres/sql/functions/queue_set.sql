@@ -1,7 +1,7 @@
 -- queue_set(door, namespace, settings): creates the queue if need be and sets
 -- what the object names. Keys and ranges as in ph_queue_settings; -1 is "for
--- ever"; backoff is 'exponential' or 'equal-jitter', and sets that policy's
--- defaults before backoff_base_ms and backoff_max_ms.
+-- ever"; backoff is 'exponential' or 'equal-jitter', and a change of policy sets
+-- its defaults before backoff_base_ms and backoff_max_ms.
 CREATE OR REPLACE FUNCTION {p}queue_set(door text, namespace text, settings jsonb) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
@@ -47,8 +47,9 @@ BEGIN
     UPDATE {p}queue q SET
         max_attempts = coalesce(_s.max_attempts, q.max_attempts),
         backoff = coalesce(_policy, q.backoff),
-        backoff_base_ms = coalesce(_s.backoff_base_ms, CASE WHEN _policy IS NOT NULL THEN 1000 END, q.backoff_base_ms),
-        backoff_max_ms = coalesce(_s.backoff_max_ms, CASE _policy WHEN 1 THEN 60000 WHEN 2 THEN 300000 END, q.backoff_max_ms),
+        backoff_base_ms = coalesce(_s.backoff_base_ms, CASE WHEN _policy <> q.backoff THEN 1000 END, q.backoff_base_ms),
+        backoff_max_ms = coalesce(_s.backoff_max_ms, CASE WHEN _policy = q.backoff THEN NULL WHEN _policy = 1 THEN 60000 WHEN _policy = 2 THEN 300000 END,
+                                  q.backoff_max_ms),
         retention_s = coalesce(_s.retention_s, q.retention_s),
         dead_retention_s = coalesce(_s.dead_retention_s, q.dead_retention_s),
         dedupe_retention_s = coalesce(_s.dedupe_retention_s, q.dedupe_retention_s),
