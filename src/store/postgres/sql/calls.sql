@@ -30,11 +30,13 @@ SELECT {schema}.{p}outbox_reap_expired()::bigint
 
 -- name: find
 SELECT id, message_id, coalesce(fence, 0), topic, payload, tenant_id, dedupe_key, correlation_id, headers::text, attempts,
-       retry_count, created_at, coalesce(next_attempt_at, due_time_utc, created_at), last_error, priority::int,
+       retry_count, created_at,
+       coalesce(next_attempt_at, (SELECT (array_agg(h.next_due ORDER BY h.ordinality DESC) FILTER (WHERE h.next_due IS NOT NULL))[1]
+                                  FROM {schema}.{p}work_history(o.id) WITH ORDINALITY h), greatest(due_time_utc, created_at)),
+       last_error, priority::int,
        namespace, status_code, max_attempts, due_time_utc, expires_at, locked_until,
        coalesce(owner_token, processed_by::uuid, (SELECT x.owner_token FROM {schema}.{p}dead_letters x WHERE x.id = o.id)),
-       coalesce(processed_at, (SELECT x.died_at FROM {schema}.{p}dead_letters x WHERE x.id = o.id)),
-       updated_at, next_attempt_at,
+       processed_at, updated_at, next_attempt_at,
        (SELECT x.reason FROM {schema}.{p}dead_letters x WHERE x.id = o.id),
        (SELECT x.retried_as FROM {schema}.{p}dead_letters x WHERE x.id = o.id)
 FROM {schema}.{p}outbox o WHERE o.id = $1
