@@ -32,6 +32,7 @@ DECLARE
     _dues timestamptz[] := '{}';
     _lost smallint := 0;
     _buried int := 0;
+    _all boolean := false; -- nothing more was due
     _fence bigint;
     _wrong uuid[];
 BEGIN
@@ -78,11 +79,15 @@ BEGIN
         EXIT WHEN cardinality(_ids) >= _n OR _lost > 0 OR _buried >= 1000;
         CONTINUE WHEN _picked.unfit IS NOT NULL;
         -- That was all from the bound on: look from the start too, unless that is dear and was done lately.
-        EXIT WHEN _bound IS NULL OR _hint.whole_look_next > _t;
+        _all := _bound IS NULL OR coalesce(_hint.whole_look_next > _t, false);
+        EXIT WHEN _all;
         _bound := NULL;
     END LOOP;
-    PERFORM {p}work_claim_hint(_queue, _t, clock_timestamp() - _started, _bound IS NULL, cardinality(_ids) >= _n,
-                               _hint, _ids, _dues);
+    -- A claim that named topics, or stopped before the end, does not know what others can take.
+    IF _topics IS NULL AND (_all OR cardinality(_ids) >= _n) THEN
+        PERFORM {p}work_claim_hint(_queue, _t, clock_timestamp() - _started, _bound IS NULL, cardinality(_ids) >= _n,
+                                   _hint, _ids, _dues);
+    END IF;
     IF cardinality(_ids) = 0 THEN
         RETURN;
     END IF;
