@@ -93,11 +93,27 @@ static int finish_connecting(PGconn *conn, struct ph__call *call)
     return 0;
 }
 
+/* libpq quotes a URL that it cannot read, with the password. */
+static int url_check(struct ph__call *call)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo_of(call->store->url), NULL);
+
+    if (!options)
+        return ph__fail(call->err, PH_EINVAL,
+                        "libpq cannot read the URL; write postgresql://user@host:port/database?key=value "
+                        "or postgresql:key=value, with special characters as %%xx");
+    PQconninfoFree(options);
+    return 0;
+}
+
 static int dial(struct ph__call *call, struct ph__pg_own *own)
 {
-    PGconn *conn = start_connecting(call->store->url);
-    int r;
+    PGconn *conn;
+    int r = url_check(call);
 
+    if (r < 0)
+        return r;
+    conn = start_connecting(call->store->url);
     if (!conn)
         return ph__fail_memory(call->err);
     r = finish_connecting(conn, call);
