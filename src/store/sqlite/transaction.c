@@ -71,17 +71,30 @@ void ph__sqlite_prepare_tx(struct ph__sqlite_tx *tx, struct ph__call *call, bool
     }
 }
 
+/* The way back is prepared before the way in: without memory it could not be later. */
+static int prepare_undo(struct ph__sqlite_tx *tx)
+{
+    int r = 0;
+
+    if (tx->own)
+        r = ph__query(tx, PH__SQL_rollback).failed;
+    else if (tx->writes)
+        r = ph__query(tx, PH__SQL_savepoint_undo).failed;
+    if (r == 0 && !tx->own && tx->writes)
+        r = ph__query(tx, PH__SQL_savepoint_release).failed;
+    return r;
+}
+
 static int begin(struct ph__sqlite_tx *tx)
 {
-    int r;
+    int r = prepare_undo(tx);
 
-    if (tx->own) {
+    if (r == 0 && tx->own)
         r = run(tx, tx->writes ? PH__SQL_begin_write : PH__SQL_begin_read);
-    } else {
-        r = tx->writes ? run(tx, PH__SQL_savepoint) : 0;
-        if (r == 0 && tx->writes)
-            r = run(tx, PH__SQL_lock);
-    }
+    if (r == 0 && !tx->own && tx->writes)
+        r = run(tx, PH__SQL_savepoint);
+    if (r == 0 && !tx->own && tx->writes)
+        r = run(tx, PH__SQL_lock);
     return r < 0 ? r : read_store(tx);
 }
 
