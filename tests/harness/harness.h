@@ -112,6 +112,10 @@ ph_store *t_open(const ph_store_opts *opts);
 /* Opens with everything given; returns what ph_open returns. */
 int t_try_open(const char *url, const ph_store_opts *opts, ph_store **ret_store);
 
+/* Closes all stores and connections of the test; from here on t_url, t_schema,
+ * t_open and t_connect mean another, empty place. For tests that are loops. */
+void t_start_over(void);
+
 /* ------------------------------------------- the caller's side of the database */
 
 struct t_conn; /* a raw connection: libpq or sqlite3 */

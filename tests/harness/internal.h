@@ -17,9 +17,13 @@ struct t_env {
     char schema[64];
     const char *prefix;   /* of the tables */
     int number;           /* of the test in this run */
+    int round;            /* how often the test started over */
     volatile int *limit_s; /* shared with the runner */
 };
 extern struct t_env t_env;
+
+/* Sets url and schema from the other members. */
+void t_env_place(void);
 
 /* PostgreSQL: makes and removes the databases of this run. False on error, which was printed. */
 bool t_server_set_up(const char *database);

@@ -119,13 +119,9 @@ static void set_up_environment(const struct job *job, int slot)
 {
     t_env.limit_s = &limits[slot];
     t_env.number = (int)(job->test - tests);
-    snprintf(t_env.dir, sizeof(t_env.dir), "%s", job->dir);
-    if (strcmp(t_env.backend, "postgresql") == 0)
-        t_server_url(t_env.database, t_env.url, sizeof(t_env.url));
-    else
-        snprintf(t_env.url, sizeof(t_env.url), "sqlite:%s/test.db", job->dir);
-    snprintf(t_env.schema, sizeof(t_env.schema), "t_%d_%d", (int)getppid(), t_env.number);
     t_env.prefix = strcmp(t_env.backend, "postgresql") == 0 ? "" : "posthorn_";
+    snprintf(t_env.dir, sizeof(t_env.dir), "%s", job->dir);
+    t_env_place();
 }
 
 /* exit, not _exit: LeakSanitizer looks for leaks there. */

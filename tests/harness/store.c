@@ -4,6 +4,7 @@
 #include "core/call.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define STORES_MAX 64
 
@@ -30,6 +31,7 @@ void t_stores_close(void)
         __real_ph_close(stores[i]);
         stores[i] = NULL;
     }
+    store_count = 0;
 }
 
 const char *t_backend(void)
@@ -55,6 +57,24 @@ const char *t_schema(void)
 const char *t_dir(void)
 {
     return t_env.dir;
+}
+
+void t_env_place(void)
+{
+    if (t_is_pg())
+        t_server_url(t_env.database, t_env.url, sizeof(t_env.url));
+    else
+        snprintf(t_env.url, sizeof(t_env.url), "sqlite:%s/test%d.db", t_env.dir, t_env.round);
+    snprintf(t_env.schema, sizeof(t_env.schema), "t_%d_%d_%d", (int)getppid(), t_env.number,
+             t_env.round);
+}
+
+void t_start_over(void)
+{
+    t_stores_close();
+    t_conns_close();
+    t_env.round++;
+    t_env_place();
 }
 
 ph_store *t_open(const ph_store_opts *opts)
