@@ -124,8 +124,10 @@ int ph__pg_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count
     ph__pg_params_free(&params);
     for (int row = 0; r == 0 && row < PQntuples(result); row++) {
         for (size_t i = 0; i < count; i++) {
-            if (memcmp(ids[i].b, ph__pg_uuid(result, row, 0), 16) == 0)
+            if (memcmp(ids[i].b, ph__pg_uuid(result, row, 0), 16) == 0) {
                 read_id(ret_new_ids[i].b, ph__pg_uuid(result, row, 1));
+                break; /* given once more, it is one that was retried already */
+            }
         }
     }
     PQclear(result);

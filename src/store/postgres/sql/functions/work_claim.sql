@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION {p}work_claim(
                    retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -23,6 +23,7 @@ DECLARE
     _max smallint;
     _paused boolean;
     _hint {p}hint;
+    _reap_from timestamptz := '-infinity';
     _bound timestamptz[] := _from_due;
     _levels smallint[] := '{0,1,2,3}';
     _hashes int[];
@@ -42,7 +43,15 @@ BEGIN
         RETURN;
     END IF;
     SELECT * INTO _hint FROM {p}hint h WHERE h.queue = _queue;
-    PERFORM {p}work_claim_reap(_door, _queue, _t, _hint.reap_from, _hint.reap_whole_next);
+    IF _hint.reap_from < _t AND _t < _hint.reap_whole_next THEN
+        _reap_from := _hint.reap_from;
+    END IF;
+    IF EXISTS (SELECT FROM {p}lease l WHERE l.door = _door AND l.until >= _reap_from AND l.until < _t
+               ORDER BY l.door, l.until LIMIT 1) THEN
+        PERFORM {p}work_reap(_door, _t, _reap_from, 20);
+    ELSIF clock_timestamp() - _started > interval '3 ms' THEN
+        PERFORM {p}work_claim_hint_reap(_queue, _t);
+    END IF;
 
     IF (SELECT CASE WHEN f.is_called THEN f.last_value ELSE 0 END FROM {p}fence f) % 16 = 15 THEN
         _levels := '{3,2,1,0}';
@@ -109,7 +118,7 @@ BEGIN
 
     _fence := nextval('{p}fence');
     INSERT INTO {p}lease (id, owner, claimed_at, until, queue, open, door, lost, ids, attempts)
-    VALUES (_fence, _owner, _t, {p}clock() + make_interval(secs => _lease_s), _queue, cardinality(_ids), _door, _lost, _ids,
+    VALUES (_fence, _owner, _t, _t + make_interval(secs => _lease_s), _queue, cardinality(_ids), _door, _lost, _ids,
             CASE WHEN 0 < ANY (_attempts) THEN (SELECT array_agg((a + 1)::smallint ORDER BY i)
                                                 FROM unnest(_attempts) WITH ORDINALITY u(a, i)) END);
     RETURN QUERY
@@ -120,7 +129,6 @@ BEGIN
            CASE WHEN u.attempts > 0 THEN (SELECT a.error FROM {p}attempt_log a WHERE a.id = m.id AND a.kind IN (1, 2)
                                           ORDER BY a.id DESC, a.n DESC LIMIT 1) END,
            m.level::int
-    FROM unnest(_ids, _attempts, _dues) u(id, attempts, due)
-    CROSS JOIN LATERAL (SELECT * FROM {p}message m WHERE m.id = u.id OFFSET 0) m;
+    FROM unnest(_ids, _attempts, _dues) u(id, attempts, due), {p}message m WHERE m.id = u.id;
 END
 $$;

@@ -5,13 +5,11 @@ CREATE OR REPLACE FUNCTION {p}work_claim_hint(
     _queue int, _t timestamptz, _took interval, _whole boolean, _full boolean, _hint {p}hint, _ids uuid[],
     _dues timestamptz[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
-    SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
     _from timestamptz[];
 BEGIN
-    IF _took < interval '5 ms' OR (_took < cardinality(_ids) * interval '20 us' AND _full)
-       OR (_hint.written_at <= _t AND _hint.written_at > _t - interval '1 s' AND NOT _whole)
+    IF (_hint.written_at <= _t AND _hint.written_at > _t - interval '1 s' AND NOT _whole)
        OR NOT pg_try_advisory_xact_lock(hashtextextended('{schema}.{p}hint', _queue)) THEN
         RETURN;
     END IF;

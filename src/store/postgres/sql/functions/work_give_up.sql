@@ -4,7 +4,6 @@ CREATE OR REPLACE FUNCTION {p}work_give_up(
     _id uuid, _verb smallint, _attempts smallint, _lost smallint, _error text, _delay_ms bigint,
     _t timestamptz, _owner uuid) RETURNS smallint
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     _m record;

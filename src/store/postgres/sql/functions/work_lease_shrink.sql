@@ -2,7 +2,6 @@
 -- settled; the row goes with its last one. Sets bits only: ids are not rewritten.
 CREATE OR REPLACE FUNCTION {p}work_lease_shrink(_lease {p}lease, _pos int[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
-    SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     _bits bit varying := coalesce(_lease.settled, repeat('0', cardinality(_lease.ids))::bit varying);

@@ -7,7 +7,6 @@
 CREATE OR REPLACE FUNCTION {p}work_leases(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _t timestamptz) RETURNS bigint[]
     LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     _live bigint[];

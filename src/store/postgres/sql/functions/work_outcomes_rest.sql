@@ -2,7 +2,6 @@
 -- id given before, else 1 (stale) if the message exists, else 0 (unknown).
 CREATE OR REPLACE FUNCTION {p}work_outcomes_rest(_ids uuid[], _outcomes smallint[]) RETURNS smallint[]
     LANGUAGE sql VOLATILE SET search_path = {schema}, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
     SELECT array_agg(coalesce(u.outcome, _outcomes[array_position(_ids, u.id)],
                               CASE WHEN EXISTS (SELECT FROM {p}message m WHERE m.id = u.id) THEN 1 ELSE 0 END) ORDER BY u.i)

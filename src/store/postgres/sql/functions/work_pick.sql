@@ -1,50 +1,44 @@
 -- work_pick(…): takes up to n due rows out of pending, level by level, in
--- order. Answers parallel arrays; unfit is null unless a row has expired or
--- spent its attempts.
+-- order. Answers parallel arrays; lost and unfit are null unless a row has lost
+-- its worker, or has expired or spent its attempts.
 --
 -- Locks: pending rows, SKIP LOCKED. Only rows that the first statement has
--- locked are taken, so nobody can take them in between; the second deletes
+-- locked are taken, so nobody can take them in between; the last one deletes
 -- them by address, and it is an error if one is not there.
 -- A row with lost > 0 (its worker died) is taken alone: if it comes first,
 -- only it; otherwise the pick ends before it.
 -- from_due: per level (1…4), where to start reading the index; null: the start.
+-- Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_pick(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics int[], _from_due timestamptz[],
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[],
     OUT unfit boolean[], OUT expired boolean[])
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
     _rows tid[];
-    _some_lost boolean;
-    _some_unfit boolean;
+    _some_special boolean;
     _keep int;
     _deleted int;
 BEGIN
     IF _topics IS NULL THEN
-        SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), array_agg(c.lost),
-               array_agg(c.spent OR c.expired), array_agg(c.expired), bool_or(c.lost > 0), bool_or(c.spent OR c.expired)
-        INTO _rows, ids, attempts, dues, lost, unfit, expired, _some_lost, _some_unfit FROM (
+        SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special)
+        INTO _rows, ids, attempts, dues, _some_special FROM (
             SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
-                SELECT p.ctid AS tid, p.id, p.attempts, p.due, p.lost,
-                       p.attempts >= coalesce(p.max_attempts, _max) AS spent,
-                       coalesce(p.expires_at <= _t, false) AS expired
+                SELECT p.ctid AS tid, p.id, p.attempts, p.due,
+                       p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
                 FROM {p}pending p
                 WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
                       AND p.due >= coalesce(_from_due[v.level + 1], '-infinity')
                 ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
             LIMIT _n) c;
     ELSE
-        SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), array_agg(c.lost),
-               array_agg(c.spent OR c.expired), array_agg(c.expired), bool_or(c.lost > 0), bool_or(c.spent OR c.expired)
-        INTO _rows, ids, attempts, dues, lost, unfit, expired, _some_lost, _some_unfit FROM (
+        SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special)
+        INTO _rows, ids, attempts, dues, _some_special FROM (
             SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
-                SELECT p.ctid AS tid, p.id, p.attempts, p.due, p.lost,
-                       p.attempts >= coalesce(p.max_attempts, _max) AS spent,
-                       coalesce(p.expires_at <= _t, false) AS expired
+                SELECT p.ctid AS tid, p.id, p.attempts, p.due,
+                       p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
                 FROM {p}pending p
                 WHERE p.lane = _queue * 4 + v.level AND p.due <= _t AND p.topic = ANY (_topics)
                       AND p.due >= coalesce(_from_due[v.level + 1], '-infinity')
@@ -54,29 +48,29 @@ BEGIN
     IF _rows IS NULL THEN
         RETURN;
     END IF;
-    IF _some_lost THEN
+    IF _some_special THEN -- rare: look closer at the rows, which are locked
+        SELECT array_agg(p.lost ORDER BY u.i),
+               array_agg(p.attempts >= coalesce(p.max_attempts, _max) OR coalesce(p.expires_at <= _t, false) ORDER BY u.i),
+               array_agg(coalesce(p.expires_at <= _t, false) ORDER BY u.i)
+        INTO lost, unfit, expired FROM unnest(_rows) WITH ORDINALITY u(tid, i), {p}pending p WHERE p.ctid = u.tid;
         -- Rows to bury do not count as taken: cut at the first lost row that would be handed out.
         SELECT coalesce(min(u.i) FILTER (WHERE u.lost > 0 AND NOT u.unfit), cardinality(_rows) + 1) INTO _keep
         FROM unnest(lost, unfit) WITH ORDINALITY u(lost, unfit, i);
-        IF _keep <= cardinality(_rows) AND NOT EXISTS (SELECT FROM unnest(unfit[1:_keep - 1]) u WHERE NOT u) THEN
-            _keep := _keep + 1; -- nothing fit comes before it: it goes out, alone
+        IF _keep > cardinality(_rows) OR EXISTS (SELECT FROM unnest(unfit[1:_keep - 1]) u WHERE NOT u) THEN
+            _keep := _keep - 1; -- it goes out alone, unless something fit comes before it
         END IF;
-        _keep := _keep - 1;
         _rows := _rows[1:_keep];
         ids := ids[1:_keep];
         attempts := attempts[1:_keep];
         dues := dues[1:_keep];
         lost := lost[1:_keep];
-        unfit := unfit[1:_keep];
         expired := expired[1:_keep];
+        unfit := CASE WHEN true = ANY (unfit[1:_keep]) THEN unfit[1:_keep] END;
     END IF;
     DELETE FROM {p}pending p WHERE p.ctid = ANY (_rows);
     GET DIAGNOSTICS _deleted = ROW_COUNT;
     IF _deleted <> cardinality(_rows) THEN
         RAISE EXCEPTION 'work_pick: locked % pending rows, but deleted %', cardinality(_rows), _deleted;
-    END IF;
-    IF NOT _some_unfit THEN
-        unfit := NULL;
     END IF;
 END
 $$;

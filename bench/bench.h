@@ -1,0 +1,34 @@
+/* bench.h - what the parts of the benchmark share. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <posthorn/posthorn.h>
+
+#include <stdbool.h>
+
+struct bench {
+    const char *url;
+    long messages;   /* how many are drained per run */
+    int workers, batch;
+    int rounds;      /* the median of so many is reported */
+    bool json;
+};
+
+#define BENCH_PAYLOAD_SIZE 185 /* bytes: what the design's numbers were measured with */
+const char *bench_payload(void);
+
+double bench_now(void); /* seconds, monotonic */
+
+/* Runs work(context, index) in count processes at once; returns the seconds
+ * from the start of the first to the end of the last. Exits if one fails. */
+double bench_in_parallel(int count, void (*work)(const void *context, int index), const void *context);
+
+/* Ours. */
+ph_store *bench_open(const char *url);
+void bench_fill(const char *url, long count, int64_t due_at);
+long bench_drain_ours(const char *url, int batch, long most); /* returns how many; most 0: all */
+void bench_enqueue_ours(const char *url, long count);
+
+void bench_die(const char *what, const char *why) __attribute__((noreturn));
+
+#endif
