@@ -9,8 +9,8 @@
 /* The columns of state_get. */
 enum { SALT, DOOR, NAMESPACE, LEVEL, TOPIC, PAYLOAD, MESSAGE_ID, TENANT_ID, DEDUPE_KEY,
        CORRELATION_ID, HEADERS, CREATED_AT, DUE_AT, EXPIRES_AT, MAX_ATTEMPTS, STATUS, ATTEMPTS,
-       RETRY_COUNT, LAST_ERROR, NEXT_DUE, FENCE, LOCKED_UNTIL, OWNER, ENDED_AT, UPDATED_AT, REASON,
-       RETRIED_AS, DUE };
+       RETRY_COUNT, LAST_ERROR, NEXT_DUE, FENCE, LOCKED_UNTIL, OWNER, PROCESSED_AT, UPDATED_AT,
+       REASON, RETRIED_AS, DUE };
 
 static int load_texts(const struct ph__query *query, struct ph__arena *arena, ph_delivery *m)
 {
@@ -63,7 +63,7 @@ static int load_state(const struct ph__query *query, ph_message_info *info)
     info->expires_at = ph__column_int(query, EXPIRES_AT);
     info->locked_until = ph__column_int(query, LOCKED_UNTIL);
     (void)ph__column_id(query, OWNER, info->owner.b);
-    info->processed_at = ph__column_int(query, ENDED_AT);
+    info->processed_at = ph__column_int(query, PROCESSED_AT);
     info->updated_at = ph__column_int(query, UPDATED_AT);
     info->next_attempt_at = ph__column_int(query, NEXT_DUE);
     if (!ph__column_is_null(query, REASON))

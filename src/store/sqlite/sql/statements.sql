@@ -187,7 +187,7 @@ DELETE FROM {p}message WHERE id = ?1
 SELECT salt, door, namespace, level, topic, payload, message_id, tenant_id, dedupe_key,
        correlation_id, headers, created_at, due_at, expires_at, max_attempts, status, attempts,
        retry_count, last_error, next_due, fence, locked_until,
-       coalesce(lease_owner, done_owner, dead_owner), coalesce(done_at, died_at), updated_at,
+       coalesce(lease_owner, done_owner, dead_owner), done_at, updated_at,
        reason, retried_as,
        coalesce((SELECT a.next_due FROM {p}attempt_log a
                   WHERE a.message = s.id AND a.next_due IS NOT NULL ORDER BY a.n DESC LIMIT 1),
