@@ -379,9 +379,14 @@ void m_renew(struct model *model, int owner, const struct m_item *items, int cou
              ph_outcome *ret_outcomes)
 {
     for (int i = 0; i < count; i++) {
-        const struct m_message *message = held(model, owner, &items[i], &ret_outcomes[i]);
+        const struct m_message *message = NULL;
+        int first = first_like(items, i);
         int64_t cap, until;
 
+        if (first < i)
+            ret_outcomes[i] = ret_outcomes[first];
+        else
+            message = held(model, owner, &items[i], &ret_outcomes[i]);
         for (int l = 0; message && l < model->lease_count; l++) {
             struct m_lease *lease = &model->leases[l];
 

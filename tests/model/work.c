@@ -129,7 +129,8 @@ static bool claimed_as_expected(struct run *run, struct m_claim *claim, const ph
         int index = message_of(&run->model, delivery->work_id.b);
 
         if (index != taken[i])
-            return differ(run, "claimed %d at place %d, should be %d", index, i, taken[i]);
+            return differ(run, "claimed %d at place %d under fence %lld, should be %d", index, i,
+                          (long long)claim->fence, taken[i]);
         if (!same_delivery(run, index, delivery) ||
             !same_int(run, "due_at", index, delivery->due_at, run->model.messages[index].due))
             return false;
