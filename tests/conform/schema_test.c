@@ -165,7 +165,8 @@ TEST(a_schema_that_is_too_new_is_refused_and_left_alone)
     set_version(library + 2, library + 1);
     CHECK_INT(open_without_deployment(&store), PH_ETOONEW);
     CHECK(store == NULL);
-    CHECK(strstr(t_err.message, "upgrade the library") != NULL);
+    CHECK(strstr(t_err.message, "upgrade the library") ||
+          strstr(t_err.message, "install a newer library"));
     store = lazy();
     CHECK(!inspect(store).usable && !inspect(store).pending);
     CHECK_INT(ph_migrate(store, 0, NULL, &t_err), PH_ETOONEW);
@@ -247,7 +248,7 @@ TEST(the_verbs_are_functions_of_the_schema)
     struct t_conn *conn;
 
     if (!t_is_pg())
-        t_skip("SQLite has no functions of its own");
+        t_not_here("SQLite has no functions of its own");
     ph_close(t_open(NULL));
     conn = t_connect();
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -421,11 +422,7 @@ TEST(the_migrations_can_be_run_by_hand)
     OK(ph_migrate_sql(store, false, &sql, &t_err));
     CHECK(strstr(sql, "CREATE TABLE") != NULL);
     CHECK_INT(inspect(store).installed, 0); /* printing changes nothing */
-    if (!t_is_pg())
-        t_sql(conn, "PRAGMA journal_mode = wal");
-    t_begin(conn);
     t_sql(conn, sql);
-    t_commit(conn);
     ph_free(sql);
     OK(open_without_deployment(&opened));
     t_enqueue(opened, "orders", "x");
@@ -465,14 +462,9 @@ TEST(the_roles_are_printed_where_there_are_roles)
 {
     ph_store *store = lazy();
     char *sql = NULL;
-    int r = ph_migrate_sql(store, true, &sql, &t_err);
 
-    if (t_is_pg()) {
-        OK(r);
-        CHECK(strstr(sql, "GRANT") != NULL);
-        ph_free(sql);
-    } else {
-        CHECK_INT(r, PH_EUNSUPPORTED);
-    }
+    OK(ph_migrate_sql(store, true, &sql, &t_err));
+    CHECK(strstr(sql, t_is_pg() ? "GRANT" : "no roles") != NULL);
+    ph_free(sql);
     ph_close(store);
 }

@@ -148,7 +148,7 @@ TEST(a_store_can_be_opened_and_closed_many_times)
 static void only_sqlite(void)
 {
     if (t_is_pg())
-        t_skip("concerns files only");
+        t_not_here("concerns files only");
 }
 
 TEST(files_that_cannot_be_opened)
@@ -196,7 +196,7 @@ TEST(a_file_may_have_an_odd_name)
 static void only_pg(void)
 {
     if (!t_is_pg())
-        t_skip("concerns servers only");
+        t_not_here("concerns servers only");
 }
 
 /* A socket on 127.0.0.1 that accepts at most what the kernel does by itself, and never answers. */

@@ -38,7 +38,7 @@ TEST(a_file_without_the_right_to_write_is_read_only)
     int r;
 
     if (t_is_pg())
-        t_skip("concerns files only");
+        t_not_here("concerns files only");
     make_database(folder, path, sizeof(path));
     snprintf(url, sizeof(url), "sqlite:%s", path);
     CHECK(chmod(path, 0444) == 0 && chmod(folder, 0555) == 0);
@@ -84,7 +84,7 @@ TEST(a_read_only_server_is_reported_and_can_be_read)
     ph_work_id id;
 
     if (!t_is_pg())
-        t_skip("concerns servers only");
+        t_not_here("concerns servers only");
     url = t_fresh_database();
     opts.deploy_schema = true;
     OK(t_try_open(url, &opts, &store));

@@ -122,3 +122,10 @@ void t_skip(const char *reason)
     fflush(NULL);
     _exit(T_EXIT_SKIPPED);
 }
+
+void t_not_here(const char *reason)
+{
+    printf("%s\n", reason);
+    fflush(NULL);
+    _exit(T_EXIT_NOT_HERE);
+}

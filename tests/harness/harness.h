@@ -78,6 +78,8 @@ extern ph_error t_err;
 
 /* Ends the test as skipped, with the reason; counted and printed. */
 void t_skip(const char *reason) __attribute__((noreturn));
+/* The test does not concern this backend: ends it, and it is not counted at all. */
+void t_not_here(const char *reason) __attribute__((noreturn));
 
 /* ------------------------------------------------------------------ backends */
 

@@ -6,6 +6,7 @@
 
 #define T_EXIT_FAILED 1
 #define T_EXIT_SKIPPED 77
+#define T_EXIT_NOT_HERE 78
 
 /* One test's surroundings; in the test's process they are in t_env. */
 struct t_env {

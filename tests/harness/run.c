@@ -49,7 +49,7 @@ static const char *only = "";
 static bool verbose;
 static char run_dir[200];
 static volatile sig_atomic_t stopped_by;
-static int totals[3]; /* passed, failed, skipped */
+static int totals[4]; /* passed, failed, skipped, not here */
 
 static double now(void)
 {
@@ -181,7 +181,7 @@ static void write_result(const char *result, const struct test *test, double sec
 
 static void finish(struct job *job, int status)
 {
-    static const char *const words[] = { "passed", "failed", "skipped" };
+    static const char *const words[] = { "passed", "failed", "skipped", "no case" };
     double seconds = now() - job->started;
     int kind = 1;
 
@@ -190,9 +190,12 @@ static void finish(struct job *job, int status)
         kind = 0;
     else if (WIFEXITED(status) && WEXITSTATUS(status) == T_EXIT_SKIPPED)
         kind = 2;
+    else if (WIFEXITED(status) && WEXITSTATUS(status) == T_EXIT_NOT_HERE)
+        kind = 3;
     totals[kind]++;
-    write_result(words[kind], job->test, seconds);
-    if (kind || verbose) {
+    if (kind < 3)
+        write_result(words[kind], job->test, seconds);
+    if (kind == 1 || kind == 2 || verbose) {
         printf("%-7s %s %s %s (%.1f s)%s\n", words[kind], t_env.program, t_env.backend,
                job->test->full, seconds, job->timed_out ? ": the time limit was reached" : "");
         print_file(job->output);
