@@ -8,6 +8,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+/* PostgreSQL looks for a deadlock when someone has waited so long. The same for
+ * all, so that the one who began to wait first is the victim. */
+#define DEADLOCK_MS 80
+
 /* ------------------------------------------------------------------ results */
 
 void iso_result_add(struct iso_result *result, const char *format, ...)
@@ -67,8 +71,8 @@ static void url_for(const struct iso_actor *actor, char *ret_url, size_t size)
     const char *url = t_url();
 
     if (t_is_pg())
-        snprintf(ret_url, size, "%s%capplication_name=%s", url, strchr(url, '?') ? '&' : '?',
-                 actor->name);
+        snprintf(ret_url, size, "%s%capplication_name=%s&options=-c%%20deadlock_timeout%%3D%d", url,
+                 strchr(url, '?') ? '&' : '?', actor->name, DEADLOCK_MS);
     else
         snprintf(ret_url, size, "%s", url);
 }
@@ -84,8 +88,8 @@ void iso_actor_open(struct iso_actor *actor, const char *name, struct iso_world 
     OK(ph_open_lazy(url, opts, &actor->store, &t_err));
     actor->conn = t_connect();
     if (t_is_pg()) {
-        snprintf(sql, sizeof(sql), "SET application_name = '%s'; SET deadlock_timeout = '50ms'",
-                 actor->name);
+        snprintf(sql, sizeof(sql), "SET application_name = '%s'; SET deadlock_timeout = %d",
+                 actor->name, DEADLOCK_MS);
         t_sql(actor->conn, sql);
     } else {
         CHECK_INT(sqlite3_busy_handler(t_native(actor->conn), wait_for_lock, actor), SQLITE_OK);
