@@ -87,13 +87,15 @@ BEGIN
         _lost := coalesce(_picked.lost[1], _lost);
         EXIT WHEN cardinality(_ids) >= _n OR _lost > 0 OR _buried >= 1000;
         CONTINUE WHEN _picked.unfit IS NOT NULL;
+        EXIT WHEN _picked.lost IS NOT NULL; -- the pick ended before a row that goes alone
         -- That was all from the bound on: look from the start too, unless that is dear and was done lately.
         _all := _bound IS NULL OR coalesce(_hint.whole_look_next > _t, false);
         EXIT WHEN _all;
         _bound := NULL;
     END LOOP;
     -- A claim that named topics, or stopped before the end, does not know what others can take.
-    IF _topics IS NULL AND (_all OR cardinality(_ids) >= _n) THEN
+    IF _topics IS NULL AND (_all OR cardinality(_ids) >= _n)
+       AND clock_timestamp() - _started > greatest(interval '5 ms', cardinality(_ids) * interval '20 us') THEN
         PERFORM {p}work_claim_hint(_queue, _t, clock_timestamp() - _started, _bound IS NULL, cardinality(_ids) >= _n,
                                    _hint, _ids, _dues);
     END IF;
