@@ -286,8 +286,9 @@ typedef struct {
 
 /* Brings the schema to the version of this library, in one transaction.
  * Idempotent; two processes may run it at once; forward only: a newer schema
- * is PH_ETOONEW and stays as it is. Needs the right to create objects
- * (PH_EPERM). *ret_applied, if not NULL: how many migrations were applied. */
+ * stays as it is, and is PH_ETOONEW if it no longer serves this library. Needs
+ * the right to create objects (PH_EPERM). *ret_applied, if not NULL: how many
+ * migrations were applied. */
 PH_API PH_MUST_CHECK int ph_migrate(ph_store *store, int timeout_ms, int *ret_applied,
                                     ph_error *reterr);
 

@@ -80,11 +80,8 @@ static int apply_missing(struct ph__sqlite_tx *tx, int *ret_applied)
     int version, serves_from;
     int r = read_versions(tx, &version, &serves_from);
 
-    if (r == 0 && version > PH__SCHEMA_VERSION)
-        r = ph__fail(tx->call->err, PH_ETOONEW,
-                     "the schema has version %d, and this library brings %d; it stays as it is: "
-                     "install a newer library",
-                     version, PH__SCHEMA_VERSION);
+    if (r == 0 && version > PH__SCHEMA_VERSION) /* never back; it may still serve us */
+        r = ph__sqlite_version_check(version, serves_from, tx->call->err);
     for (const struct ph__embedded *m = ph__sqlite_migration_texts; r == 0 && m->name; m++) {
         if (atoi(m->name) <= version)
             continue;
