@@ -12,6 +12,7 @@ struct bench {
     int workers, batch;
     int rounds;      /* the median of so many is reported */
     bool json;
+    const char *only; /* NULL: all cases */
 };
 
 #define BENCH_PAYLOAD_SIZE 185 /* bytes: what the design's numbers were measured with */

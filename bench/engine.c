@@ -160,14 +160,21 @@ static void report(const struct bench *bench, const char *name, double rate, dou
 
 typedef double (*measure)(const struct bench *bench, const struct bench_floor *floor, bool ours);
 
+static bool wanted(const struct bench *bench, const char *name)
+{
+    return !bench->only || strstr(name, bench->only);
+}
+
 static void compare(const struct bench *bench, const struct bench_floor *floor, const char *name,
-                    measure measure, double aim)
+                    measure rate, double aim)
 {
     double ours[ROUNDS_MAX], base[ROUNDS_MAX];
 
+    if (!wanted(bench, name))
+        return;
     for (int i = 0; i < bench->rounds; i++) {
-        base[i] = measure(bench, floor, false);
-        ours[i] = measure(bench, floor, true);
+        base[i] = rate(bench, floor, false);
+        ours[i] = rate(bench, floor, true);
     }
     report(bench, name, median(ours, bench->rounds), median(base, bench->rounds), aim);
 }
@@ -184,6 +191,8 @@ static void compare_beside(const struct bench *bench, const struct bench_floor *
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
         double with[ROUNDS_MAX], without[ROUNDS_MAX];
 
+        if (!wanted(bench, cases[c].name))
+            continue;
         for (int i = 0; i < bench->rounds; i++) {
             without[i] = drain_beside(bench, floor, NOTHING, 0);
             with[i] = drain_beside(bench, floor, cases[c].beside, crowd);
@@ -222,13 +231,14 @@ static void run_all(const struct bench *given, const struct bench_floor *floor, 
 
 static void usage(void)
 {
-    puts("usage: bench_engine --db URL [--messages N] [--crowd N] [--rounds N] [--json]\n"
+    puts("usage: bench_engine --db URL [--messages N] [--crowd N] [--rounds N] [--only TEXT] [--json]\n"
          "\n"
          "Measures the engine against the floor: bare rows in the same database.\n"
          "  --db URL       sqlite:FILE or postgresql://… (the schema posthorn_bench is dropped!)\n"
          "  --messages N   per run (default 200000)\n"
          "  --crowd N      how many more ready or scheduled messages stand beside (default 1000000)\n"
          "  --rounds N     the median of so many counts (default 3, at most 15)\n"
+         "  --only TEXT    only the cases whose name holds TEXT\n"
          "  --json         one line of JSON per case");
 }
 
@@ -236,9 +246,9 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = { { "db", 1, NULL, 'd' },       { "messages", 1, NULL, 'm' },
                                              { "crowd", 1, NULL, 'c' },    { "rounds", 1, NULL, 'r' },
-                                             { "json", 0, NULL, 'j' },     { "help", 0, NULL, 'h' },
+                                             { "only", 1, NULL, 'o' }, { "json", 0, NULL, 'j' },     { "help", 0, NULL, 'h' },
                                              { NULL, 0, NULL, 0 } };
-    struct bench bench = { NULL, 200000, 1, 100, 3, false };
+    struct bench bench = { NULL, 200000, 1, 100, 3, false, NULL };
     long crowd = 1000000;
     int option;
 
@@ -255,6 +265,9 @@ int main(int argc, char **argv)
             break;
         case 'r':
             bench.rounds = atoi(optarg);
+            break;
+        case 'o':
+            bench.only = optarg;
             break;
         case 'j':
             bench.json = true;

@@ -1,5 +1,6 @@
 -- clock() → the engine's time. Not now(), which stands still in a long
--- transaction. Tests let the owner replace this function (test_clock.sql).
+-- transaction. For tests the owner can stop it (test_clock.sql): a row that
+-- only the owner can write, never a session setting, which anybody could move.
 CREATE OR REPLACE FUNCTION {p}clock() RETURNS timestamptz
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
-AS $$ SELECT clock_timestamp() $$;
+AS $$ SELECT coalesce(s.clock, clock_timestamp()) FROM {p}store s WHERE s.one $$;

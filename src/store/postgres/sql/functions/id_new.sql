@@ -5,5 +5,5 @@ AS $$
     SELECT encode(int8send((nextval('{p}message_number') << 16) | 32768)
                   || int8send((-9223372036854775808) | (door::bigint << 60) | (s.store_id::bigint << 32)
                               | floor(random() * 4294967296)::bigint), 'hex')::uuid
-    FROM {p}store s
+    FROM {p}store s WHERE s.one
 $$;

@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION {p}work_claim(
 AS $$
 #variable_conflict use_column
 DECLARE
-    _t timestamptz := {p}clock();
+    _t timestamptz;
     _started timestamptz := clock_timestamp();
     _queue int;
     _max smallint;
@@ -37,8 +37,8 @@ DECLARE
     _fence bigint;
     _wrong uuid[];
 BEGIN
-    SELECT q.id, q.max_attempts, q.paused INTO _queue, _max, _paused
-    FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
+    SELECT coalesce(s.clock, clock_timestamp()), q.id, q.max_attempts, q.paused INTO _t, _queue, _max, _paused
+    FROM {p}store s, {p}queue q WHERE s.one AND q.door = _door AND q.namespace = _ns;
     IF NOT FOUND OR _paused THEN
         RETURN;
     END IF;

@@ -13,30 +13,31 @@ CREATE OR REPLACE FUNCTION {p}work_enqueue(
     _headers jsonb, _message_id uuid, _max_attempts smallint,
     OUT work_id uuid, OUT message_id uuid, OUT is_new boolean, OUT problem text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
 AS $$
 #variable_conflict use_variable
 DECLARE
-    _t timestamptz := {p}clock();
+    _t timestamptz;
     _queue int;
     _limit int;
 BEGIN
-    SELECT q.id, q.max_payload_bytes INTO _queue, _limit
-    FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
+    SELECT q.id, q.max_payload_bytes, coalesce(s.clock, clock_timestamp()), -- what clock() and id_new() do,
+           encode(int8send((nextval('{p}message_number') << 16) | 32768)     -- without the calls
+                  || int8send((-9223372036854775808) | (_door::bigint << 60) | (s.store_id::bigint << 32)
+                              | floor(random() * 4294967296)::bigint), 'hex')::uuid
+    INTO _queue, _limit, _t, work_id
+    FROM {p}store s, {p}queue q WHERE s.one AND q.door = _door AND q.namespace = _ns;
     IF NOT FOUND THEN
-        SELECT q.id, q.max_payload_bytes INTO _queue, _limit FROM {p}queue_get(_door, _ns) q;
+        SELECT q.id, q.max_payload_bytes, {p}clock(), {p}id_new(_door) INTO _queue, _limit, _t, work_id
+        FROM {p}queue_get(_door, _ns) q;
     END IF;
     IF octet_length(_payload) > _limit THEN
+        work_id := NULL;
         problem := format('payload has %s bytes; this queue allows %s: raise max_payload_bytes, or '
                           'store it elsewhere and send a reference', octet_length(_payload), _limit);
         RETURN;
     END IF;
 
-    SELECT encode(int8send((nextval('{p}message_number') << 16) | 32768)
-                  || int8send((-9223372036854775808) | (_door::bigint << 60) | (s.store_id::bigint << 32)
-                              | floor(random() * 4294967296)::bigint), 'hex')::uuid
-    INTO work_id FROM {p}store s;
     message_id := coalesce(_message_id, work_id);
     is_new := true;
     IF _dedupe_key IS NOT NULL THEN

@@ -46,7 +46,7 @@ BEGIN
     END IF;
 
     SELECT (-9223372036854775808) | (_door::bigint << 60) | (s.store_id::bigint << 32) INTO _base
-    FROM {p}store s;
+    FROM {p}store s WHERE s.one;
     SELECT array_agg(encode(int8send((nextval('{p}message_number') << 16) | 32768)
                             || int8send(_base | floor(random() * 4294967296)::bigint), 'hex')::uuid)
     INTO _ids FROM generate_series(1, _n);

@@ -6,7 +6,8 @@ CREATE TABLE {p}store (
     store_id    int NOT NULL CHECK (store_id BETWEEN 0 AND 268435455),
     version     int NOT NULL,
     serves_from int NOT NULL,
-    functions   text NOT NULL -- a digest of the functions and views that are installed
+    functions   text NOT NULL, -- a digest of the functions and views that are installed
+    clock       timestamptz    -- null: the server's; only tests set it (test_clock.sql)
 );
 INSERT INTO {p}store (store_id, version, serves_from, functions)
 VALUES (floor(random() * 268435456)::int, 0, 0, '');
