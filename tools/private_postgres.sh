@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# private_postgres.sh - sourced by ./test: a PostgreSQL server of our own in a
+# private_postgres.sh - sourced by ./test and bench/run: a PostgreSQL server of our own in a
 # temporary folder, run by an unprivileged user, on a socket in that folder and,
 # with TLS and passwords, on 127.0.0.1.
 
@@ -55,8 +55,9 @@ pg_certificate() {
 
 # Starts the server that pg_prepare made; sets pg_pid and pg_port. The server
 # goes down with this shell, however that ends.
-pg_start() {
+pg_start() { # FOLDER [OPTION…]: options of postgres, stronger than those below
     local folder=$1
+    shift
     pg_bin=$(pg_find_bin) && pg_become "$folder" || return 1
     for _ in 1 2 3 4 5; do
         pg_port=$(python3 -c 'import socket
@@ -65,7 +66,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
             -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$pg_port" -c fsync=off \
             -c full_page_writes=off -c max_connections=100 -c shared_buffers=64MB \
             -c max_wal_size=2GB -c jit=off -c ssl=on -c ssl_cert_file="$folder/tls/server.crt" \
-            -c ssl_key_file="$folder/tls/server.key") >"$folder/server.log" 2>&1 &
+            -c ssl_key_file="$folder/tls/server.key" "$@") >"$folder/server.log" 2>&1 &
         pg_pid=$!
         if pg_wait "$folder"; then
             psql -X -q -h "$folder" -p "$pg_port" -U postgres -d postgres \
