@@ -6,8 +6,11 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#define NUMBER_MAX 300 /* characters of a number in headers, and its exponent */
 
 int ph__name_check(const char *name, const char *what, bool may_be_empty, ph_error *err)
 {
@@ -43,6 +46,29 @@ static int payload_check(struct ph__message *m, ph_error *err)
     return 0;
 }
 
+/* PostgreSQL's JSON cannot hold every number that JSON can write, and finding
+ * that out there would break the caller's transaction. json is well-formed. */
+static bool numbers_fit(const char *json)
+{
+    bool in_text = false;
+
+    for (; *json; json++) {
+        size_t length = in_text ? 0 : strspn(json, "+-.eE0123456789");
+        size_t mantissa = length ? strspn(json, "+-.0123456789") : 0;
+
+        if (*json == '"')
+            in_text = !in_text;
+        else if (in_text && *json == '\\')
+            json++;
+        if (length > NUMBER_MAX)
+            return false;
+        if (mantissa < length && labs(strtol(json + mantissa + 1, NULL, 10)) > NUMBER_MAX)
+            return false;
+        json += length ? length - 1 : 0;
+    }
+    return true;
+}
+
 static int headers_check(const char *headers, ph_error *err)
 {
     json_error_t where;
@@ -59,6 +85,9 @@ static int headers_check(const char *headers, ph_error *err)
         return ph__fail(err, PH_EINVAL, "headers are not a JSON object");
     }
     json_decref(json);
+    if (!numbers_fit(headers))
+        return ph__fail(err, PH_EINVAL, "headers hold a number of more than %d digits; write it as text",
+                        NUMBER_MAX);
     return 0;
 }
 

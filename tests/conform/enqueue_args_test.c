@@ -110,7 +110,8 @@ TEST(headers_are_a_json_object_of_bounded_size)
 {
     static const char *const good[] = { "{}", "{\"a\":\"\xe2\x82\xac\"}", " { \"a\" : null } ",
                                         "{\"big\": 123456789012345678901234567890}",
-                                        "{\"it's\": \"quo\\\"ted \\\\ \\u00e9\"}" };
+                                        "{\"it's\": \"quo\\\"ted \\\\ \\u00e9\"}",
+                                        "{\"text\": \"1e-99999 \\\" 1e99999\", \"n\": 1e-300}" };
     static const char *const bad[] = { "", "[]", "1", "\"text\"", "null", "{", "{\"a\":}", "{'a':1}",
                                        "{\"a\":1} x", "{\"a\":\"\xff\"}", "nonsense" };
     ph_store *store = t_open(NULL);
@@ -125,6 +126,39 @@ TEST(headers_are_a_json_object_of_bounded_size)
         m.headers = bad[i];
         refused(store, &m, "headers are not a JSON object");
     }
+}
+
+/* What one database's JSON cannot hold must not come as an error of the database. */
+TEST(strange_headers_never_harm_the_callers_transaction)
+{
+    static const char *const strange[] = { "{\"a\": 1e-99999}", "{\"a\": 1e99999}",
+                                           "{\"a\": \"\\u0000\"}", "{\"a\": \"\\ud800\"}",
+                                           "{\"a\": 1, \"a\": 2}", "{\"\": \"\"}",
+                                           "{\"a\": -0.0, \"b\": 1E+2, \"c\": 0.1e-7}" };
+    enum { N = sizeof(strange) / sizeof(*strange) };
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    char *deep = malloc(2100), *tiny = malloc(20100);
+    ph_message m = a_message("orders", "x");
+
+    strcpy(deep, "{\"a\":");
+    memset(deep + 5, '[', 1000);
+    memset(deep + 1005, ']', 1000);
+    strcpy(deep + 2005, "}");
+    snprintf(tiny, 20100, "{\"a\": 0.%s1}", repeated("0", 20000));
+    t_begin(conn);
+    for (size_t i = 0; i < N + 2; i++) {
+        int r;
+
+        m.headers = i < N ? strange[i] : i == N ? deep : tiny;
+        r = try_put(store, t_tx(conn), &m);
+        CHECK(r == 0 || r == PH_EINVAL);
+        CHECK(!(t_err.flags & PH_TX_DEAD));
+    }
+    t_commit(conn);
+    free(deep);
+    free(tiny);
+    t_disconnect(conn);
 }
 
 TEST(headers_up_to_their_limit)
