@@ -55,14 +55,13 @@ static bool numbers_fit(const char *json)
     for (; *json; json++) {
         size_t length = in_text ? 0 : strspn(json, "+-.eE0123456789");
         size_t mantissa = length ? strspn(json, "+-.0123456789") : 0;
+        long exponent = mantissa < length ? strtol(json + mantissa + 1, NULL, 10) : 0;
 
         if (*json == '"')
             in_text = !in_text;
         else if (in_text && *json == '\\')
             json++;
-        if (length > NUMBER_MAX)
-            return false;
-        if (mantissa < length && labs(strtol(json + mantissa + 1, NULL, 10)) > NUMBER_MAX)
+        if (length > NUMBER_MAX || exponent > NUMBER_MAX || exponent < -NUMBER_MAX)
             return false;
         json += length ? length - 1 : 0;
     }

@@ -132,6 +132,7 @@ TEST(headers_are_a_json_object_of_bounded_size)
 TEST(strange_headers_never_harm_the_callers_transaction)
 {
     static const char *const strange[] = { "{\"a\": 1e-99999}", "{\"a\": 1e99999}",
+                                           "{\"a\": 1e-99999999999999999999999}",
                                            "{\"a\": \"\\u0000\"}", "{\"a\": \"\\ud800\"}",
                                            "{\"a\": 1, \"a\": 2}", "{\"\": \"\"}",
                                            "{\"a\": -0.0, \"b\": 1E+2, \"c\": 0.1e-7}" };
