@@ -15,7 +15,7 @@
 #define M_KEYS 5
 #define M_TENANT_KEY (M_KEYS - 1)
 #define M_ERRORS 4
-#define M_MESSAGES 40 /* of one sequence, retried ones included */
+#define M_MESSAGES 28 /* of one sequence, retried ones included */
 #define M_HISTORY 32 /* coming back takes two steps, so 50 steps do not fill it */
 #define M_LEASES 20 /* what one claim takes back at most */
 #define M_ANY_TOPIC ((1u << M_TOPICS) - 1)

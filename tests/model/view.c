@@ -1,5 +1,8 @@
 /* view.c - the view outbox, and the tables beneath it, against the model: one
- * query, one row per message, and a last row that counts what is in the tables. */
+ * query, one row per message, each with the same counts of what is in the tables.
+ *
+ * "In exactly one place" follows from them: the view finds each message in one
+ * place, and all places together name as many messages as there are. */
 #include "run.h"
 
 #include <libpq-fe.h>
@@ -10,54 +13,45 @@
 enum column {
     ID, STATUS_CODE, ATTEMPTS, RETRY_COUNT, LAST_ERROR, NEXT_ATTEMPT_AT, LOCKED_UNTIL, OWNER_TOKEN,
     FENCE, IS_PROCESSED, PROCESSED_AT, UPDATED_AT, EXPIRES_AT, DUE_TIME, PRIORITY, TOPIC, NAMESPACE,
-    PLACES, /* how often the message is named by pending, lease, done and dead */
+    MESSAGES, /* rows of the table message */
+    NAMED,    /* messages that pending, lease, done and dead name, all together */
+    OPEN,     /* of these, those that lease rows say are open */
     COLUMNS
 };
 
+/* Times are numbers, in microseconds; ids are text. */
 struct row {
-    const char *value[COLUMNS]; /* NULL: null */
+    int64_t number[COLUMNS];
+    const char *text[COLUMNS];
+    char ids[2][PH_ID_TEXT_SIZE];
 };
 
 /* ----------------------------------------------------------------- the query */
 
-#define MICROSECONDS(column) "(extract(epoch FROM " column ") * 1000000)::bigint"
+#define VIEW_COLUMNS                                                                               \
+    "v.id, v.status_code, v.attempts, v.retry_count, v.last_error, v.next_attempt_at,"             \
+    "v.locked_until, v.owner_token, v.fence, v.is_processed, v.processed_at, v.updated_at,"        \
+    "v.expires_at, v.due_time_utc, v.priority, v.topic, v.namespace,"                              \
+    "(SELECT count(*) FROM {t}message),"
 
+/* Also without a message there is a row: its id is null. */
 static const char view_pg[] =
-    "PREPARE model_view AS WITH place AS ("
-    "  SELECT id FROM {t}pending UNION ALL SELECT id FROM {t}dead UNION ALL"
-    "  SELECT unnest(ids) FROM {t}done UNION ALL"
-    "  SELECT u.id FROM {t}lease l, unnest(l.ids) WITH ORDINALITY u(id, i)"
-    "  WHERE l.settled IS NULL OR get_bit(l.settled, u.i::int - 1) = 0)"
-    "SELECT id, status_code, attempts, retry_count, last_error, " MICROSECONDS("next_attempt_at")
-    ", " MICROSECONDS("locked_until") ", owner_token, fence, is_processed::int, "
-    MICROSECONDS("processed_at") ", " MICROSECONDS("updated_at") ", " MICROSECONDS("expires_at")
-    ", " MICROSECONDS("due_time_utc") ", priority, topic, namespace,"
-    "  (SELECT count(*) FROM place p WHERE p.id = v.id) FROM {t}outbox v "
-    "UNION ALL SELECT NULL, (SELECT count(*) FROM {t}message), (SELECT count(*) FROM place),"
-    "  (SELECT coalesce(sum(open), 0) FROM {t}lease), NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-    "  NULL, NULL, NULL, NULL, NULL, NULL, NULL";
-
-#define NEEDLE "printf(',%012x', m.id)"
+    "PREPARE model_view AS SELECT " VIEW_COLUMNS
+    "(SELECT count(*) FROM {t}pending) + (SELECT count(*) FROM {t}dead)"
+    " + (SELECT coalesce(sum(cardinality(ids)), 0) FROM {t}done)"
+    " + (SELECT coalesce(sum(cardinality(ids) - coalesce(length(replace(settled::text, '0', '')),"
+    "                                                    0)), 0) FROM {t}lease),"
+    "(SELECT coalesce(sum(open), 0) FROM {t}lease) "
+    "FROM (VALUES (1)) one(one) LEFT JOIN {t}outbox v ON true";
 
 static const char view_lite[] =
-    "CREATE TEMP VIEW model_view AS SELECT v.id, v.status_code, v.attempts, v.retry_count,"
-    "  v.last_error, v.next_attempt_at, v.locked_until, v.owner_token, v.fence, v.is_processed,"
-    "  v.processed_at, v.updated_at, v.expires_at, v.due_time_utc, v.priority, v.topic,"
-    "  v.namespace,"
-    "  (SELECT count(*) FROM {t}pending p WHERE p.id = m.id)"
-    "  + (SELECT count(*) FROM {t}dead x WHERE x.id = m.id)"
-    "  + (SELECT count(*) FROM {t}done d WHERE instr(d.ids, " NEEDLE "))"
-    "  + (SELECT count(*) FROM {t}lease l WHERE instr(l.ids, " NEEDLE ") AND (l.settled IS NULL"
-    "     OR substr(l.settled, (instr(l.ids, " NEEDLE ") - 1) / 13 + 1, 1) = '0')) "
-    "FROM {t}message m JOIN {t}outbox v ON v.id = printf('%08x-%04x-8000-%04x-%012x', m.id >> 16,"
-    "  m.id & 65535, (m.salt >> 48) & 65535, m.salt & 281474976710655) "
-    "UNION ALL SELECT NULL, (SELECT count(*) FROM {t}message),"
-    "  (SELECT count(*) FROM {t}pending) + (SELECT count(*) FROM {t}dead)"
-    "  + (SELECT coalesce(sum(length(ids) / 13), 0) FROM {t}done)"
-    "  + (SELECT coalesce(sum(length(replace(coalesce(settled, printf('%.*c', length(ids) / 13,"
-    "     '0')), '1', ''))), 0) FROM {t}lease),"
-    "  (SELECT coalesce(sum(open), 0) FROM {t}lease), NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-    "  NULL, NULL, NULL, NULL, NULL, NULL, NULL";
+    "CREATE TEMP VIEW model_view AS SELECT " VIEW_COLUMNS
+    "(SELECT count(*) FROM {t}pending) + (SELECT count(*) FROM {t}dead)"
+    " + (SELECT coalesce(sum(length(ids) / 13), 0) FROM {t}done)"
+    " + (SELECT coalesce(sum(length(ids) / 13 - coalesce(length(replace(settled, '0', '')), 0)),"
+    "                    0) FROM {t}lease),"
+    "(SELECT coalesce(sum(open), 0) FROM {t}lease) "
+    "FROM (SELECT 1) LEFT JOIN {t}outbox v ON true";
 
 static sqlite3_stmt *statement;
 
@@ -92,21 +86,6 @@ void view_clear(struct t_conn *raw)
 
 /* ---------------------------------------------------------------- comparison */
 
-static int64_t number_of(const struct row *row, enum column column)
-{
-    return row->value[column] ? strtoll(row->value[column], NULL, 10) : 0;
-}
-
-/* Microseconds: a number, or 2023-11-14T22:13:20.000000Z. 0: null. */
-static int64_t time_of(const struct row *row, enum column column)
-{
-    struct tm tm = { 0 };
-    const char *rest = row->value[column] ? strptime(row->value[column], "%Y-%m-%dT%T", &tm) : NULL;
-
-    return rest && *rest == '.' ? timegm(&tm) * M_SECOND + strtol(rest + 1, NULL, 10)
-                                : number_of(row, column);
-}
-
 /* The one thing that chance decides: within its bounds the store is right. */
 static bool adopt_due(struct run *run, int index, int64_t due)
 {
@@ -127,17 +106,17 @@ static bool same_times(struct run *run, int index, const struct row *row)
     const struct m_message *want = &run->model.messages[index];
     const struct m_lease *lease = m_lease_of(&run->model, want);
 
-    if (want->place == M_PENDING && !adopt_due(run, index, time_of(row, NEXT_ATTEMPT_AT)))
+    if (want->place == M_PENDING && !adopt_due(run, index, row->number[NEXT_ATTEMPT_AT]))
         return false;
-    return same_int(run, "next_attempt_at", index, time_of(row, NEXT_ATTEMPT_AT),
+    return same_int(run, "next_attempt_at", index, row->number[NEXT_ATTEMPT_AT],
                     want->place == M_PENDING ? want->due : 0) &&
-           same_int(run, "locked_until", index, time_of(row, LOCKED_UNTIL),
+           same_int(run, "locked_until", index, row->number[LOCKED_UNTIL],
                     lease ? lease->until : 0) &&
-           same_int(run, "processed_at", index, time_of(row, PROCESSED_AT),
+           same_int(run, "processed_at", index, row->number[PROCESSED_AT],
                     want->place == M_DONE ? want->ended_at : 0) &&
-           same_int(run, "updated_at", index, time_of(row, UPDATED_AT), m_updated_at(want)) &&
-           same_int(run, "expires_at", index, time_of(row, EXPIRES_AT), want->draft.expires_at) &&
-           same_int(run, "due_time_utc", index, time_of(row, DUE_TIME), want->draft.due_at);
+           same_int(run, "updated_at", index, row->number[UPDATED_AT], m_updated_at(want)) &&
+           same_int(run, "expires_at", index, row->number[EXPIRES_AT], want->draft.expires_at) &&
+           same_int(run, "due_time_utc", index, row->number[DUE_TIME], want->draft.due_at);
 }
 
 static bool same_row(struct run *run, int index, const struct row *row)
@@ -146,26 +125,25 @@ static bool same_row(struct run *run, int index, const struct row *row)
     char owner[PH_ID_TEXT_SIZE];
 
     ph_id_text(owner_of(want->owner).b, owner);
-    return same_int(run, "places", index, number_of(row, PLACES), 1) &&
-           same_int(run, "status_code", index, number_of(row, STATUS_CODE), want->place) &&
-           same_int(run, "attempts", index, number_of(row, ATTEMPTS), m_attempts_shown(want)) &&
-           same_int(run, "retry_count", index, number_of(row, RETRY_COUNT), m_retry_count(want)) &&
-           same_text(run, "last_error", index, row->value[LAST_ERROR],
+    return same_int(run, "status_code", index, row->number[STATUS_CODE], want->place) &&
+           same_int(run, "attempts", index, row->number[ATTEMPTS], m_attempts_shown(want)) &&
+           same_int(run, "retry_count", index, row->number[RETRY_COUNT], m_retry_count(want)) &&
+           same_text(run, "last_error", index, row->text[LAST_ERROR],
                      m_errors[m_last_error(want)]) &&
-           same_text(run, "owner_token", index, row->value[OWNER_TOKEN],
+           same_text(run, "owner_token", index, row->text[OWNER_TOKEN],
                      want->place == M_LEASED ? owner : NULL) &&
-           same_int(run, "fence", index, number_of(row, FENCE), want->fence) &&
-           same_int(run, "is_processed", index, number_of(row, IS_PROCESSED),
+           same_int(run, "fence", index, row->number[FENCE], want->fence) &&
+           same_int(run, "is_processed", index, row->number[IS_PROCESSED],
                     want->place == M_DONE) &&
-           same_int(run, "priority", index, number_of(row, PRIORITY), m_level(want)) &&
-           same_text(run, "topic", index, row->value[TOPIC], m_topics[want->draft.topic]) &&
-           same_text(run, "namespace", index, row->value[NAMESPACE],
+           same_int(run, "priority", index, row->number[PRIORITY], m_level(want)) &&
+           same_text(run, "topic", index, row->text[TOPIC], m_topics[want->draft.topic]) &&
+           same_text(run, "namespace", index, row->text[NAMESPACE],
                      m_namespaces[want->draft.ns]) &&
            same_times(run, index, row);
 }
 
 struct tally {
-    int rows, leased;
+    int64_t rows, leased, messages, named, open;
 };
 
 static bool compare_row(struct run *run, const struct row *row, struct tally *tally)
@@ -173,13 +151,13 @@ static bool compare_row(struct run *run, const struct row *row, struct tally *ta
     uint8_t id[16];
     int index;
 
-    if (!row->value[ID])
-        return same_int(run, "rows of message", -1, number_of(row, STATUS_CODE), tally->rows) &&
-               same_int(run, "ids in all places", -1, number_of(row, ATTEMPTS), tally->rows) &&
-               same_int(run, "open items of leases", -1, number_of(row, RETRY_COUNT),
-                        tally->leased);
-    if (ph_id_parse(row->value[ID], id) < 0 || (index = message_of(&run->model, id)) < 0)
-        return differ(run, "the view shows %s, which should not be there", row->value[ID]);
+    tally->messages = row->number[MESSAGES];
+    tally->named = row->number[NAMED];
+    tally->open = row->number[OPEN];
+    if (!row->text[ID])
+        return true;
+    if (ph_id_parse(row->text[ID], id) < 0 || (index = message_of(&run->model, id)) < 0)
+        return differ(run, "the view shows %s, which should not be there", row->text[ID]);
     tally->rows++;
     tally->leased += run->model.messages[index].place == M_LEASED;
     return same_row(run, index, row);
@@ -194,22 +172,76 @@ static int expected_rows(const struct model *model)
     return count;
 }
 
+/* ------------------------------------------------------------------- reading */
+
+static int64_t big_endian(const char *bytes, int length)
+{
+    uint64_t value = 0;
+
+    for (int i = 0; i < length; i++)
+        value = value << 8 | (uint8_t)bytes[i];
+    return length == 2 ? (int16_t)value : length == 4 ? (int32_t)value : (int64_t)value;
+}
+
+static void read_pg(struct row *row, const PGresult *result, int at)
+{
+    enum { UUID_OID = 2950, TEXT_OID = 25, TIME_OID = 1184 };
+
+    memset(row, 0, sizeof(*row));
+    for (int c = 0; c < COLUMNS; c++) {
+        const char *value = PQgetvalue(result, at, c);
+
+        if (PQgetisnull(result, at, c))
+            continue;
+        if (PQftype(result, c) == UUID_OID)
+            row->text[c] = ph_id_text((const uint8_t *)value, row->ids[c == OWNER_TOKEN]);
+        else if (PQftype(result, c) == TEXT_OID)
+            row->text[c] = value;
+        else
+            row->number[c] = big_endian(value, PQgetlength(result, at, c));
+        if (PQftype(result, c) == TIME_OID)
+            row->number[c] += INT64_C(946684800) * M_SECOND; /* PostgreSQL counts from 2000 */
+    }
+}
+
 static bool compare_pg(struct run *run, struct tally *tally)
 {
     PGconn *conn = t_native(run->raw);
-    PGresult *result = PQexecPrepared(conn, "model_view", 0, NULL, NULL, NULL, 0);
+    PGresult *result = PQexecPrepared(conn, "model_view", 0, NULL, NULL, NULL, 1);
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK ||
               differ(run, "the view: %s", PQerrorMessage(conn));
 
     for (int i = 0; ok && i < PQntuples(result); i++) {
         struct row row;
 
-        for (int c = 0; c < COLUMNS; c++)
-            row.value[c] = PQgetisnull(result, i, c) ? NULL : PQgetvalue(result, i, c);
+        read_pg(&row, result, i);
         ok = compare_row(run, &row, tally);
     }
     PQclear(result);
     return ok;
+}
+
+/* 2023-11-14T22:13:20.000000Z in microseconds. */
+static int64_t time_of(const char *text)
+{
+    struct tm tm = { 0 };
+    const char *rest = strptime(text, "%Y-%m-%dT%T", &tm);
+
+    return rest && *rest == '.' ? timegm(&tm) * M_SECOND + strtol(rest + 1, NULL, 10) : -1;
+}
+
+static void read_sqlite(struct row *row)
+{
+    memset(row, 0, sizeof(*row));
+    for (int c = 0; c < COLUMNS; c++) {
+        row->text[c] = (const char *)sqlite3_column_text(statement, c);
+        if (!row->text[c])
+            continue;
+        if (c == NEXT_ATTEMPT_AT || c == LOCKED_UNTIL || (c >= PROCESSED_AT && c <= DUE_TIME))
+            row->number[c] = time_of(row->text[c]);
+        else
+            row->number[c] = sqlite3_column_int64(statement, c);
+    }
 }
 
 static bool compare_sqlite(struct run *run, struct tally *tally)
@@ -220,8 +252,7 @@ static bool compare_sqlite(struct run *run, struct tally *tally)
     while (ok && (r = sqlite3_step(statement)) == SQLITE_ROW) {
         struct row row;
 
-        for (int c = 0; c < COLUMNS; c++)
-            row.value[c] = (const char *)sqlite3_column_text(statement, c);
+        read_sqlite(&row);
         ok = compare_row(run, &row, tally);
     }
     if (ok && r != SQLITE_DONE)
@@ -232,9 +263,12 @@ static bool compare_sqlite(struct run *run, struct tally *tally)
 
 bool view_matches(struct run *run)
 {
-    struct tally tally = { 0, 0 };
+    struct tally tally = { 0 };
 
     if (!(t_is_pg() ? compare_pg(run, &tally) : compare_sqlite(run, &tally)))
         return false;
-    return same_int(run, "rows in the view", -1, tally.rows, expected_rows(&run->model));
+    return same_int(run, "rows in the view", -1, tally.rows, expected_rows(&run->model)) &&
+           same_int(run, "rows of message", -1, tally.messages, tally.rows) &&
+           same_int(run, "messages named by all places", -1, tally.named, tally.rows) &&
+           same_int(run, "open items of leases", -1, tally.open, tally.leased);
 }

@@ -1,7 +1,7 @@
 /* work.c - the steps of producers and workers. */
 #include "run.h"
 
-#define DRAFTS_MAX 25
+#define DRAFTS_MAX 16
 #define LIST_MAX 6
 
 /* ------------------------------------------------------------------- enqueue */
