@@ -27,6 +27,8 @@ BEGIN
                    '{schema}.{p}work_settle, {schema}.{p}work_renew TO %I', '{s}_worker');
     EXECUTE format('GRANT SELECT ON {schema}.{p}outbox, {schema}.{p}dead_letters, {schema}.{p}queues TO %I',
                    '{s}_reader');
-    EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}work_count, {schema}.{p}work_history TO %I', '{s}_reader');
+    -- A view's functions run with its reader's rights.
+    EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}work_count, {schema}.{p}work_history, '
+                   '{schema}.{p}id_number TO %I', '{s}_reader');
 END
 $$;
