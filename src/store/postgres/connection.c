@@ -58,10 +58,15 @@ int ph__pg_wait(int socket, short events, ph__deadline deadline)
     }
 }
 
-static void ignore_notice(void *context, const PGresult *result)
+/* The library prints nothing. But a server that ends an idle session says so
+ * first, and that reaches us as a notice. */
+static void on_notice(void *context, const PGresult *result)
 {
-    (void)context;
-    (void)result; /* the library prints nothing */
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    struct ph__pg_own *own = context;
+
+    if (severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
+        own->ended = true;
 }
 
 /* Defaults come before the caller's URL, which overrides them; what must hold comes after. */
@@ -121,8 +126,9 @@ static int dial(struct ph__call *call, struct ph__pg_own *own)
         PQfinish(conn);
         return r;
     }
-    PQsetNoticeReceiver(conn, ignore_notice, NULL);
+    PQsetNoticeReceiver(conn, on_notice, own);
     own->conn = conn;
+    own->ended = false;
     own->schema_checked = false;
     memset(own->prepared, 0, sizeof(own->prepared));
     return 0;
@@ -130,15 +136,18 @@ static int dial(struct ph__call *call, struct ph__pg_own *own)
 
 /* Has the server hung up while nobody was looking? Then a new connection is
  * safe: nothing was under way. */
-static bool is_alive(PGconn *conn)
+static bool is_alive(struct ph__pg_own *own)
 {
+    PGconn *conn = own->conn;
     struct pollfd fd = { .fd = PQsocket(conn), .events = POLLIN };
 
     if (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE)
         return false;
-    if (poll(&fd, 1, 0) <= 0)
-        return true;
-    return PQconsumeInput(conn) && PQstatus(conn) == CONNECTION_OK && !PQisBusy(conn);
+    while (poll(&fd, 1, 0) > 0) { /* the last words first, then the end of the stream */
+        if (!PQconsumeInput(conn) || PQisBusy(conn) || own->ended)
+            return false;
+    }
+    return PQstatus(conn) == CONNECTION_OK;
 }
 
 int ph__pg_connect(struct ph__call *call, bool check_schema)
@@ -154,7 +163,7 @@ int ph__pg_connect(struct ph__call *call, bool check_schema)
         own->use_prepared = store->opts.prepared == PH_PREPARED_AUTO;
         store->own = own;
     }
-    if (own->conn && !is_alive(own->conn)) {
+    if (own->conn && !is_alive(own)) {
         ph__log(store, PH_LOG_WARN, "connect", "the server closed the connection; connecting again",
                 NULL, 0);
         ph__pg_drop(own);

@@ -104,6 +104,7 @@ struct ph__pg_bounds {
 
 struct ph__pg_own {
     PGconn *conn;              /* NULL: not connected */
+    bool ended;                /* the server has said that it ends the session */
     bool schema_checked;
     bool use_prepared;
     bool prepared[PG_STATEMENTS];
