@@ -1,0 +1,18 @@
+/* server.h - a throw-away PostgreSQL server that a test may stop and start as it likes. */
+#ifndef FAULT_SERVER_H
+#define FAULT_SERVER_H
+
+/* Makes and starts one in the test's folder; skips the test where that is impossible. It goes down
+ * with the test. */
+void server_start_new(void);
+/* The maintenance database of that server. */
+const char *server_url(void);
+/* Stops it at once, as a crash would, or lets it finish its sessions' statements. */
+void server_crash(void);
+void server_stop(void);
+/* Starts it again, and does not wait until it is up. */
+void server_start(void);
+/* Until it takes connections. */
+void server_wait(void);
+
+#endif
