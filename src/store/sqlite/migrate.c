@@ -98,8 +98,10 @@ static int migrate_under_lock(struct ph__call *call, int *ret_applied)
     int r;
 
     ph__sqlite_prepare_tx(&tx, call, true);
+    r = ph__query(&tx, PH__SQL_rollback).failed; /* prepared in time: see transaction.c */
     query = ph__query(&tx, PH__SQL_begin_write);
-    r = ph__query_run(&query);
+    if (r == 0)
+        r = ph__query_run(&query);
     if (r == 0)
         r = apply_missing(&tx, ret_applied);
     return ph__sqlite_end(&tx, r);
