@@ -76,28 +76,26 @@ static char *program(const char *name)
     return path;
 }
 
+/* In the test's folder, which the server's account must be able to reach. */
 static void make_folder(void)
 {
     const struct passwd *account = getpwnam("postgres");
+    char parent[300];
 
-    snprintf(folder, sizeof(folder), "/tmp/posthorn-server.XXXXXX");
-    CHECK(mkdtemp(folder) != NULL);
     if (!account)
         account = getpwnam("nobody");
-    if (geteuid() == 0 && account)
-        CHECK(chown(folder, account->pw_uid, account->pw_gid) == 0);
+    snprintf(folder, sizeof(folder), "%s", t_dir());
+    snprintf(parent, sizeof(parent), "%s/..", t_dir());
+    if (geteuid() == 0)
+        CHECK(account && chown(folder, account->pw_uid, account->pw_gid) == 0 &&
+              chmod(parent, 0711) == 0);
     snprintf(url, sizeof(url), "postgresql:///postgres?host=%s&port=5432&user=postgres", folder);
 }
 
-static void remove_folder(void)
+static void stop_at_exit(void)
 {
-    char command[400];
-
     if (server > 0)
         server_crash();
-    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-    if (system(command) != 0)
-        fprintf(stderr, "cannot remove %s\n", folder);
 }
 
 void server_start_new(void)
@@ -112,7 +110,7 @@ void server_start_new(void)
         t_skip("PH_TEST_PG_BIN is not set; ./test says where PostgreSQL's programs are");
     snprintf(bin, sizeof(bin), "%s", from);
     make_folder();
-    atexit(remove_folder);
+    atexit(stop_at_exit);
     snprintf(data, sizeof(data), "--pgdata=%s/data", folder);
     initdb[0] = program("initdb");
     CHECK_INT(finish(run(initdb)), 0);
