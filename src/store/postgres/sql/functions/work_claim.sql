@@ -131,6 +131,8 @@ BEGIN
            CASE WHEN u.attempts > 0 THEN (SELECT a.error FROM {p}attempt_log a WHERE a.id = m.id AND a.kind IN (1, 2)
                                           ORDER BY a.id DESC, a.n DESC LIMIT 1) END,
            m.level::int
-    FROM unnest(_ids, _attempts, _dues) u(id, attempts, due), {p}message m WHERE m.id = u.id;
+    FROM unnest(_ids, _attempts, _dues) u(id, attempts, due)
+    -- OFFSET 0 keeps this a look-up per id, in their order: a join could start from a small table of messages.
+    CROSS JOIN LATERAL (SELECT * FROM {p}message m WHERE m.id = u.id OFFSET 0) m;
 END
 $$;
