@@ -111,12 +111,17 @@ static int execute_pg(PGconn *conn, const char *sql, ph_error *err)
     bool ok = PQresultStatus(result) == PGRES_COMMAND_OK;
     bool undone = strcmp(sql, "COMMIT") == 0 && strcmp(PQcmdStatus(result), "ROLLBACK") == 0;
 
-    if (!ok)
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    int r = undone ? PH_ETXDEAD : 0;
+
+    if (!ok) {
+        r = sqlstate && strncmp(sqlstate, "40", 2) == 0 ? PH_ECONFLICT : PH_EDATABASE;
         snprintf(err->message, sizeof(err->message), "%.200s", PQerrorMessage(conn));
-    else if (undone)
+    } else if (undone) {
         snprintf(err->message, sizeof(err->message), "the database rolled back at COMMIT");
+    }
     PQclear(result);
-    return !ok ? PH_EDATABASE : undone ? PH_ETXDEAD : 0;
+    return r;
 }
 
 static int execute_sqlite(sqlite3 *conn, const char *sql, ph_error *err)
@@ -139,9 +144,18 @@ static int execute(struct iso_actor *actor, const char *sql, ph_error *err)
     return r;
 }
 
-int iso_actor_begin(struct iso_actor *actor, ph_error *err)
+static const char *begin_text(const char *isolation)
 {
-    int r = execute(actor, t_is_pg() ? "BEGIN" : "BEGIN IMMEDIATE", err);
+    if (!t_is_pg())
+        return "BEGIN IMMEDIATE";
+    if (strcmp(isolation, "repeatable_read") == 0)
+        return "BEGIN ISOLATION LEVEL REPEATABLE READ";
+    return strcmp(isolation, "serializable") == 0 ? "BEGIN ISOLATION LEVEL SERIALIZABLE" : "BEGIN";
+}
+
+int iso_actor_begin(struct iso_actor *actor, const char *isolation, ph_error *err)
+{
+    int r = execute(actor, begin_text(isolation), err);
 
     if (r == 0)
         atomic_store(&actor->in_tx, true);

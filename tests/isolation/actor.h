@@ -60,8 +60,10 @@ void iso_actor_open(struct iso_actor *actor, const char *name, struct iso_world 
                     const ph_store_opts *opts);
 void iso_actor_close(struct iso_actor *actor);
 
-/* BEGIN, COMMIT or ROLLBACK on the raw connection; 0 or a negative status. */
-int iso_actor_begin(struct iso_actor *actor, ph_error *err);
+/* BEGIN, COMMIT or ROLLBACK on the raw connection; 0 or a negative status.
+ * isolation: "" (the default), "repeatable_read" or "serializable"; SQLite
+ * knows but one. */
+int iso_actor_begin(struct iso_actor *actor, const char *isolation, ph_error *err);
 int iso_actor_commit(struct iso_actor *actor, ph_error *err);
 int iso_actor_rollback(struct iso_actor *actor, ph_error *err);
 /* The open transaction of the actor, or PH_OWN_TX. */

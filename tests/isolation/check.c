@@ -146,8 +146,7 @@ static bool detail_holds(struct inquiry *inquiry, const ph_message_info *info, c
     if (strcmp(key, "owner") == 0) {
         ph_owner owner = iso_owner(value);
 
-        return memcmp(&owner, &info->owner, sizeof(owner)) == 0 ||
-               found(inquiry, "another owner");
+        return memcmp(&owner, &info->owner, sizeof(owner)) == 0 || found(inquiry, "another owner");
     }
     if (strcmp(key, "reason") == 0)
         return one_of(info->dead_reason ? info->dead_reason : "none", value) ||
@@ -264,9 +263,8 @@ bool iso_check_holds(struct iso_engine *engine, const struct iso_check *check, c
         size_t words; /* at least */
         assertion_function holds;
     } assertions[] = {
-        { "result", 3, check_result }, { "total", 3, check_total },
-        { "message", 3, check_message }, { "count", 2, check_count },
-        { "rows", 3, check_rows }, { "same", 3, check_same },
+        { "result", 3, check_result }, { "total", 3, check_total }, { "message", 3, check_message },
+        { "count", 2, check_count },   { "rows", 3, check_rows },   { "same", 3, check_same },
         { "schema", 2, check_schema },
     };
     struct inquiry inquiry = { engine, &check->what, ret_why, size };

@@ -6,10 +6,8 @@
 #include "util/deadline.h"
 #include "verbs.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #define POLL_MS 2 /* how often the database is asked who is blocked */
 
@@ -69,12 +67,13 @@ static void *worker_main(void *context)
 static void worker_start(struct iso_engine *engine, const struct iso_step *step)
 {
     struct iso_worker *worker = &engine->workers[step->session];
+    struct iso_result *result = &engine->results[step - engine->spec->steps];
 
     worker->step = step;
-    engine->results[step - engine->spec->steps].started = ++engine->events;
+    result->started = ++engine->events;
     if (worker->actor.ended) {
-        iso_result_add(&engine->results[step - engine->spec->steps], "skipped");
-        engine->results[step - engine->spec->steps].ended = ++engine->events;
+        iso_result_add(result, "skipped");
+        result->ended = ++engine->events;
         return;
     }
     worker->busy = true;
@@ -172,8 +171,9 @@ static int next_step(const struct iso_engine *engine, const struct iso_order *or
 {
     for (size_t i = 0; i < order->count; i++) {
         size_t step = order->steps[i];
+        bool busy = engine->workers[engine->spec->steps[step].session].busy;
 
-        if (!engine->results[step].started && !engine->workers[engine->spec->steps[step].session].busy)
+        if (!engine->results[step].started && !busy)
             return (int)step;
     }
     return -1;
@@ -339,8 +339,8 @@ struct iso_engine *iso_engine_new(const struct iso_spec *spec)
         iso_actors_open(engine);
     for (size_t i = 0; i < spec->session_count; i++) {
         engine->workers[i].engine = engine;
-        CHECK_INT(pthread_create(&engine->workers[i].thread, NULL, worker_main,
-                                 &engine->workers[i]), 0);
+        CHECK_INT(
+            pthread_create(&engine->workers[i].thread, NULL, worker_main, &engine->workers[i]), 0);
     }
     return engine;
 }

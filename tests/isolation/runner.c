@@ -50,8 +50,8 @@ static bool checks_hold(struct run *run)
                      check->what.words[w]);
         }
         run->verdict.line = check->what.line;
-        snprintf(run->verdict.why, sizeof(run->verdict.why), "round %d: %s: %s",
-                 run->engine->round, text, why);
+        snprintf(run->verdict.why, sizeof(run->verdict.why), "round %d: %s: %s", run->engine->round,
+                 text, why);
         return false;
     }
     return true;

@@ -33,13 +33,16 @@ TEST(interleavings_are_all_there)
 {
     CHECK_INT(permutations("proves X\nsession a { step a1 {} step a2 {} }\n"
                            "session b { step b1 {} step b2 {} }\n"
-                           "permutation all\ncheck { count ready=0 }\n"), 6);
+                           "permutation all\ncheck { count ready=0 }\n"),
+              6);
     CHECK_INT(permutations("proves X\nsession a { step a1 {} step a2 {} }\n"
                            "session b { step b1 {} step b2 {} }\n"
                            "session c { step c1 {} step c2 {} }\n"
-                           "permutation all\ncheck { count ready=0 }\n"), 90);
+                           "permutation all\ncheck { count ready=0 }\n"),
+              90);
     CHECK_INT(permutations("proves X\nsession a { step a1 {} }\nsession b { step b1 {} }\n"
-                           "permutation b1 a1 # the other way round\ncheck { count ready=0 }\n"), 1);
+                           "permutation b1 a1 # the other way round\ncheck { count ready=0 }\n"),
+              1);
 }
 
 TEST(words_and_blocks_are_read)
@@ -86,19 +89,22 @@ static void must_fail(const char *text, int line, const char *why)
 TEST(a_wrong_end_is_found)
 {
     must_fail("proves X\nsetup { enqueue m }\nsession a { step one { claim a 1 } }\n"
-              "permutation one\ncheck { message m ready }\n", 5, "m is in_progress");
+              "permutation one\ncheck { message m ready }\n",
+              5, "m is in_progress");
     must_fail("proves X\nsetup { enqueue m }\nsession a { step one { claim a 1 } }\n"
-              "permutation one\ncheck {\n when one m:claimed { total m:claimed 0 } }\n", 6,
-              "1 times");
+              "permutation one\ncheck {\n when one m:claimed { total m:claimed 0 } }\n",
+              6, "1 times");
     must_fail("proves X\nsetup { enqueue m }\nsession a { step one { claim a 1 } }\n"
-              "permutation one\nreach one claimed=0\ncheck { rows message 1 }\n", 5,
-              "in no permutation");
+              "permutation one\nreach one claimed=0\ncheck { rows message 1 }\n",
+              5, "in no permutation");
 }
 
 TEST(an_error_that_is_not_allowed_is_found)
 {
     must_fail("proves X\nsession a { step one { claim a 99999 } }\npermutation one\n"
-              "check { rows message 0 }\n", 1, "batch_size is 99999");
+              "check { rows message 0 }\n",
+              1, "batch_size is 99999");
     must_fail("proves X\nsession a { step one { begin; enqueue m } }\npermutation one\n"
-              "check { rows message 0 }\n", 1, "open");
+              "check { rows message 0 }\n",
+              1, "open");
 }

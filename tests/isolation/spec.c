@@ -3,7 +3,6 @@
 
 #include "harness.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -279,8 +278,7 @@ static void listed_check(const struct iso_spec *spec, const struct iso_command *
         session = &spec->sessions[spec->steps[step].session];
         nth = done[spec->steps[step].session]++;
         if (nth >= session->step_count || session->steps[nth] != (size_t)step)
-            mistake(spec, listed->line, "step %s is out of its session's order",
-                    listed->words[i]);
+            mistake(spec, listed->line, "step %s is out of its session's order", listed->words[i]);
     }
 }
 
@@ -295,8 +293,8 @@ static void spec_check(const struct iso_spec *spec)
     for (size_t i = 0; i < spec->reach_count; i++) {
         const struct iso_command *reach = &spec->reaches[i];
 
-        if (reach->count < 2 || (strcmp(reach->words[0], "*") != 0 &&
-                                 iso_spec_step(spec, reach->words[0]) < 0))
+        if (reach->count < 2 ||
+            (strcmp(reach->words[0], "*") != 0 && iso_spec_step(spec, reach->words[0]) < 0))
             mistake(spec, reach->line, "reach: expected a step (or *) and words");
     }
 }
@@ -352,15 +350,6 @@ int iso_spec_step(const struct iso_spec *spec, const char *name)
 {
     for (size_t i = 0; i < spec->step_count; i++) {
         if (strcmp(spec->steps[i].name, name) == 0)
-            return (int)i;
-    }
-    return -1;
-}
-
-int iso_spec_session(const struct iso_spec *spec, const char *name)
-{
-    for (size_t i = 0; i < spec->session_count; i++) {
-        if (strcmp(spec->sessions[i].name, name) == 0)
             return (int)i;
     }
     return -1;

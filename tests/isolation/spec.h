@@ -74,7 +74,5 @@ void iso_spec_free(struct iso_spec *spec);
 
 /* Index of the step of that name, or -1. */
 int iso_spec_step(const struct iso_spec *spec, const char *name);
-/* Index of the session of that name, or -1. */
-int iso_spec_session(const struct iso_spec *spec, const char *name);
 
 #endif

@@ -86,9 +86,10 @@ const char *iso_status_word(int status, char *space, size_t size)
 
 /* ------------------------------------------------------ transactions and time */
 
+/* begin [repeatable_read|serializable] */
 static int verb_begin(struct turn *turn)
 {
-    return iso_actor_begin(turn->actor, &turn->err);
+    return iso_actor_begin(turn->actor, word_at(turn, 1), &turn->err);
 }
 
 static int verb_commit(struct turn *turn)
@@ -462,8 +463,9 @@ bool iso_verb_exists(const char *name)
 int iso_verb_run(struct iso_actor *actor, const struct iso_command *command,
                  struct iso_result *result)
 {
-    struct turn turn = { .actor = actor, .command = command, .result = result,
-                         .tx = iso_actor_tx(actor) };
+    struct turn turn = {
+        .actor = actor, .command = command, .result = result, .tx = iso_actor_tx(actor)
+    };
     int r = verb_of(command->words[0])(&turn);
     char word[32];
 
