@@ -19,7 +19,7 @@ static const char *frame(const char *name)
         if (strcmp(e->name, name) == 0)
             return e->text;
     }
-    abort(); /* the build has put it there */
+    return ""; /* not reached: the build has put it there */
 }
 
 /* A digest of the functions, so that a library with newer ones of the same
