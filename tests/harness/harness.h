@@ -39,7 +39,7 @@ void t_register(const char *file, const char *name, t_function function);
     }                                                                                              \
     static void name(void)
 
-/* This test needs more (or less) than the usual 60 seconds. */
+/* This test needs more (or less) than the usual 120 seconds. */
 void t_limit(int seconds);
 /* True in a long run (./test --soak): do more rounds. */
 bool t_soak(void);

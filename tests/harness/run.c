@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIMIT_S 60
+#define LIMIT_S 120
 #define JOBS_MAX 32
 
 struct test {
