@@ -228,7 +228,7 @@ typedef struct {
     size_t size;             /* set by PH_STORE_OPTS_INIT; new members are only appended */
     const char *schema;      /* PostgreSQL schema; NULL: "posthorn" */
     const char *table_prefix; /* NULL: "" on PostgreSQL, "posthorn_" on SQLite */
-    const char *store_id;    /* the name of this store in the log; NULL: made from the URL, without password */
+    const char *store_id;    /* the store's name in the log; NULL: from the URL, without password */
     bool deploy_schema;      /* run the migrations on open; default off: the schema must be there */
     int timeout_ms;          /* the default time limit of each call; 0: 30 000 */
     ph_log_fn log;           /* NULL: silent */

@@ -244,7 +244,8 @@ TEST(error_texts_survive_whatever_they_hold)
 
     keeps(store, NULL, "");
     keeps(store, "", "");
-    keeps(store, "it's \"broken\"; DROP TABLE message; -- %s\\", "it's \"broken\"; DROP TABLE message; -- %s\\");
+    keeps(store, "it's \"broken\"; DROP TABLE message; -- %s\\",
+          "it's \"broken\"; DROP TABLE message; -- %s\\");
     keeps(store, "line\nline\r\n\ttab", "line\nline\r\n\ttab");
     keeps(store, "na\xc3\xafve \xf0\x9f\x92\xa5", "na\xc3\xafve \xf0\x9f\x92\xa5");
     keeps(store, "bad \xff byte \xc3", "bad \xef\xbf\xbd byte \xef\xbf\xbd");
