@@ -11,8 +11,12 @@ DECLARE
     _id uuid;
     _new uuid;
     _door smallint;
+    _problem text := {p}ids_problem(work_ids);
 BEGIN
-    FOR _id IN SELECT DISTINCT u FROM unnest(work_ids) u WHERE u IS NOT NULL ORDER BY u LOOP
+    IF _problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'dead_retry: ' || _problem;
+    END IF;
+    FOR _id IN SELECT DISTINCT u FROM unnest(work_ids) u ORDER BY u LOOP
         SELECT q.door INTO _door FROM {p}dead d, {p}queue q
         WHERE d.id = _id AND d.retried_as IS NULL AND q.id = d.queue FOR UPDATE OF d;
         CONTINUE WHEN NOT FOUND;

@@ -12,7 +12,7 @@ AS $$
 DECLARE
     _answer record;
     _problem text := {p}message_problem(topic, payload, namespace, tenant_id, dedupe_key, correlation_id,
-                                        stream, priority, due_at, expires_at, headers, max_attempts);
+                                        stream, priority, due_at, expires_at, headers, max_attempts, message_id);
 BEGIN
     IF _problem IS NULL AND join_id IS NOT NULL THEN
         _problem := 'join_id is not supported by this version of the schema; leave it out';

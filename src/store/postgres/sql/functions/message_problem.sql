@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION {p}message_problem(
     _topic text, _payload text, _ns text, _tenant_id uuid, _dedupe_key text, _correlation_id text,
     _stream text, _priority int, _due_at timestamptz, _expires_at timestamptz, _headers jsonb,
-    _max_attempts int) RETURNS text
+    _max_attempts int, _message_id uuid) RETURNS text
     LANGUAGE sql STABLE SET search_path = {schema}, pg_temp
 AS $$
     SELECT CASE
@@ -23,6 +23,8 @@ AS $$
              AND left(lower(_dedupe_key), 37) <> _tenant_id::text || '/'
              AND left(lower(_dedupe_key), 33) <> replace(_tenant_id::text, '-', '') || '/'
             THEN format('dedupe_key does not begin with the tenant id; with a tenant it must read "%s/…"', _tenant_id)
+        WHEN _message_id = '00000000-0000-0000-0000-000000000000' THEN 'message_id is all zero; leave it out to have one made'
+        WHEN _tenant_id = '00000000-0000-0000-0000-000000000000' THEN 'tenant_id is all zero; leave it out for none'
         WHEN _priority IS NULL OR _priority NOT BETWEEN 0 AND 3 THEN format('priority is %s; allowed are 0 (urgent) to 3 (bulk)', coalesce(_priority::text, 'null'))
         WHEN _due_at NOT BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999999Z' THEN 'due_at lies outside the years 1 to 9999'
         WHEN _expires_at NOT BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999999Z' THEN 'expires_at lies outside the years 1 to 9999'

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {p}queue_pause(door text, namespace text) RETURNS voi
 AS $$
 #variable_conflict use_column
 DECLARE
-    _queue {p}queue := {p}queue_get({p}door_number(queue_pause.door), queue_pause.namespace);
+    _queue {p}queue := {p}queue_named('queue_pause', queue_pause.door, queue_pause.namespace);
 BEGIN
     UPDATE {p}queue q SET paused = true WHERE q.id = _queue.id;
 END

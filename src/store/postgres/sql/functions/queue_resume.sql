@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {p}queue_resume(door text, namespace text) RETURNS vo
 AS $$
 #variable_conflict use_column
 DECLARE
-    _queue {p}queue := {p}queue_get({p}door_number(queue_resume.door), queue_resume.namespace);
+    _queue {p}queue := {p}queue_named('queue_resume', queue_resume.door, queue_resume.namespace);
 BEGIN
     UPDATE {p}queue q SET paused = false WHERE q.id = _queue.id;
 END

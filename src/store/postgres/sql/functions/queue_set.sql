@@ -8,41 +8,18 @@ AS $$
 #variable_conflict use_column
 DECLARE
     _queue {p}queue;
-    _problem text;
+    _problem text := {p}settings_problem(settings);
     _policy smallint;
     _s record;
 BEGIN
-    IF namespace IS NULL OR char_length(namespace) > 255 THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'queue_set: namespace is null or has more than 255 characters';
-    END IF;
-    IF settings IS NULL OR jsonb_typeof(settings) <> 'object' THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'queue_set: settings is not a JSON object';
-    END IF;
-    SELECT format('unknown setting "%s"', k) INTO _problem FROM jsonb_object_keys(settings) k
-    WHERE k NOT IN ('max_attempts', 'backoff', 'backoff_base_ms', 'backoff_max_ms', 'retention_s', 'dead_retention_s',
-                    'dedupe_retention_s', 'max_payload_bytes', 'max_lease_s', 'delete_on_ack') LIMIT 1;
-    IF _problem IS NULL THEN
-        SELECT * INTO _s FROM jsonb_to_record(settings) AS x(
-            max_attempts int, backoff text, backoff_base_ms bigint, backoff_max_ms bigint, retention_s bigint,
-            dead_retention_s bigint, dedupe_retention_s bigint, max_payload_bytes bigint, max_lease_s int,
-            delete_on_ack boolean);
-        _problem := CASE
-            WHEN _s.max_attempts NOT BETWEEN 1 AND 30000 THEN 'max_attempts: allowed are 1 to 30000'
-            WHEN _s.backoff NOT IN ('exponential', 'equal-jitter') THEN 'backoff: allowed are exponential and equal-jitter'
-            WHEN _s.backoff_base_ms NOT BETWEEN 1 AND 31622400000 THEN 'backoff_base_ms: allowed are 1 ms to a year'
-            WHEN _s.backoff_max_ms NOT BETWEEN 1 AND 31622400000 THEN 'backoff_max_ms: allowed are 1 ms to a year'
-            WHEN _s.retention_s NOT BETWEEN 1 AND 3162240000 AND _s.retention_s <> -1
-              OR _s.dead_retention_s NOT BETWEEN 1 AND 3162240000 AND _s.dead_retention_s <> -1
-              OR _s.dedupe_retention_s NOT BETWEEN 1 AND 3162240000 AND _s.dedupe_retention_s <> -1
-                THEN 'retention_s, dead_retention_s, dedupe_retention_s: allowed are 1 s to 100 years, or -1 for ever'
-            WHEN _s.max_payload_bytes NOT BETWEEN 1 AND 67108864 THEN 'max_payload_bytes: allowed are 1 to 67108864'
-            WHEN _s.max_lease_s NOT BETWEEN 1 AND 86400 THEN 'max_lease_s: allowed are 1 to 86400'
-        END;
-    END IF;
     IF _problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'queue_set: ' || _problem;
     END IF;
-    _queue := {p}queue_get({p}door_number(door), namespace);
+    SELECT * INTO _s FROM jsonb_to_record(settings) AS x(
+        max_attempts int, backoff text, backoff_base_ms bigint, backoff_max_ms bigint, retention_s bigint,
+        dead_retention_s bigint, dedupe_retention_s bigint, max_payload_bytes bigint, max_lease_s int,
+        delete_on_ack boolean);
+    _queue := {p}queue_named('queue_set', door, namespace);
     _policy := CASE _s.backoff WHEN 'exponential' THEN 1 WHEN 'equal-jitter' THEN 2 END;
     UPDATE {p}queue q SET
         max_attempts = coalesce(_s.max_attempts, q.max_attempts),

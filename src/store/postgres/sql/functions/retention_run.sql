@@ -34,7 +34,7 @@ BEGIN
                 SELECT d.id FROM {p}dead d
                 WHERE d.queue = _queue.id AND d.died_at <= _t - _queue.dead_retention_s * interval '1 s'
                 ORDER BY d.queue, d.died_at LIMIT batch FOR UPDATE SKIP LOCKED) x;
-            _count := _count + {p}dead_discard(coalesce(_gone, '{}'));
+            _count := _count + {p}work_discard(coalesce(_gone, '{}'));
         END IF;
         IF _queue.dedupe_retention_s >= 0 THEN
             DELETE FROM {p}dedupe k WHERE k.ctid = ANY (ARRAY(

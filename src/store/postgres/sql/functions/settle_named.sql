@@ -11,8 +11,9 @@ DECLARE
     _delay_ms float8 := extract(epoch FROM _delay) * 1000;
     _problem text := CASE
         WHEN _owner IS NULL THEN 'owner is null; pass the one that claimed'
-        WHEN _ids IS NULL OR array_position(_ids, NULL) IS NOT NULL THEN 'work_ids is null or holds a null'
-        WHEN cardinality(_ids) > 10000 THEN format('%s work_ids; at most 10000 are allowed', cardinality(_ids))
+        WHEN _owner = '00000000-0000-0000-0000-000000000000' THEN 'owner is all zero; pass the one that claimed'
+        WHEN {p}ids_problem(_ids) IS NOT NULL THEN {p}ids_problem(_ids)
+        WHEN array_ndims(_fences) > 1 THEN 'fences has more than one dimension; give a plain list'
         WHEN cardinality(_fences) <> cardinality(_ids)
             THEN format('%s fences for %s work_ids; give one each, or none', cardinality(_fences), cardinality(_ids))
         WHEN _delay_ms < 0 THEN 'delay is negative; give zero or more'
@@ -26,11 +27,12 @@ BEGIN
     IF cardinality(_ids) = 0 THEN
         RETURN;
     END IF;
-    _fences := array_replace(_fences, NULL, 0::bigint);
+    _ids := _ids[:]; -- a slice counts from 1, whatever the caller's array began with
+    _fences := array_replace(_fences[:], NULL, 0::bigint);
     IF _verb = 0 THEN
         _outcomes := {p}work_renew(_door, _owner, _ids, _fences, _lease_s);
     ELSE
-        _outcomes := {p}work_settle(_door, _owner, _ids, _fences, ARRAY[_verb], ARRAY[left(_error, 8192)],
+        _outcomes := {p}work_settle(_door, _owner, _ids, _fences, ARRAY[_verb], ARRAY[{p}error_cut(_error)],
                                     ARRAY[coalesce(least(_delay_ms, 31622400000), -1)::bigint]);
     END IF;
     RETURN QUERY SELECT u.id, _words[u.o + 1] FROM unnest(_ids, _outcomes) u(id, o);
