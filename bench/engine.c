@@ -209,7 +209,10 @@ static void run_all(const struct bench *given, const struct bench_floor *floor, 
     if (!bench.json)
         printf("%-44s %11s  %11s  %5s\n", "case", "ours", "beside it", "ratio");
     for (size_t i = 0; i < 3; i++) {
-        static const struct { int batch, workers; double aim; } drains[] = { { 500, 2, 0.4 }, { 100, 1, 0.4 }, { 10, 2, 0.3 } };
+        static const struct {
+            int batch, workers;
+            double aim;
+        } drains[] = { { 500, 2, 0.4 }, { 100, 1, 0.4 }, { 10, 2, 0.3 } };
 
         bench = *given;
         bench.batch = drains[i].batch;
@@ -244,10 +247,11 @@ static void usage(void)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = { { "db", 1, NULL, 'd' },       { "messages", 1, NULL, 'm' },
-                                             { "crowd", 1, NULL, 'c' },    { "rounds", 1, NULL, 'r' },
-                                             { "only", 1, NULL, 'o' }, { "json", 0, NULL, 'j' },     { "help", 0, NULL, 'h' },
-                                             { NULL, 0, NULL, 0 } };
+    static const struct option options[] = {
+        { "db", 1, NULL, 'd' },     { "messages", 1, NULL, 'm' }, { "crowd", 1, NULL, 'c' },
+        { "rounds", 1, NULL, 'r' }, { "only", 1, NULL, 'o' },     { "json", 0, NULL, 'j' },
+        { "help", 0, NULL, 'h' },   { NULL, 0, NULL, 0 },
+    };
     struct bench bench = { NULL, 200000, 1, 100, 3, false, NULL };
     long crowd = 1000000;
     int option;

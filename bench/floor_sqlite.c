@@ -62,7 +62,8 @@ static void floor_reset(const char *url)
     remove_file(path_of(url), "-floor-wal");
     remove_file(path_of(url), "-floor-shm");
     db = dial(url);
-    run(db, "CREATE TABLE bare (id INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, payload TEXT NOT NULL)");
+    run(db, "CREATE TABLE bare (id INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, "
+            "payload TEXT NOT NULL)");
     sqlite3_close(db);
 }
 
@@ -112,8 +113,9 @@ static void floor_enqueue(const char *url, long count)
 static long floor_drain(const char *url, int batch)
 {
     sqlite3 *db = dial(url);
-    sqlite3_stmt *statement = prepared(db, "DELETE FROM bare WHERE id IN (SELECT id FROM bare ORDER BY id LIMIT ?) "
-                                           "RETURNING id, topic, payload");
+    sqlite3_stmt *statement =
+        prepared(db, "DELETE FROM bare WHERE id IN (SELECT id FROM bare ORDER BY id LIMIT ?) "
+                     "RETURNING id, topic, payload");
     long done = 0, before;
 
     do {
