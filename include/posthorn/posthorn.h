@@ -401,7 +401,7 @@ typedef struct {
 /* Leases up to batch_size due messages to owner, by priority, then due time,
  * then age; every 16th claim reads the priorities in reverse, so that nothing
  * starves. Messages leased by others are passed over, not waited for. Expired
- * leases are taken back on the way (at most once per second), expired and
+ * leases are taken back on the way (at most 20 in one call), expired and
  * spent messages are buried. A message whose worker died is claimed alone. So
  * a short batch does not mean that the queue is empty, nor a full one that
  * there is more.
