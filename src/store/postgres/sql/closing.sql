@@ -1,10 +1,14 @@
--- PostgreSQL lets everybody execute new functions: take that back. The roles
--- are given what they need by roles.sql.
+-- PostgreSQL lets everybody execute new functions: take that back, from our
+-- functions only, for the schema may be shared: all but one pin this search
+-- path. The roles are given what they need by roles.sql.
 DO $$
 DECLARE
     routine regprocedure;
 BEGIN
-    FOR routine IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = '{schema}'::regnamespace LOOP
+    FOR routine IN SELECT p.oid FROM pg_proc p
+                   WHERE p.pronamespace = '{schema}'::regnamespace AND starts_with(p.proname, '{p}')
+                     AND (p.proname = '{p}id_number'
+                          OR format('search_path=%I, pg_temp', '{s}') = ANY (p.proconfig)) LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', routine);
     END LOOP;
 END

@@ -21,7 +21,7 @@ CREATE TABLE {p}migration (
 -- A queue is a (door, namespace) pair. Times of -1 mean for ever.
 CREATE TABLE {p}queue (
     id                 int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    door               smallint NOT NULL,
+    door               smallint NOT NULL CHECK (door = 0), -- outbox; a producer must not make others
     namespace          text COLLATE "C" NOT NULL,
     paused             boolean NOT NULL DEFAULT false,
     max_attempts       smallint NOT NULL DEFAULT 10,
@@ -61,7 +61,7 @@ CREATE TABLE {p}message (
     message_id     uuid,     -- null: the same as id
     tenant_id      uuid,
     queue          int NOT NULL,
-    level          smallint NOT NULL,
+    level          smallint NOT NULL CHECK (level BETWEEN 0 AND 3), -- or the lane is another queue's
     max_attempts   smallint, -- null: the queue's
     topic          text COLLATE "C" NOT NULL,
     dedupe_key     text COLLATE "C",
