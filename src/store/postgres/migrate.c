@@ -261,11 +261,13 @@ int ph__pg_clock(struct ph__call *call, int64_t *ret_time)
 
 int ph__pg_test_clock(struct ph__call *call, const int64_t *time)
 {
+    struct ph__pg_own *own = call->store->own;
     char set[128];
-    int r = run_substituted(call, frame("test_clock"), NULL);
+    int r = own->has_test_clock ? 0 : run_substituted(call, frame("test_clock"), NULL);
 
     if (r < 0)
         return r;
+    own->has_test_clock = true; /* again each time, it would make all sessions plan anew */
     if (!time)
         return run_substituted(call, "SELECT \"{s}_test\".{p}clock_reset()", NULL);
     snprintf(set, sizeof(set),

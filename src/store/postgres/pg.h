@@ -106,6 +106,7 @@ struct ph__pg_own {
     PGconn *conn;              /* NULL: not connected */
     bool ended;                /* the server has said that it ends the session */
     bool schema_checked;
+    bool has_test_clock;       /* installed through this store */
     bool use_prepared;
     bool prepared[PG_STATEMENTS];
     struct ph__pg_bounds bounds;
