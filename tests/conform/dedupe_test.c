@@ -243,3 +243,40 @@ TEST(of_racing_producers_one_wins_and_all_know_the_winner)
         CHECK(same_id(race->ids[i].b, race->ids[0].b));
     CHECK_INT(claimable(t_open(NULL), 10), 1);
 }
+
+/* Each process enqueues the same keys in an order of its own, in one call. */
+static void shuffle_one(int index, void *argument)
+{
+    static char keys[12][8];
+    ph_store *store = t_open(NULL);
+    int *new_ones = argument;
+
+    for (int round = 0; round < 10; round++) {
+        ph_message m[12];
+        ph_enqueued e[12];
+
+        for (int i = 0; i < 12; i++) {
+            snprintf(keys[i], sizeof(keys[i]), "%d-%d", round, (i * (index % 2 ? 5 : 7) + index) % 12);
+            m[i] = a_message("orders", "x");
+            m[i].dedupe_key = keys[i];
+        }
+        OK(ph_enqueue_many(store, PH_OWN_TX, m, 12, 0, e, &t_err));
+        for (int i = 0; i < 12; i++)
+            __atomic_add_fetch(new_ones, e[i].is_new, __ATOMIC_SEQ_CST);
+    }
+    ph_close(store);
+}
+
+TEST(keys_in_opposite_orders_do_not_deadlock_the_callers)
+{
+    int *new_ones = shared_memory(sizeof(*new_ones));
+    struct t_conn *conn;
+
+    ph_close(t_open(NULL));
+    in_processes(4, shuffle_one, new_ones);
+    REQ_INT("OBX-099", *new_ones, 120);
+    conn = t_connect();
+    CHECK_INT(rows(conn), 120);
+    t_check_places(conn);
+    t_disconnect(conn);
+}

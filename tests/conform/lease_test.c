@@ -183,6 +183,27 @@ TEST(renewals_are_capped_so_that_hung_work_is_freed)
     CHECK_INT(renew(store, owner, ref, 30), PH_OUTCOME_STALE);
 }
 
+TEST(a_claim_may_be_longer_than_renewals_may_stretch_it)
+{
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+    ph_lease_ref ref;
+
+    t_clock_set(store, T_EPOCH);
+    settings.max_lease_s = 10;
+    set_queue(store, &settings);
+    t_enqueue(store, "orders", "x");
+    ref = take_one(store, owner);
+    CHECK_INT(see(store, ref.work_id).locked_until, T_EPOCH + 30 * T_SECOND);
+    t_clock_advance(store, 5 * T_SECOND);
+    CHECK_INT(renew(store, owner, ref, 60), PH_OUTCOME_RENEWED);
+    CHECK_INT(see(store, ref.work_id).locked_until, T_EPOCH + 30 * T_SECOND); /* not shortened */
+    t_clock_advance(store, 5 * T_SECOND);
+    CHECK_INT(renew(store, owner, ref, 60), PH_OUTCOME_STALE);
+    CHECK_INT(ack(store, owner, ref), PH_OUTCOME_ACKED);
+}
+
 TEST(renew_answers_for_each_id)
 {
     ph_store *store = t_open(NULL);

@@ -219,6 +219,22 @@ TEST(an_id_given_twice_with_different_verbs_keeps_the_first)
     CHECK_INT(see(store, items[0].lease.work_id).status, PH_FAILED);
 }
 
+TEST(an_id_given_twice_with_different_fences_keeps_the_first)
+{
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_lease_ref refs[2];
+    ph_outcome out[2];
+
+    t_enqueue(store, "orders", "x");
+    refs[0] = refs[1] = take_one(store, owner);
+    refs[0].fence += 7;
+    OK(ph_outbox_ack(store, PH_OWN_TX, owner, refs, 2, 0, out, &t_err));
+    CHECK_INT(out[0], PH_OUTCOME_STALE);
+    CHECK_INT(out[1], PH_OUTCOME_STALE);
+    CHECK_INT(see(store, refs[0].work_id).status, PH_IN_PROGRESS);
+}
+
 TEST(a_message_that_is_not_leased_is_stale)
 {
     ph_store *store = t_open(NULL);
@@ -386,6 +402,32 @@ TEST(a_poison_message_does_not_make_its_neighbours_fail)
         CHECK_INT(ack(store, owner, refs[i]), PH_OUTCOME_ACKED);
         CHECK_INT(see(store, refs[i].work_id).history_count, 0);
     }
+}
+
+TEST(a_queue_that_deletes_on_ack_keeps_the_rest_of_the_batch)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    ph_owner owner = ph_owner_new();
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+    ph_lease_ref refs[5];
+
+    t_clock_set(store, T_EPOCH);
+    settings.delete_on_ack = 1;
+    set_queue(store, &settings);
+    put_many(store, "orders", 5, NULL);
+    CHECK_INT(take(store, owner, 5, refs), 5);
+    CHECK_INT(ack(store, owner, refs[1]), PH_OUTCOME_ACKED);
+    CHECK_INT(settle(store, owner, refs[3], PH_ABANDON, "later", 0), PH_OUTCOME_ABANDONED);
+    CHECK(!see(store, refs[1].work_id).there);
+    CHECK_INT(ack(store, owner, refs[1]), PH_OUTCOME_UNKNOWN);
+    CHECK_INT(ack(store, owner, refs[0]), PH_OUTCOME_ACKED);
+    t_clock_advance(store, 31 * T_SECOND);
+    CHECK_INT(reap(store), 2);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}outbox"), 3);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}done"), 0);
+    t_check_places(conn);
+    t_disconnect(conn);
 }
 
 static void whole_batch(size_t n, ph_settle_verb verb, ph_outcome expected)
