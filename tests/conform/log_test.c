@@ -160,7 +160,8 @@ TEST(every_line_names_its_store)
 TEST(a_store_without_a_name_is_named_after_its_url_without_the_password)
 {
     ph_store *store = t_open(NULL), *lazy = NULL;
-    const char *url = t_is_pg() ? "postgresql://user:" SECRET "@localhost/orders" : "sqlite:orders.db";
+    const char *url =
+        t_is_pg() ? "postgresql://user:" SECRET "@localhost/orders" : "sqlite:orders.db";
 
     CHECK(*ph_store_id(store));
     OK(ph_open_lazy(url, NULL, &lazy, &t_err));

@@ -326,7 +326,8 @@ TEST(retry_puts_a_dead_message_back_under_a_new_id)
     m.expires_at = T_EPOCH + 1000 * T_SECOND;
     m.max_attempts = 2;
     e = put(store, &m);
-    CHECK_INT(settle(store, owner, take_one(store, owner), PH_ABANDON, "one", 0), PH_OUTCOME_ABANDONED);
+    CHECK_INT(settle(store, owner, take_one(store, owner), PH_ABANDON, "one", 0),
+              PH_OUTCOME_ABANDONED);
     CHECK_INT(settle(store, owner, take_one(store, owner), PH_ABANDON, "two", 0), PH_OUTCOME_DEAD);
     t_clock_advance(store, 10 * T_SECOND);
     OK(ph_dead_retry(store, PH_OWN_TX, &e.work_id, 1, 0, &again, &t_err));

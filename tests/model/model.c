@@ -197,10 +197,8 @@ int64_t m_reap(struct model *model)
 
 static bool goes_before(const struct m_message *a, const struct m_message *b, bool reversed)
 {
-    int level_a = reversed ? -m_level(a) : m_level(a), level_b = reversed ? -m_level(b) : m_level(b);
-
-    if (level_a != level_b)
-        return level_a < level_b;
+    if (m_level(a) != m_level(b))
+        return m_level(a) < m_level(b) != reversed;
     if (a->due != b->due)
         return a->due < b->due;
     return memcmp(a->id.b, b->id.b, 6) < 0; /* the number is in front */

@@ -74,7 +74,8 @@ bool step_dead_discard(struct run *run)
         return true;
     say(run, "dead_discard");
     count = ids_of(run, messages, ids);
-    if (!went_well(run, ph_dead_discard(run->store, tx_of(run), ids, (size_t)count, 0, &got, &t_err),
+    if (!went_well(run,
+                   ph_dead_discard(run->store, tx_of(run), ids, (size_t)count, 0, &got, &t_err),
                    "dead_discard"))
         return false;
     want = m_dead_discard(&run->model, messages, count);
@@ -222,7 +223,8 @@ bool step_find(struct run *run)
     say(run, "find %d", index);
     r = ph_outbox_find(run->store, tx_of(run), run->model.messages[index].id, 0, &info, &t_err);
     if (run->model.messages[index].place == M_GONE)
-        ok = r == PH_ENOTFOUND || differ(run, "message %d: find answered %d, but it is gone", index, r);
+        ok = r == PH_ENOTFOUND ||
+             differ(run, "message %d: find answered %d, but it is gone", index, r);
     else
         ok = went_well(run, r, "find") && same_info(run, index, info);
     ph_message_info_free(info);

@@ -80,7 +80,8 @@ static bool enqueued_as_expected(struct run *run, const struct m_draft *draft,
 
 bool step_enqueue(struct run *run)
 {
-    int room = DRAFTS_MAX - run->model.message_count, count = chance(run, 65) ? 1 : 2 + roll(run, 4);
+    int room = DRAFTS_MAX - run->model.message_count;
+    int count = chance(run, 65) ? 1 : 2 + roll(run, 4);
     struct m_draft drafts[5];
     struct words words[5];
     ph_message messages[5];
