@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # private_postgres.sh - sourced by ./test and bench/run: a PostgreSQL server of our own in a
 # temporary folder, run by an unprivileged user, on a socket in that folder and,
-# with TLS and passwords, on 127.0.0.1.
+# only with TLS and passwords, on 127.0.0.1.
 
 pg_user=() # options of setpriv that become that user; none if we are not root
 pg_bin=
@@ -21,6 +21,7 @@ pg_prepare() { # FOLDER: initdb and certificate; may run while something else is
     setpriv "${pg_user[@]}" "$pg_bin/initdb" -D "$folder/data" -U postgres --no-sync -E UTF8 \
         --locale=C.UTF-8 --auth-local=trust --auth-host=scram-sha-256 >"$folder/initdb.log" 2>&1 ||
         { cat "$folder/initdb.log" >&2; return 1; }
+    setpriv "${pg_user[@]}" sed -i '1i hostnossl all all all reject' "$folder/data/pg_hba.conf" || return 1
     pg_certificate "$folder" >"$folder/openssl.log" 2>&1 ||
         { cat "$folder/openssl.log" >&2; return 1; }
 }
