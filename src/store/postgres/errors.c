@@ -64,11 +64,29 @@ static bool is_auth_failure(const char *text)
            (strstr(text, "role \"") && strstr(text, "does not exist"));
 }
 
+/* libpq writes a line for each address it tried: the first one where a server
+ * answered tells most. */
+static const char *telling_line(const char *text)
+{
+    for (const char *line = text; *line; line += length_of_line(line) + 1) {
+        const char *fatal = strstr(line, "FATAL:"), *tls = strstr(line, "certificate");
+        const char *end = line + length_of_line(line);
+
+        if ((fatal && fatal < end) || (tls && tls < end))
+            return line;
+        if (!*end)
+            break;
+    }
+    return text;
+}
+
 int ph__pg_fail_connect(const PGconn *conn, ph_error *err)
 {
-    const char *text = conn ? PQerrorMessage(conn) : "out of memory";
+    const char *text = telling_line(conn ? PQerrorMessage(conn) : "out of memory");
     int length = length_of_line(text);
 
+    if (memmem(text, (size_t)length, "no encryption", 13))
+        return ph__fail(err, PH_EAUTH, "%.*s; use TLS: sslmode=verify-full", length, text);
     if (is_auth_failure(text))
         return ph__fail(err, PH_EAUTH, "%.*s; check user and password", length, text);
     if (strstr(text, "database \"") && strstr(text, "does not exist"))
