@@ -198,7 +198,7 @@ int64_t m_reap(struct model *model)
 static bool goes_before(const struct m_message *a, const struct m_message *b, bool reversed)
 {
     if (m_level(a) != m_level(b))
-        return m_level(a) < m_level(b) != reversed;
+        return (m_level(a) < m_level(b)) != reversed;
     if (a->due != b->due)
         return a->due < b->due;
     return memcmp(a->id.b, b->id.b, 6) < 0; /* the number is in front */
