@@ -62,17 +62,11 @@ static void bounds_learn(struct ph__pg_bounds *bounds, const struct ph__claim *c
         memset(bounds->from_due, 0, sizeof(bounds->from_due));
         return;
     }
-    for (int level = 0; level < PH__LEVELS; level++) {
-        int64_t first = 0;
+    for (size_t i = batch->count; i-- > 0;) { /* backwards: the first of each level stays */
+        const ph_delivery *d = &batch->items[i];
 
-        for (size_t i = 0; i < batch->count; i++) {
-            const ph_delivery *d = &batch->items[i];
-
-            if ((int)d->priority - 1 == level && (!first || d->due_at < first))
-                first = d->due_at;
-        }
-        if (first)
-            bounds->from_due[level] = first;
+        bounds->from_due[d->priority - 1] = d->due_at;
+        bounds->from_id[d->priority - 1] = d->work_id;
     }
 }
 
@@ -97,8 +91,13 @@ static void add_claim(struct ph__pg_params *p, const struct ph__claim *claim,
         for (int level = 0; level < PH__LEVELS; level++)
             ph__pg_item_time(p, bounds->from_due[level]);
         ph__pg_array_end(p);
+        ph__pg_array_begin(p, PG_UUIDS, PG_UUID, PH__LEVELS);
+        for (int level = 0; level < PH__LEVELS; level++)
+            ph__pg_item_uuid(p, bounds->from_due[level] ? bounds->from_id[level].b : NULL);
+        ph__pg_array_end(p);
     } else {
         ph__pg_add_null(p, PG_TIMES);
+        ph__pg_add_null(p, PG_UUIDS);
     }
 }
 

@@ -190,6 +190,8 @@ void ph__pg_disconnect(ph_store *store)
     if (!own)
         return;
     ph__pg_drop(own);
+    for (int i = 0; i < PG_STATEMENTS; i++)
+        ph__dealloc(own->texts[i]);
     ph__dealloc(own);
     store->own = NULL;
 }

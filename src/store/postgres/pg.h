@@ -99,6 +99,7 @@ int ph__pg_int2_at(const PGresult *result, int row, int column, size_t index);
 struct ph__pg_bounds {
     uint64_t key;               /* a hash of namespace and topics; 0: none */
     int64_t from_due[PH__LEVELS]; /* 0: from the start */
+    ph_work_id from_id[PH__LEVELS];
     int64_t whole_look_next_ms; /* CLOCK_MONOTONIC */
 };
 
@@ -109,6 +110,7 @@ struct ph__pg_own {
     bool has_test_clock;       /* installed through this store */
     bool use_prepared;
     bool prepared[PG_STATEMENTS];
+    char *texts[PG_STATEMENTS]; /* with the store's names in them; NULL until needed */
     struct ph__pg_bounds bounds;
 };
 

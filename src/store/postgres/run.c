@@ -280,28 +280,38 @@ static int run_own(struct ph__call *call, enum ph__pg_statement statement, const
     }
 }
 
+/* In the caller's transaction the store is only read: the text is made anew. */
+static int run_in_callers(struct ph__call *call, enum ph__pg_statement statement,
+                          const struct ph__pg_params *params, PGresult **ret_result)
+{
+    PGconn *conn = call->connection;
+    char *sql = ph__pg_substitute(call->store, ph__pg_calls[statement].text);
+    int r;
+
+    if (!sql)
+        return ph__fail_memory(call->err);
+    r = run_once(call, conn, NULL, statement, sql, params, ret_result);
+    if (r < 0 && PQtransactionStatus(conn) != PQTRANS_INTRANS)
+        call->err->flags |= PH_TX_DEAD;
+    if (r < 0)
+        call->err->flags &= ~PH_UNKNOWN; /* it is not our commit that is unknown */
+    ph__dealloc(sql);
+    return r;
+}
+
 int ph__pg_run(struct ph__call *call, enum ph__pg_statement statement,
                const struct ph__pg_params *params, enum ph__pg_repeat repeat,
                PGresult **ret_result)
 {
-    PGconn *conn = call->connection;
-    char *sql;
-    int r;
+    struct ph__pg_own *own = call->store->own;
 
     if (params->data.failed)
         return ph__fail_memory(call->err);
-    sql = ph__pg_substitute(call->store, ph__pg_calls[statement].text);
-    if (!sql)
+    if (call->connection)
+        return run_in_callers(call, statement, params, ret_result);
+    if (!own->texts[statement])
+        own->texts[statement] = ph__pg_substitute(call->store, ph__pg_calls[statement].text);
+    if (!own->texts[statement])
         return ph__fail_memory(call->err);
-    if (!conn) {
-        r = run_own(call, statement, sql, params, repeat, ret_result);
-    } else {
-        r = run_once(call, conn, NULL, statement, sql, params, ret_result);
-        if (r < 0 && PQtransactionStatus(conn) != PQTRANS_INTRANS)
-            call->err->flags |= PH_TX_DEAD;
-        if (r < 0)
-            call->err->flags &= ~PH_UNKNOWN; /* it is not our commit that is unknown */
-    }
-    ph__dealloc(sql);
-    return r;
+    return run_own(call, statement, own->texts[statement], params, repeat, ret_result);
 }

@@ -17,7 +17,7 @@ FROM {schema}.{p}work_enqueue_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
 -- name: claim
 SELECT work_id, message_id, fence, topic, payload, tenant_id, dedupe_key, correlation_id, headers::text, attempts,
        retry_count, created_at, due_at, last_error, priority
-FROM {schema}.{p}work_claim($1, $2, $3, $4, $5, $6, $7)
+FROM {schema}.{p}work_claim($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: settle
 SELECT {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)

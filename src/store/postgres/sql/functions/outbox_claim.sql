@@ -33,6 +33,7 @@ BEGIN
     RETURN QUERY SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key,
                         c.correlation_id, c.stream, c.headers, c.attempts, c.retry_count, c.created_at,
                         c.due_at, c.last_error
-    FROM {p}work_claim(0::smallint, owner, lease_seconds, batch_size, namespace, topics, nullif(from_due[:], '{}')) c;
+    FROM {p}work_claim(0::smallint, owner, lease_seconds, batch_size, namespace, topics, nullif(from_due[:], '{}'),
+                     NULL) c;
 END
 $$;

@@ -2,12 +2,13 @@
 --
 -- Locks, in this order: expired leases (SKIP LOCKED), pending rows (SKIP LOCKED);
 -- it waits for nobody. An empty claim writes nothing and takes no transaction id.
--- from_due: per level, where this claimer's last full batch began; a hint that
--- spares it the walk over index entries of rows already taken. Without it the
+-- from_due, from_id: per level, where this claimer's last full batch began; a
+-- hint that spares it the walk over index entries of rows already taken. Without it the
 -- hint table serves, which slow claims write (at most once per second). After a
 -- short batch the start is looked at again, but at most for 5 % of the time.
 CREATE OR REPLACE FUNCTION {p}work_claim(
-    _door smallint, _owner uuid, _lease_s int, _n int, _ns text, _topics text[], _from_due timestamptz[])
+    _door smallint, _owner uuid, _lease_s int, _n int, _ns text, _topics text[], _from_due timestamptz[],
+    _from_id uuid[])
     RETURNS TABLE (work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid,
                    dedupe_key text, correlation_id text, stream text, headers jsonb, attempts int,
                    retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int)
@@ -64,7 +65,8 @@ BEGIN
     END IF;
 
     LOOP
-        _picked := {p}work_pick(_queue, _max, _levels, _t, _n - cardinality(_ids), _hashes, _bound);
+        _picked := {p}work_pick(_queue, _max, _levels, _t, _n - cardinality(_ids), _hashes, _bound,
+                                CASE WHEN _bound IS NOT NULL THEN _from_id END);
         IF _picked.unfit IS NOT NULL THEN -- rare: some have expired or spent their attempts
             PERFORM {p}work_bury_unfit(array_agg(u.id), array_agg(u.attempts), array_agg(u.expired), _t)
             FROM unnest(_picked.ids, _picked.attempts, _picked.expired, _picked.unfit) u(id, attempts, expired, unfit)

@@ -1,7 +1,8 @@
--- work_enqueue(…) stores one message; the arguments have been checked.
+-- work_enqueue(…) stores one message.
 --
--- Answers problem (and no ids) when the queue's settings do not allow the
--- message: an answer, not an error, so that the caller's transaction lives on.
+-- Answers problem (and no ids) when an argument, or the queue's settings, do
+-- not allow the message: an answer, not an error, so that the caller's
+-- transaction lives on.
 -- Locks: the dedupe key, until the caller's transaction ends.
 -- Two at once with one key: the second waits at the insert; if the first
 -- commits, the second reads its ids in a new statement (and snapshot); if it
@@ -21,6 +22,16 @@ DECLARE
     _queue int;
     _limit int;
 BEGIN
+    IF (_topic <> '' AND octet_length(_topic) <= 255 AND octet_length(_ns) <= 255 AND _payload IS NOT NULL
+        AND _level BETWEEN 0 AND 3 AND coalesce(octet_length(_correlation_id), 0) <= 255 AND _tenant_id IS NULL
+        AND _dedupe_key IS NULL AND _stream IS NULL AND _due_at IS NULL AND _expires_at IS NULL AND _headers IS NULL
+        AND _max_attempts IS NULL AND _message_id IS NULL) IS NOT TRUE THEN -- not plainly right: look closer
+        problem := {p}message_problem(_topic, _payload, _ns, _tenant_id, _dedupe_key, _correlation_id, _stream, _level,
+                                      _due_at, _expires_at, _headers, _max_attempts, _message_id);
+        IF problem IS NOT NULL THEN
+            RETURN;
+        END IF;
+    END IF;
     SELECT q.id, q.max_payload_bytes, coalesce(s.clock, clock_timestamp()), -- what clock() and id_new() do,
            encode(int8send((nextval('{p}message_number') << 16) | 32768)     -- without the calls
                   || int8send((-9223372036854775808) | (_door::bigint << 60) | (s.store_id::bigint << 32)

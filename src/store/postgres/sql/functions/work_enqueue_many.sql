@@ -1,7 +1,6 @@
--- work_enqueue_many(…) stores n messages in the order given, all or none; the
--- arguments have been checked. Answers one row per message, in order; or, when
--- the queue's settings do not allow one, a single row with its index (from 0)
--- and the problem.
+-- work_enqueue_many(…) stores n messages in the order given, all or none.
+-- Answers one row per message, in order; or, when an argument or the queue's
+-- settings do not allow one, a single row with its index (from 0) and the problem.
 --
 -- Locks: the dedupe keys, in sorted order, so that two calls with the same
 -- keys never wait for each other crosswise.
@@ -11,8 +10,8 @@ CREATE OR REPLACE FUNCTION {p}work_enqueue_many(
     _expires_ats timestamptz[], _headers jsonb[], _message_ids uuid[], _max_attempts smallint[])
     RETURNS TABLE (ord int, work_id uuid, message_id uuid, is_new boolean, problem text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+    SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -29,7 +28,25 @@ DECLARE
     _taker record;
     _i int;
     _bad int;
+    _problem text;
 BEGIN
+    SELECT b.i, b.problem INTO _bad, _problem FROM (
+        SELECT u.i, {p}message_problem(u.topic, u.payload, u.ns, u.tenant_id, u.key, u.correlation_id, u.stream, u.level,
+                                       u.due_at, u.expires_at, u.headers, u.max_attempts, u.message_id) AS problem
+        FROM unnest(_topics, _payloads, _ns, _tenant_ids, _dedupe_keys, _correlation_ids, _streams, _levels, _due_ats,
+                    _expires_ats, _headers, _max_attempts, _message_ids)
+             WITH ORDINALITY u(topic, payload, ns, tenant_id, key, correlation_id, stream, level, due_at,
+                               expires_at, headers, max_attempts, message_id, i)
+        WHERE (u.topic <> '' AND octet_length(u.topic) <= 255 AND octet_length(u.ns) <= 255 AND u.payload IS NOT NULL
+               AND u.level BETWEEN 0 AND 3 AND coalesce(octet_length(u.correlation_id), 0) <= 255
+               AND u.tenant_id IS NULL AND u.key IS NULL AND u.stream IS NULL AND u.due_at IS NULL
+               AND u.expires_at IS NULL AND u.headers IS NULL AND u.max_attempts IS NULL
+               AND u.message_id IS NULL) IS NOT TRUE) b -- not plainly right: look closer
+    WHERE b.problem IS NOT NULL ORDER BY b.i LIMIT 1;
+    IF FOUND THEN
+        RETURN QUERY SELECT _bad - 1, NULL::uuid, NULL::uuid, NULL::boolean, _problem;
+        RETURN;
+    END IF;
     FOR _name IN SELECT DISTINCT x FROM unnest(_ns) x ORDER BY x LOOP
         _one := {p}queue_get(_door, _name);
     END LOOP;

@@ -7,10 +7,11 @@
 -- them by address, and it is an error if one is not there.
 -- A row with lost > 0 (its worker died) is taken alone: if it comes first,
 -- only it; otherwise the pick ends before it.
--- from_due: per level (1…4), where to start reading the index; null: the start.
+-- from_due, from_id: per level (1…4), where to start reading the index; null: the start.
 -- Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_pick(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics int[], _from_due timestamptz[],
+    _from_id uuid[],
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[],
     OUT unfit boolean[], OUT expired boolean[])
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
@@ -22,29 +23,18 @@ DECLARE
     _keep int;
     _deleted int;
 BEGIN
-    IF _topics IS NULL THEN
-        SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special)
-        INTO _rows, ids, attempts, dues, _some_special FROM (
-            SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
-                SELECT p.ctid AS tid, p.id, p.attempts, p.due,
-                       p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
-                FROM {p}pending p
-                WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
-                      AND p.due >= coalesce(_from_due[v.level + 1], '-infinity')
-                ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
-            LIMIT _n) c;
-    ELSE
-        SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special)
-        INTO _rows, ids, attempts, dues, _some_special FROM (
-            SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
-                SELECT p.ctid AS tid, p.id, p.attempts, p.due,
-                       p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
-                FROM {p}pending p
-                WHERE p.lane = _queue * 4 + v.level AND p.due <= _t AND p.topic = ANY (_topics)
-                      AND p.due >= coalesce(_from_due[v.level + 1], '-infinity')
-                ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
-            LIMIT _n) c;
-    END IF;
+    SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special)
+    INTO _rows, ids, attempts, dues, _some_special FROM (
+        SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
+            SELECT p.ctid AS tid, p.id, p.attempts, p.due,
+                   p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
+            FROM {p}pending p
+            WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
+                  AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
+                                        coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
+                  AND (_topics IS NULL OR p.topic = ANY (_topics))
+            ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
+        LIMIT _n) c;
     IF _rows IS NULL THEN
         RETURN;
     END IF;

@@ -61,7 +61,7 @@ CREATE TABLE {p}message (
     message_id     uuid,     -- null: the same as id
     tenant_id      uuid,
     queue          int NOT NULL,
-    level          smallint NOT NULL CHECK (level BETWEEN 0 AND 3), -- or the lane is another queue's
+    level          smallint NOT NULL, -- 0 … 3
     max_attempts   smallint, -- null: the queue's
     topic          text COLLATE "C" NOT NULL,
     dedupe_key     text COLLATE "C",
