@@ -157,11 +157,34 @@ static int visit(struct claiming *c, const struct ph__query *query, int level)
     return r < 0 ? r : 1;
 }
 
-static bool wanted(const struct claiming *c, const struct ph__query *query, int column)
+/* The next row of claim_look whose topic may be wanted: 1, or 0 if there is none. */
+static int look_further(const struct claiming *c, struct ph__query *query)
 {
-    return !c->topics.sorted ||
-           ph__topics_want(&c->topics,
-                           (const char *)sqlite3_column_text(query->stmt, column));
+    int r;
+
+    do
+        r = ph__query_row(query);
+    while (r > 0 && !ph__topics_may_want(&c->topics, (uint32_t)ph__column_int(query, 2)));
+    return r;
+}
+
+/* Visits one row that claim_look has found; 1 also if its topic is not wanted after all. */
+static int visit_found(struct claiming *c, const struct ph__query *found, int level)
+{
+    struct ph__query query = ph__query(&c->tx, PH__SQL_claim_one);
+    int r;
+
+    ph__query_int(&query, c->queue.id);
+    ph__query_int(&query, level);
+    ph__query_int(&query, ph__column_int(found, 0));
+    ph__query_int(&query, ph__column_int(found, 1));
+    r = ph__query_row(&query);
+    if (r <= 0)
+        return r < 0 ? r : 1;
+    if (ph__topics_want(&c->topics, (const char *)sqlite3_column_text(query.stmt, TOPIC)))
+        r = visit(c, &query, level);
+    ph__query_end(&query);
+    return r;
 }
 
 static int delete_pending(struct claiming *c, enum ph__sqlite_statement which, int level,
@@ -185,7 +208,7 @@ static int64_t number_of(const ph_delivery *item)
     return number;
 }
 
-/* With a choice of topics the rows lie scattered: one by one. */
+/* The rows taken with a choice of topics lie scattered: one by one. */
 static int delete_scattered(struct claiming *c, int level, size_t first)
 {
     int r = 0;
@@ -217,19 +240,31 @@ static int bury_unfit(struct claiming *c)
     return r;
 }
 
-/* Walks one level; then takes out of pending what leaves it, which without a
- * choice of topics is everything up to the last row visited. */
-static int claim_level(struct claiming *c, int level)
+/* Of one level, the messages with certain topics. */
+static int claim_some(struct claiming *c, int level)
+{
+    struct ph__query query = level_query(c, PH__SQL_claim_look, level);
+    size_t first = c->batch->count;
+    int r = 0;
+
+    while (!c->stop && (r = look_further(c, &query)) > 0) {
+        r = visit_found(c, &query, level);
+        if (r <= 0)
+            break;
+    }
+    ph__query_end(&query);
+    return r < 0 ? r : delete_scattered(c, level, first);
+}
+
+/* Of one level, any: what leaves pending is everything up to the last row visited. */
+static int claim_any(struct claiming *c, int level)
 {
     struct ph__query query = level_query(c, PH__SQL_claim_walk, level);
-    size_t first = c->batch->count;
     int64_t due = 0, id = 0;
     bool any = false;
     int r = 0;
 
     while (!c->stop && (r = ph__query_row(&query)) > 0) {
-        if (!wanted(c, &query, TOPIC))
-            continue;
         r = visit(c, &query, level);
         if (r <= 0)
             break;
@@ -240,8 +275,13 @@ static int claim_level(struct claiming *c, int level)
     ph__query_end(&query);
     if (r < 0 || !any)
         return r < 0 ? r : 0;
-    r = c->topics.sorted ? delete_scattered(c, level, first)
-                         : delete_pending(c, PH__SQL_pending_delete_up_to, level, due, id);
+    return delete_pending(c, PH__SQL_pending_delete_up_to, level, due, id);
+}
+
+static int claim_level(struct claiming *c, int level)
+{
+    int r = c->topics.sorted ? claim_some(c, level) : claim_any(c, level);
+
     return r < 0 ? r : bury_unfit(c);
 }
 
@@ -373,8 +413,7 @@ static int look(struct claiming *c)
     for (int level = 0; r == 0 && level < PH__LEVELS; level++) {
         struct ph__query query = level_query(c, PH__SQL_claim_look, level);
 
-        while ((r = ph__query_row(&query)) > 0 && !wanted(c, &query, 0))
-            ;
+        r = look_further(c, &query);
         if (r > 0)
             ph__query_end(&query);
     }

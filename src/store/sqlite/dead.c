@@ -1,6 +1,7 @@
 /* dead.c - what an operator does with dead messages: retry and discard. */
 #include "core/id.h"
 #include "store/sqlite/moves.h"
+#include "store/sqlite/topics.h"
 #include "store/sqlite/verbs.h"
 #include "util/random.h"
 
@@ -10,6 +11,7 @@ struct dead_message {
     int64_t number, queue;
     int level;
     ph_message_id message_id;
+    uint32_t topic;
     bool retried;
 };
 
@@ -32,7 +34,8 @@ static int load(struct ph__sqlite_tx *tx, ph_work_id id, struct dead_message *re
     ret->level = (int)ph__column_int(&query, 2);
     if (!ph__column_id(&query, 3, ret->message_id.b))
         memcpy(ret->message_id.b, id.b, sizeof(ret->message_id.b));
-    ret->retried = ph__column_int(&query, 4) != 0;
+    ret->topic = ph__topic_hash((const char *)sqlite3_column_text(query.stmt, 4));
+    ret->retried = ph__column_int(&query, 5) != 0;
     ph__query_end(&query);
     return r;
 }
@@ -68,7 +71,7 @@ static int retry_one(struct ph__sqlite_tx *tx, ph_work_id id, ph_work_id *ret_ne
     if (r < 0)
         return r;
     row = (struct ph__pending_row){ .queue = dead.queue, .level = dead.level, .due = tx->now,
-                                    .id = sqlite3_last_insert_rowid(tx->db) };
+                                    .id = sqlite3_last_insert_rowid(tx->db), .topic = dead.topic };
     *ret_new_id = ph__id_make(row.id, salt);
     r = ph__put_pending(tx, &row);
     if (r < 0)

@@ -2,6 +2,7 @@
 #include "core/id.h"
 #include "store/sqlite/moves.h"
 #include "store/sqlite/queue_row.h"
+#include "store/sqlite/topics.h"
 #include "store/sqlite/verbs.h"
 #include "util/random.h"
 
@@ -112,7 +113,8 @@ static int insert_key(struct enqueueing *e, const struct ph__message *m, int64_t
 static int store_message(struct enqueueing *e, const struct ph__message *m, ph_enqueued *ret)
 {
     uint64_t salt = ph__id_salt(e->door, e->tx.store_id, next_nonce(e));
-    struct ph__pending_row row = { .queue = e->queue.id, .level = m->level };
+    struct ph__pending_row row = { .queue = e->queue.id, .level = m->level,
+                                   .topic = ph__topic_hash(m->topic) };
     int r = insert_message(e, m, salt);
 
     if (r < 0)

@@ -1,5 +1,7 @@
 #include "store/sqlite/moves.h"
 
+#include "store/sqlite/topics.h"
+
 int ph__message_facts(struct ph__sqlite_tx *tx, int64_t id, struct ph__message_facts *ret_facts)
 {
     struct ph__query query = ph__query(tx, PH__SQL_message_facts);
@@ -13,9 +15,9 @@ int ph__message_facts(struct ph__sqlite_tx *tx, int64_t id, struct ph__message_f
     *ret_facts = (struct ph__message_facts){
         .exists = true,
         .salt = (uint64_t)ph__column_int(&query, 0),
-        .queue = ph__column_int(&query, 1),
-        .level = (int)ph__column_int(&query, 2),
-        .max_attempts = (int)ph__column_int(&query, 3),
+        .level = (int)ph__column_int(&query, 1),
+        .max_attempts = (int)ph__column_int(&query, 2),
+        .topic = ph__topic_hash((const char *)sqlite3_column_text(query.stmt, 3)),
     };
     ph__query_end(&query);
     return 0;
@@ -48,6 +50,7 @@ int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
     ph__query_int(&query, row->id);
     ph__query_int(&query, row->attempts);
     ph__query_int(&query, row->lost);
+    ph__query_int(&query, row->topic);
     return ph__query_run(&query);
 }
 

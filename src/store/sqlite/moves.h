@@ -11,9 +11,9 @@
 struct ph__message_facts {
     bool exists;
     uint64_t salt;
-    int64_t queue;
     int level;
     int max_attempts; /* 0: the queue's */
+    uint32_t topic;   /* its hash */
 };
 int ph__message_facts(struct ph__sqlite_tx *tx, int64_t id, struct ph__message_facts *ret_facts);
 
@@ -33,6 +33,7 @@ int ph__log_attempt(struct ph__sqlite_tx *tx, const struct ph__attempt_entry *en
 struct ph__pending_row {
     int64_t queue, due, id;
     int level, attempts, lost;
+    uint32_t topic; /* ph__topic_hash() */
 };
 int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row);
 

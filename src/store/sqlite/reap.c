@@ -46,7 +46,7 @@ static int take_back(struct ph__sqlite_tx *tx, const struct ph__lease_row *lease
     }
     row = (struct ph__pending_row){
         .queue = lease->queue, .level = facts.level, .due = tx->now, .id = entry.id,
-        .attempts = attempts, .lost = lease->lost + 1
+        .attempts = attempts, .lost = lease->lost + 1, .topic = facts.topic
     };
     entry.next_due = &row.due;
     r = ph__log_attempt(tx, &entry);

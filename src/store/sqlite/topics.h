@@ -5,15 +5,22 @@
 #include "util/arena.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct ph__topics {
     const char **sorted; /* NULL: all are wanted */
+    uint32_t *hashes;    /* sorted as well */
     size_t count;
 };
+
+/* Stored in pending: never change it. NULL: 0. */
+uint32_t ph__topic_hash(const char *topic);
 
 /* False when memory is out. */
 bool ph__topics_load(struct ph__topics *topics, const char *const *list, size_t count,
                      struct ph__arena *arena);
 bool ph__topics_want(const struct ph__topics *topics, const char *topic);
+/* The same by hash alone: true may be wrong, false never is. */
+bool ph__topics_may_want(const struct ph__topics *topics, uint32_t hash);
 
 #endif

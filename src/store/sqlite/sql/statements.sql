@@ -80,7 +80,8 @@ INSERT INTO {p}message (salt, queue, level, topic, message_id, tenant_id, dedupe
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 
 -- name: pending_insert
-INSERT INTO {p}pending (queue, level, due, id, attempts, lost) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+INSERT INTO {p}pending (queue, level, due, id, attempts, lost, topic)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 
 -- name: dedupe_get
 SELECT id, salt, message_id FROM {p}dedupe WHERE queue = ?1 AND topic = ?2 AND key = ?3
@@ -92,15 +93,21 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 -- ----------------------------------------------------------------- claim
 
 -- name: claim_look
--- What one level has to offer, without the bodies.
-SELECT m.topic
+-- What one level has to offer, without the bodies. One level at a time (equality):
+-- an order over (level, due) would wade through all scheduled rows of the better levels.
+SELECT due, id, topic
+  FROM {p}pending
+ WHERE queue = ?1 AND level = ?2 AND due <= ?3
+ ORDER BY due, id
+
+-- name: claim_one
+SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
+       m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
- WHERE p.queue = ?1 AND p.level = ?2 AND p.due <= ?3
- ORDER BY p.due, p.id
+ WHERE p.queue = ?1 AND p.level = ?2 AND p.due = ?3 AND p.id = ?4
 
 -- name: claim_walk
--- The same with the bodies. One level at a time (equality): an order over
--- (level, due) would wade through all scheduled rows of the better levels.
+-- The same for all that are due.
 SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
        m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
@@ -152,7 +159,7 @@ UPDATE {p}lease SET until = ?2 WHERE fence = ?1
 DELETE FROM {p}lease WHERE fence = ?1
 
 -- name: message_facts
-SELECT salt, queue, level, max_attempts FROM {p}message WHERE id = ?1
+SELECT salt, level, max_attempts, topic FROM {p}message WHERE id = ?1
 
 -- name: done_insert
 INSERT INTO {p}done (queue, owner, at, lo, hi, ids) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -215,7 +222,7 @@ SELECT count(*)
    AND queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
 
 -- name: dead_get
-SELECT m.salt, m.queue, m.level, m.message_id, x.retried_as IS NOT NULL
+SELECT m.salt, m.queue, m.level, m.message_id, m.topic, x.retried_as IS NOT NULL
   FROM {p}dead x CROSS JOIN {p}message m ON m.id = x.id
  WHERE x.id = ?1
 

@@ -74,6 +74,7 @@ CREATE TABLE {p}pending (
     id       INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
     lost     INTEGER NOT NULL,
+    topic    INTEGER NOT NULL,  -- a hash: claims of certain topics pass over the others
     PRIMARY KEY (queue, level, due, id)
 ) STRICT, WITHOUT ROWID;
 
