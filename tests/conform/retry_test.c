@@ -88,7 +88,7 @@ TEST(the_backoff_never_overflows)
     t_clock_set(store, T_EPOCH);
     m.max_attempts = PH_ATTEMPTS_MAX;
     put(store, &m);
-    for (int i = 0; i < 80; i++) {
+    for (int i = 0; i < 40; i++) {
         int64_t wait = next_wait(store, owner, PH_DELAY_POLICY);
 
         CHECK(wait >= 2 * T_SECOND && wait <= 60 * T_SECOND);
