@@ -1,7 +1,7 @@
 -- retention_run(batch) → how many messages were deleted: settled and dead ones
--- whose retention is over, about `batch` of each kind per queue (a settled
--- batch goes as a whole), and dedupe keys whose message is gone. Never what is
--- pending or leased. Rows that another run is deleting are passed over.
+-- whose retention is over, and dedupe keys whose message is gone, at most
+-- `batch` of each kind. Never what is pending or leased. Rows that another run
+-- is deleting are passed over.
 CREATE OR REPLACE FUNCTION {p}retention_run(batch int = 1000) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
@@ -12,39 +12,46 @@ DECLARE
     _queue {p}queue;
     _row record;
     _gone uuid[];
-    _count bigint := 0;
-    _before bigint;
+    _settled int := 0;
+    _dead int := 0;
+    _keys int := 0;
+    _deleted int;
 BEGIN
     IF batch IS NULL OR batch NOT BETWEEN 1 AND 100000 THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'retention_run: batch must be 1 to 100000';
     END IF;
     FOR _queue IN SELECT * FROM {p}queue q ORDER BY q.id LOOP
-        _before := _count;
-        WHILE _queue.retention_s >= 0 AND _count < _before + batch LOOP
+        WHILE _queue.retention_s >= 0 AND _settled < batch LOOP
             SELECT d.ctid AS tid, d.ids INTO _row FROM {p}done d
             WHERE d.queue = _queue.id AND d.at <= _t - _queue.retention_s * interval '1 s'
             ORDER BY d.queue, d.at LIMIT 1 FOR UPDATE SKIP LOCKED;
             EXIT WHEN NOT FOUND;
-            DELETE FROM {p}done d WHERE d.ctid = _row.tid;
-            DELETE FROM {p}attempt_log a WHERE a.id = ANY (_row.ids);
-            DELETE FROM {p}message m WHERE m.id = ANY (_row.ids);
-            _count := _count + cardinality(_row.ids);
+            _gone := _row.ids[:batch - _settled];
+            IF cardinality(_gone) = cardinality(_row.ids) THEN
+                DELETE FROM {p}done d WHERE d.ctid = _row.tid;
+            ELSE
+                UPDATE {p}done d SET ids = d.ids[cardinality(_gone) + 1:] WHERE d.ctid = _row.tid;
+            END IF;
+            PERFORM {p}work_forget(_gone);
+            _settled := _settled + cardinality(_gone);
         END LOOP;
-        IF _queue.dead_retention_s >= 0 THEN
+        IF _queue.dead_retention_s >= 0 AND _dead < batch THEN
             SELECT array_agg(x.id) INTO _gone FROM (
                 SELECT d.id FROM {p}dead d
                 WHERE d.queue = _queue.id AND d.died_at <= _t - _queue.dead_retention_s * interval '1 s'
-                ORDER BY d.queue, d.died_at LIMIT batch FOR UPDATE SKIP LOCKED) x;
-            _count := _count + {p}work_discard(coalesce(_gone, '{}'));
+                ORDER BY d.queue, d.died_at LIMIT batch - _dead FOR UPDATE SKIP LOCKED) x;
+            _dead := _dead + {p}work_discard(coalesce(_gone, '{}'));
         END IF;
-        IF _queue.dedupe_retention_s >= 0 THEN
+        IF _queue.dedupe_retention_s >= 0 AND _keys < batch THEN
             DELETE FROM {p}dedupe k WHERE k.ctid = ANY (ARRAY(
                 SELECT d.ctid FROM {p}dedupe d
                 WHERE d.queue = _queue.id AND d.created_at <= _t - _queue.dedupe_retention_s * interval '1 s'
-                  AND NOT EXISTS (SELECT FROM {p}message m WHERE m.id = d.id)
-                ORDER BY d.queue, d.created_at LIMIT batch FOR UPDATE SKIP LOCKED));
+                  AND d.gone
+                ORDER BY d.queue, d.created_at LIMIT batch - _keys FOR UPDATE SKIP LOCKED));
+            GET DIAGNOSTICS _deleted = ROW_COUNT;
+            _keys := _keys + _deleted;
         END IF;
     END LOOP;
-    RETURN _count;
+    RETURN _settled + _dead;
 END
 $$;

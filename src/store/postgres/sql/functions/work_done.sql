@@ -11,8 +11,7 @@ DECLARE
     _high bigint;
 BEGIN
     IF (SELECT q.delete_on_ack FROM {p}queue q WHERE q.id = _queue) THEN
-        DELETE FROM {p}message m WHERE m.id = ANY (_ids);
-        DELETE FROM {p}attempt_log a WHERE a.id = ANY (_ids);
+        PERFORM {p}work_forget(_ids);
         RETURN;
     END IF;
     SELECT array_agg(x ORDER BY x) INTO _sorted FROM unnest(_ids) x;

@@ -146,10 +146,11 @@ CREATE TABLE {p}dedupe (
     message_id uuid, -- null: the same as id
     queue      int NOT NULL,
     topic      text COLLATE "C" NOT NULL,
+    gone       boolean NOT NULL DEFAULT false, -- its message is: retention may delete the key
     key        text COLLATE "C" NOT NULL,
     PRIMARY KEY (queue, topic, key)
 );
-CREATE INDEX {p}dedupe_created_at ON {p}dedupe (queue, created_at);
+CREATE INDEX {p}dedupe_gone ON {p}dedupe (queue, created_at) WHERE gone;
 
 -- The small hot tables are vacuumed by the number of dead rows alone.
 ALTER TABLE {p}pending SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
