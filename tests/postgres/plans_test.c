@@ -1,0 +1,278 @@
+/* plans_test.c - the plan of every statement inside the hot functions, as
+ * auto_explain reports it: by index, without sorting, hashing or bitmaps,
+ * whatever the planner knows (or does not know) about the tables.
+ *
+ * Allowed is a Sort, Hash or Merge over the caller's own arrays, with no table
+ * of ours beneath: enqueue_many sorts its keys so that two calls lock them in
+ * one order. */
+#include "common.h"
+
+#include <jansson.h>
+#include <libpq-fe.h>
+#include <stdlib.h>
+
+#define OWNER "'11111111-1111-4111-8111-111111111111'"
+
+struct plans {
+    int statements; /* seen */
+    int bad;
+};
+
+/* ---------------------------------------------------------------- judging a plan */
+
+static bool touches_a_table(const json_t *node)
+{
+    size_t i;
+    json_t *child;
+
+    if (json_object_get(node, "Relation Name"))
+        return true;
+    json_array_foreach(json_object_get(node, "Plans"), i, child) {
+        if (touches_a_table(child))
+            return true;
+    }
+    return false;
+}
+
+/* By its constraint, or because it is a sequence: a scan is as good as an index. */
+static bool has_one_row(const char *table)
+{
+    return strcmp(table, "store") == 0 || strcmp(table, "fence") == 0;
+}
+
+/* What is wrong with this node, or NULL. */
+static const char *complaint(const json_t *node)
+{
+    const char *type = json_string_value(json_object_get(node, "Node Type"));
+    const char *table = json_string_value(json_object_get(node, "Relation Name"));
+
+    if (strcmp(type, "Seq Scan") == 0 && !has_one_row(table))
+        return say("a sequential scan of %s", table);
+    if (strncmp(type, "Bitmap", 6) == 0 || strcmp(type, "Gather") == 0)
+        return say("a node of type %s", type);
+    if ((strstr(type, "Sort") || strncmp(type, "Hash", 4) == 0 || strncmp(type, "Merge", 5) == 0 ||
+         strcmp(type, "Memoize") == 0) && touches_a_table(node))
+        return say("a node of type %s over a table", type);
+    return NULL;
+}
+
+static void judge(const json_t *node, const char *query, struct plans *plans)
+{
+    const char *what = complaint(node);
+    size_t i;
+    json_t *child;
+
+    if (what) {
+        printf("%s in: %.1200s\n", what, query);
+        plans->bad++;
+    }
+    json_array_foreach(json_object_get(node, "Plans"), i, child)
+        judge(child, query, plans);
+}
+
+/* auto_explain sends "duration: 0.123 ms  plan:\n{…}" as a notice. */
+static void receive(void *context, const PGresult *notice)
+{
+    const char *text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+    const char *start = text ? strchr(text, '{') : NULL;
+    struct plans *plans = context;
+    json_t *json;
+
+    if (!start || strncmp(text, "duration:", 9) != 0)
+        return;
+    json = json_loads(start, 0, NULL);
+    if (!json) {
+        printf("not JSON: %s\n", start);
+        plans->bad++;
+        return;
+    }
+    plans->statements++;
+    judge(json_object_get(json, "Plan"), json_string_value(json_object_get(json, "Query Text")), plans);
+    json_decref(json);
+}
+
+static struct t_conn *explaining(struct plans *plans)
+{
+    struct t_conn *conn = a_connection(NULL);
+
+    t_sql(conn, "LOAD 'auto_explain'");
+    t_sql(conn, "SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; "
+                "SET auto_explain.log_format = json; SET auto_explain.log_level = notice; "
+                "SET client_min_messages = notice");
+    PQsetNoticeReceiver((PGconn *)t_native(conn), receive, plans);
+    return conn;
+}
+
+/* Runs one call; at least so many statements must have been seen inside it. */
+static void look(struct t_conn *conn, struct plans *plans, int statements, const char *call)
+{
+    plans->statements = plans->bad = 0;
+    t_sql(conn, say("SELECT {t}%s", call));
+    if (plans->bad || plans->statements < statements)
+        printf("SELECT {t}%s: %d statements, %d bad nodes\n", call, plans->statements, plans->bad);
+    REQ_INT("OBX-119", plans->bad, 0);
+    CHECK(plans->statements >= statements);
+}
+
+/* ---------------------------------------------------------------------- the calls */
+
+/* Claims n messages; the claim itself was looked at before. */
+static void claim(struct t_conn *conn, int n, const char **ret_ids, const char **ret_fences)
+{
+    const char *arrays = t_value(conn, say("SELECT concat_ws(' ', array_agg(work_id), array_agg(fence)) "
+                                           "FROM {t}outbox_claim(" OWNER ", 30, %d)", n));
+    const char *blank = strchr(arrays, ' ');
+
+    CHECK(blank != NULL);
+    *ret_ids = say("'%.*s'", (int)(blank - arrays), arrays);
+    *ret_fences = say("'%s'", blank + 1);
+}
+
+/* With and without fences, part of a batch and all of it. */
+static void look_at_settling(struct t_conn *conn, struct plans *plans, const char *verb)
+{
+    const char *lease = strcmp(verb, "renew") == 0 ? ", 30" : "";
+    const char *ids, *fences;
+
+    for (int part = 0; part < 2; part++) {
+        const char *slice = part ? "[2:3]" : "";
+
+        claim(conn, 4, &ids, &fences);
+        look(conn, plans, 4, say("outbox_%s(" OWNER ", (%s::uuid[])%s%s)", verb, ids, slice, lease));
+        claim(conn, 4, &ids, &fences);
+        look(conn, plans, 4, say("outbox_%s(" OWNER ", (%s::uuid[])%s%s, fences => (%s::bigint[])%s)", verb, ids,
+                                 slice, lease, fences, slice));
+    }
+}
+
+static void look_at_everything(struct t_conn *conn, struct plans *plans)
+{
+    static const char *const verbs[] = { "ack", "abandon", "fail", "release", "renew" };
+
+    look(conn, plans, 3, "enqueue('t', 'p')");
+    look(conn, plans, 3, "enqueue('t', 'p', dedupe_key => 'k')");
+    look(conn, plans, 3, "enqueue('t', 'p', dedupe_key => 'k')");
+    look(conn, plans, 3, "enqueue('t', 'p', 'new ' || clock_timestamp())");
+    look(conn, plans, 5, "enqueue_many((SELECT jsonb_agg(jsonb_build_object('topic', 't', 'payload', 'p', "
+                         "'dedupe_key', CASE WHEN i % 2 = 0 THEN 'k' || i END)) FROM generate_series(1, 120) i))");
+    look(conn, plans, 5, "outbox_claim(" OWNER ", 30, 3)");
+    look(conn, plans, 5, "outbox_claim(" OWNER ", 30, 3, topics => '{t,u}')");
+    look(conn, plans, 5, "outbox_claim(" OWNER ", 30, 3, from_due => '{-infinity,-infinity,-infinity,-infinity}')");
+    look(conn, plans, 1, "outbox_claim(" OWNER ", 30, 3, 'there is no such namespace')");
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+        look_at_settling(conn, plans, verbs[i]);
+    look(conn, plans, 4, "outbox_ack(" OWNER ", ARRAY[gen_random_uuid()])");
+}
+
+/* Leases that ran out, messages that expired or spent their attempts, retention. */
+static void look_at_the_rest(ph_store *store, struct t_conn *conn, struct plans *plans)
+{
+    t_sql(conn, "SELECT {t}enqueue('t', 'p', expires_at => {t}clock() + interval '1 s', priority => 0)");
+    t_sql(conn, "SELECT {t}enqueue('t', 'p', max_attempts => 1, priority => 0) FROM generate_series(1, 4)");
+    t_sql(conn, "SELECT {t}outbox_claim(" OWNER ", 30, 2)");
+    t_clock_advance(store, 31 * T_SECOND);
+    look(conn, plans, 5, "outbox_reap_expired()");
+    t_sql(conn, "SELECT {t}outbox_claim(" OWNER ", 1, 2, topics => '{t,u}')");
+    t_clock_advance(store, 31 * T_SECOND);
+    look(conn, plans, 9, "outbox_claim(" OWNER ", 30, 3)"); /* takes the leases back by itself */
+    t_sql(conn, "SELECT {t}enqueue('t', 'p', expires_at => {t}clock() + interval '1 s', priority => 0)");
+    t_clock_advance(store, 2 * T_SECOND);
+    look(conn, plans, 6, "outbox_claim(" OWNER ", 30, 3)"); /* buries */
+    t_sql(conn, "SELECT {t}queue_set('outbox', '', '{\"retention_s\": 1, \"dead_retention_s\": 1, "
+                "\"dedupe_retention_s\": 1}')");
+    t_clock_advance(store, 10 * T_SECOND);
+    look(conn, plans, 6, "retention_run()");
+}
+
+TEST(plans_on_empty_tables_that_were_never_analysed)
+{
+    ph_store *store = t_open(NULL);
+    struct plans plans = { 0 };
+    struct t_conn *conn = explaining(&plans);
+
+    t_clock_set(store, T_EPOCH);
+    t_sql(conn, "ALTER TABLE {t}message SET (autovacuum_enabled = off)");
+    t_sql(conn, "ALTER TABLE {t}pending SET (autovacuum_enabled = off)");
+    look(conn, &plans, 2, "outbox_claim(" OWNER ", 30, 3)"); /* planned while nothing was there */
+    look_at_everything(conn, &plans);
+    look_at_the_rest(store, conn, &plans);
+    t_check_places(conn);
+}
+
+/* Thousands of rows everywhere. */
+static void fill(struct t_conn *conn)
+{
+    t_sql(conn, "SELECT count({t}enqueue('t' || i % 7, 'p', priority => i % 4, "
+                "dedupe_key => CASE WHEN i % 3 = 0 THEN 'd' || i END)) FROM generate_series(1, 6000) i");
+    t_sql(conn, "DO $$ DECLARE _ids uuid[]; BEGIN "
+                "FOR i IN 1 .. 150 LOOP "
+                "SELECT array_agg(work_id) INTO _ids FROM {t}outbox_claim(" OWNER ", 30, 10, "
+                "topics => CASE WHEN i % 2 = 0 THEN '{t1,t2,t3}'::text[] END); "
+                "IF i % 5 = 0 THEN PERFORM {t}outbox_fail(" OWNER ", _ids, 'e'); "
+                "ELSIF i % 5 = 1 THEN PERFORM {t}outbox_abandon(" OWNER ", _ids, 'e', '0'); "
+                "ELSIF i % 5 < 4 THEN PERFORM {t}outbox_ack(" OWNER ", _ids); END IF; "
+                "END LOOP; END $$");
+    t_sql(conn, "ANALYZE");
+}
+
+TEST(plans_on_thousands_of_rows)
+{
+    ph_store *store = t_open(NULL);
+    struct plans plans = { 0 };
+    struct t_conn *conn;
+
+    t_clock_set(store, T_EPOCH);
+    conn = a_connection(NULL);
+    fill(conn);
+    t_disconnect(conn);
+    conn = explaining(&plans);
+    look_at_everything(conn, &plans);
+    look_at_the_rest(store, conn, &plans);
+    t_check_places(conn);
+}
+
+/* ----------------------------------------------------------------------- the view */
+
+static bool uses_an_index(const json_t *node, const char *table)
+{
+    const char *name = json_string_value(json_object_get(node, "Relation Name"));
+    const char *type = json_string_value(json_object_get(node, "Node Type"));
+    size_t i;
+    json_t *child;
+
+    if (name && strcmp(name, table) == 0)
+        return strncmp(type, "Index", 5) == 0 || strncmp(type, "Bitmap", 6) == 0;
+    json_array_foreach(json_object_get(node, "Plans"), i, child) {
+        if (uses_an_index(child, table))
+            return true;
+    }
+    return false;
+}
+
+/* The lease table is small (a row per batch under way) and is read as a whole. */
+TEST(one_message_is_found_in_the_view_by_indexes)
+{
+    static const char *const tables[] = { "message", "pending", "done", "dead", "attempt_log" };
+    struct t_conn *conn;
+    json_t *json;
+
+    t_open(NULL);
+    conn = a_connection(NULL);
+    fill(conn);
+    t_sql(conn, "INSERT INTO {t}done SELECT int8range(i, i, '[]'), clock_timestamp(), gen_random_uuid(), 1, "
+                "ARRAY[gen_random_uuid()] FROM generate_series(1000000, 1005000) i");
+    t_sql(conn, "INSERT INTO {t}dead SELECT gen_random_uuid(), clock_timestamp(), NULL, NULL, 1, 1 "
+                "FROM generate_series(1, 5000)");
+    t_sql(conn, "ANALYZE");
+    json = json_loads(t_value(conn, "EXPLAIN (FORMAT JSON) SELECT * FROM {t}outbox "
+                                    "WHERE id = '99999999-9999-4999-8999-999999999999'"), 0, NULL);
+    CHECK(json != NULL);
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+        bool by_index = uses_an_index(json_object_get(json_array_get(json, 0), "Plan"), tables[i]);
+
+        if (!by_index)
+            printf("%s\n", tables[i]);
+        REQ("OBX-119", by_index);
+    }
+    json_decref(json);
+}

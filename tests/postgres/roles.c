@@ -1,0 +1,82 @@
+#include "roles.h"
+
+#define EVERYBODY " clock schema_version "
+#define ENQUEUE " enqueue enqueue_many work_enqueue work_enqueue_many "
+#define WORK                                                                                       \
+    " outbox_claim outbox_ack outbox_abandon outbox_fail outbox_release outbox_renew "             \
+    "outbox_reap_expired work_claim work_settle work_renew "
+
+const struct role producer = { "producer", EVERYBODY ENQUEUE, "" };
+const struct role worker = { "worker", EVERYBODY ENQUEUE WORK, "" };
+const struct role reader = { "reader", EVERYBODY " work_count work_history id_number ",
+                             " outbox dead_letters queues " };
+const struct role stranger = { "stranger", "", "" };
+
+static const char *database; /* of this test */
+struct t_conn *super;
+
+/* The schema's name is in it, for roles belong to the whole server. */
+const char *login(const char *name)
+{
+    return say("%s_%s_login", t_schema(), name);
+}
+
+const char *url_as(const struct role *role)
+{
+    return url_with(database, say("user=%s", login(role->name)));
+}
+
+static ph_store *open_store(const char *name, bool deploy)
+{
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+    ph_store *store = NULL;
+
+    opts.schema = t_schema();
+    opts.deploy_schema = deploy;
+    OK(t_try_open(url_with(database, say("user=%s", login(name))), &opts, &store));
+    return store;
+}
+
+ph_store *open_as(const char *name)
+{
+    return open_store(name, false);
+}
+
+static void apply_roles(ph_store *store)
+{
+    char *sql = NULL;
+
+    OK(ph_migrate_sql(store, true, &sql, &t_err));
+    t_sql(super, sql);
+    t_sql(super, sql); /* a second time changes nothing */
+    ph_free(sql);
+}
+
+void roles_set_up(void)
+{
+    static const char *const with_role[] = { "producer", "worker", "reader" };
+    ph_store *owner;
+
+    database = t_fresh_database();
+    super = a_connection(database);
+    t_sql(super, say("CREATE ROLE %s LOGIN", login("owner")));
+    t_sql(super, say("CREATE ROLE %s LOGIN", login("stranger")));
+    t_sql(super, say("GRANT CREATE ON DATABASE %s TO %s", t_value(super, "SELECT current_database()"),
+                     login("owner")));
+    owner = open_store("owner", true);
+    apply_roles(owner);
+    for (size_t i = 0; i < 3; i++) {
+        t_sql(super, say("CREATE ROLE %s LOGIN", login(with_role[i])));
+        t_sql(super, say("GRANT %s_%s TO %s", t_schema(), with_role[i], login(with_role[i])));
+    }
+}
+
+void roles_tear_down(void)
+{
+    static const char *const all[] = { "owner", "producer", "worker", "reader", "stranger" };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        t_sql(super, say("DROP OWNED BY %s; DROP ROLE %s", login(all[i]), login(all[i])));
+    for (size_t i = 1; i < 4; i++)
+        t_sql(super, say("DROP OWNED BY %s_%s; DROP ROLE %s_%s", t_schema(), all[i], t_schema(), all[i]));
+}

@@ -1,0 +1,199 @@
+/* roles_use_test.c - what the roles are for, through the library and in SQL,
+ * and the error that a lacking right is. */
+#include "roles.h"
+
+/* The error of a lacking right names the cure. */
+static void denied(int status)
+{
+    if (status != PH_EPERM)
+        printf("got %d: %s\n", status, t_err.message);
+    REQ_INT("OBX-124", status, PH_EPERM);
+    CHECK_STR(t_err.sqlstate, "42501");
+    CHECK(strstr(t_err.message, "permission denied") != NULL);
+    CHECK(strstr(t_err.message, "; grant the role what it needs: posthorn migrate sql --roles") != NULL);
+}
+
+static void operating_is_denied(ph_store *store)
+{
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
+    ph_work_id id = { { 1 } };
+
+    settings.max_attempts = 3;
+    denied(ph_outbox_queue_set(store, PH_OWN_TX, NULL, &settings, 0, &t_err));
+    denied(ph_outbox_queue_pause(store, PH_OWN_TX, NULL, 0, &t_err));
+    denied(ph_outbox_queue_resume(store, PH_OWN_TX, NULL, 0, &t_err));
+    denied(ph_dead_retry(store, PH_OWN_TX, &id, 1, 0, NULL, &t_err));
+    denied(ph_dead_discard(store, PH_OWN_TX, &id, 1, 0, NULL, &t_err));
+    denied(ph_retention_run(store, PH_OWN_TX, 0, 0, NULL, &t_err));
+    denied(ph_migrate(store, 0, NULL, &t_err));
+    denied(ph_schema_inspect(store, 0, &status, &t_err));
+}
+
+static void looking_is_denied(ph_store *store)
+{
+    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_message_info *info = NULL;
+    ph_work_id id = { { 1 } };
+
+    denied(ph_outbox_find(store, PH_OWN_TX, id, 0, &info, &t_err));
+    denied(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
+}
+
+static void working_is_denied(ph_store *store)
+{
+    ph_lease_ref ref = { { { 1 } }, 0, 0, 0 };
+    ph_owner owner = ph_owner_new();
+    ph_batch *batch = NULL;
+
+    denied(ph_outbox_claim(store, PH_OWN_TX, owner, NULL, 0, &batch, &t_err));
+    denied(ph_outbox_ack(store, PH_OWN_TX, owner, &ref, 1, 0, NULL, &t_err));
+    denied(ph_outbox_renew(store, PH_OWN_TX, owner, &ref, 1, 0, 0, NULL, &t_err));
+    denied(ph_outbox_reap_expired(store, PH_OWN_TX, 0, NULL, &t_err));
+}
+
+TEST(the_producer_enqueues)
+{
+    ph_message m[2] = { PH_MESSAGE_INIT, PH_MESSAGE_INIT };
+    struct t_conn *conn;
+    ph_batch *batch = NULL;
+    ph_store *store;
+
+    roles_set_up();
+    store = open_as("producer");
+    m[0].topic = m[1].topic = "t";
+    m[0].payload = m[1].payload = "p";
+    m[1].ns = "a namespace that is new";
+    m[1].dedupe_key = "k";
+    OK(ph_enqueue(store, PH_OWN_TX, &m[0], 0, NULL, &t_err));
+    OK(ph_enqueue_many(store, PH_OWN_TX, m, 2, 0, NULL, &t_err));
+    OK(ph_enqueue(store, PH_OWN_TX, &m[1], 0, NULL, &t_err));
+    CHECK(t_clock(store) > T_EPOCH);
+
+    conn = a_connection(url_as(&producer));
+    t_begin(conn);
+    t_sql(conn, "SELECT {t}enqueue('t', 'p', dedupe_key => 'k')");
+    t_sql(conn, "SELECT {t}enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\"}]')");
+    OK(ph_enqueue(store, t_tx(conn), &m[0], 0, NULL, &t_err));
+    t_commit(conn);
+    CHECK_INT(t_number(super, "SELECT count(*) FROM {t}outbox"), 6);
+
+    working_is_denied(store);
+    looking_is_denied(store);
+    operating_is_denied(store);
+    t_begin(conn);
+    denied(ph_outbox_claim(store, t_tx(conn), ph_owner_new(), NULL, 0, &batch, &t_err));
+    CHECK(t_err.flags & PH_TX_DEAD);
+    t_rollback(conn);
+    t_disconnect(conn);
+    ph_close(store);
+    roles_tear_down();
+}
+
+/* The functions beneath take checked arguments. Called directly, they must not
+ * let a message into another door or another queue's lane. */
+TEST(the_producer_cannot_smuggle)
+{
+    static const char *const attempts[] = {
+        "work_enqueue(1::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, NULL, NULL)",
+        "work_enqueue(NULL, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, NULL, NULL)",
+        "work_enqueue(0::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 4::smallint, NULL, NULL, NULL, NULL, NULL)",
+        "work_enqueue(0::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, -1::smallint, NULL, NULL, NULL, NULL, NULL)",
+        "work_enqueue_many(1::smallint, '{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, NULL, '{1}', NULL, NULL, NULL, "
+        "NULL, NULL)",
+        "work_enqueue_many(0::smallint, '{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, NULL, '{5}', NULL, NULL, NULL, "
+        "NULL, NULL)",
+    };
+    struct t_conn *conn;
+
+    roles_set_up();
+    conn = a_connection(url_as(&producer));
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(*attempts); i++) {
+        if (t_try_sql(conn, say("SELECT {t}%s", attempts[i])))
+            printf("%s\n", attempts[i]);
+        CHECK_INT(t_number(super, "SELECT count(*) FROM {t}message"), 0);
+        CHECK_INT(t_number(super, "SELECT count(*) FROM {t}queue"), 1);
+    }
+    t_disconnect(conn);
+    roles_tear_down();
+}
+
+TEST(the_worker_works)
+{
+    ph_owner owner = ph_owner_new();
+    ph_message m = PH_MESSAGE_INIT;
+    ph_lease_ref refs[5];
+    ph_batch *batch = NULL;
+    ph_store *store;
+
+    roles_set_up();
+    store = open_as("worker");
+    m.topic = "t";
+    m.payload = "p";
+    for (int i = 0; i < 5; i++)
+        OK(ph_enqueue(store, PH_OWN_TX, &m, 0, NULL, &t_err));
+    batch = t_claim(store, owner, 5);
+    REQ_INT("OBX-123", ph_batch_count(batch), 5);
+    for (size_t i = 0; i < 5; i++)
+        refs[i] = ph_lease_ref_of(ph_batch_at(batch, i));
+    ph_batch_free(batch);
+    OK(ph_outbox_renew(store, PH_OWN_TX, owner, refs, 5, 60, 0, NULL, &t_err));
+    OK(ph_outbox_ack(store, PH_OWN_TX, owner, refs, 1, 0, NULL, &t_err));
+    OK(ph_outbox_abandon(store, PH_OWN_TX, owner, refs + 1, 1, "e", PH_DELAY_POLICY, 0, NULL, &t_err));
+    OK(ph_outbox_fail(store, PH_OWN_TX, owner, refs + 2, 1, "e", 0, NULL, &t_err));
+    OK(ph_outbox_release(store, PH_OWN_TX, owner, refs + 3, 1, 0, NULL, &t_err));
+    OK(ph_outbox_reap_expired(store, PH_OWN_TX, 0, NULL, &t_err));
+    REQ_STR("OBX-123", t_value(super, "SELECT string_agg(status, ' ' ORDER BY status) FROM {t}outbox"),
+            "done failed in_progress ready ready");
+    looking_is_denied(store);
+    operating_is_denied(store);
+    ph_close(store);
+    roles_tear_down();
+}
+
+TEST(the_reader_reads)
+{
+    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_message m = PH_MESSAGE_INIT;
+    ph_message_info *info = NULL;
+    ph_store *work, *store;
+    ph_owner owner = ph_owner_new();
+    ph_enqueued ids[3];
+    ph_lease_ref refs[2];
+    ph_batch *batch;
+    struct t_conn *conn;
+
+    roles_set_up();
+    work = open_as("worker");
+    store = open_as("reader");
+    m.topic = "t";
+    m.payload = "p";
+    for (int i = 0; i < 3; i++)
+        OK(ph_enqueue(work, PH_OWN_TX, &m, 0, &ids[i], &t_err));
+    batch = t_claim(work, owner, 2);
+    refs[0] = ph_lease_ref_of(ph_batch_at(batch, 0));
+    refs[1] = ph_lease_ref_of(ph_batch_at(batch, 1));
+    ph_batch_free(batch);
+    OK(ph_outbox_ack(work, PH_OWN_TX, owner, refs, 1, 0, NULL, &t_err));
+    OK(ph_outbox_fail(work, PH_OWN_TX, owner, refs + 1, 1, "e", 0, NULL, &t_err));
+
+    for (int i = 0; i < 3; i++) {
+        OK(ph_outbox_find(store, PH_OWN_TX, ids[i].work_id, 0, &info, &t_err));
+        ph_message_info_free(info);
+    }
+    OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
+    CHECK_INT(counts.ready + counts.dead, 2);
+    conn = a_connection(url_as(&reader));
+    CHECK_STR(t_value(conn, "SELECT string_agg(status, ' ' ORDER BY status) FROM {t}outbox"),
+              "done failed ready");
+    CHECK_STR(t_value(conn, "SELECT reason FROM {t}dead_letters"), "failed");
+    CHECK_STR(t_value(conn, "SELECT door FROM {t}queues"), "outbox");
+
+    denied(ph_enqueue(store, PH_OWN_TX, &m, 0, NULL, &t_err));
+    working_is_denied(store);
+    operating_is_denied(store);
+    t_disconnect(conn);
+    ph_close(work);
+    ph_close(store);
+    roles_tear_down();
+}
