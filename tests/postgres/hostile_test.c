@@ -9,29 +9,42 @@ TEST(every_function_pins_its_search_path)
     struct t_conn *conn = t_connect();
 
     t_clock_set(store, T_EPOCH);
-    CHECK_STR(t_value(conn, say("SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc p "
-                                "WHERE p.pronamespace IN ('{schema}'::regnamespace, '%s_test'::regnamespace) "
-                                "AND p.prosqlbody IS NULL AND NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c IN "
-                                "('search_path=%s, pg_temp'))", t_schema(), t_schema())), "");
+    CHECK_STR(
+        t_value(conn,
+                say("SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc p "
+                    "WHERE p.pronamespace IN ('{schema}'::regnamespace, '%s_test'::regnamespace) "
+                    "AND p.prosqlbody IS NULL AND NOT EXISTS (SELECT FROM unnest(p.proconfig) c "
+                    "WHERE c IN "
+                    "('search_path=%s, pg_temp'))",
+                    t_schema(), t_schema())),
+        "");
     CHECK_STR(t_value(conn, "SELECT string_agg(oid::regprocedure::text, ', ') FROM pg_proc "
                             "WHERE pronamespace = '{schema}'::regnamespace "
-                            "AND has_function_privilege('public', oid, 'EXECUTE')"), "");
+                            "AND has_function_privilege('public', oid, 'EXECUTE')"),
+              "");
 }
 
 /* Tables, sequences, functions and operators of the names that ours use, in
  * front of everything on the caller's path. */
 static void lay_traps(struct t_conn *conn, const char *where)
 {
-    static const char *const tables[] = { "store", "queue", "message", "pending", "lease",      "done",
-                                          "dead",  "hint",  "dedupe",  "fence",   "attempt_log" };
+    static const char *const tables[] = { "store",  "queue", "message",    "pending",
+                                          "lease",  "done",  "dead",       "hint",
+                                          "dedupe", "fence", "attempt_log" };
     static const char *const traps[] = {
-        "%s.clock() RETURNS timestamptz", "%s.clock_timestamp() RETURNS timestamptz",
-        "%s.id_new(smallint) RETURNS uuid", "%s.queue_get(smallint, text) RETURNS int",
-        "%s.hashtext(text) RETURNS int", "%s.nextval(regclass) RETURNS bigint",
-        "%s.random() RETURNS float8", "%s.octet_length(text) RETURNS int",
-        "%s.message_problem(text, text, text, uuid, text, text, text, int, timestamptz, timestamptz, jsonb, "
+        "%s.clock() RETURNS timestamptz",
+        "%s.clock_timestamp() RETURNS timestamptz",
+        "%s.id_new(smallint) RETURNS uuid",
+        "%s.queue_get(smallint, text) RETURNS int",
+        "%s.hashtext(text) RETURNS int",
+        "%s.nextval(regclass) RETURNS bigint",
+        "%s.random() RETURNS float8",
+        "%s.octet_length(text) RETURNS int",
+        "%s.message_problem(text, text, text, uuid, text, text, text, int, timestamptz, "
+        "timestamptz, jsonb, "
         "int, uuid) RETURNS text",
-        "%s.trap(int, smallint) RETURNS boolean", "%s.trap(text, text) RETURNS boolean",
+        "%s.trap(int, smallint) RETURNS boolean",
+        "%s.trap(text, text) RETURNS boolean",
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
@@ -44,13 +57,15 @@ static void lay_traps(struct t_conn *conn, const char *where)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
         snprintf(name, sizeof(name), traps[i], where);
 #pragma GCC diagnostic pop
-        t_sql(conn, say("CREATE FUNCTION %s LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'trapped'; END $$",
-                        name));
+        t_sql(
+            conn,
+            say("CREATE FUNCTION %s LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'trapped'; END $$",
+                name));
     }
-    t_sql(conn, say("CREATE OPERATOR %s.= (FUNCTION = %s.trap, LEFTARG = int, RIGHTARG = smallint)", where,
-                    where));
-    t_sql(conn, say("CREATE OPERATOR %s.<> (FUNCTION = %s.trap, LEFTARG = text, RIGHTARG = text)", where,
-                    where));
+    t_sql(conn, say("CREATE OPERATOR %s.= (FUNCTION = %s.trap, LEFTARG = int, RIGHTARG = smallint)",
+                    where, where));
+    t_sql(conn, say("CREATE OPERATOR %s.<> (FUNCTION = %s.trap, LEFTARG = text, RIGHTARG = text)",
+                    where, where));
 }
 
 static void walk_past_traps(const struct role *role, bool temp)
@@ -67,8 +82,13 @@ static void walk_past_traps(const struct role *role, bool temp)
                     "FROM (SELECT '11111111-1111-4111-8111-111111111111'::uuid AS owner) w, "
                     "LATERAL {t}outbox_claim(w.owner, 30, 10) c");
     t_sql(conn, "SET search_path = pg_catalog");
-    CHECK_INT(t_number(conn, say("SELECT (SELECT count(*) FROM %s.message) + (SELECT count(*) FROM %s.pending) + "
-                                 "(SELECT count(*) FROM %s.dedupe)", where, where, where)), 0);
+    CHECK_INT(
+        t_number(
+            conn,
+            say("SELECT (SELECT count(*) FROM %s.message) + (SELECT count(*) FROM %s.pending) + "
+                "(SELECT count(*) FROM %s.dedupe)",
+                where, where, where)),
+        0);
     t_disconnect(conn);
 }
 
@@ -102,7 +122,11 @@ TEST(functions_of_others_keep_their_rights)
     opts.table_prefix = "ph_";
     opts.deploy_schema = true;
     OK(t_try_open(url, &opts, &store));
-    CHECK_STR(t_value(conn, "SELECT has_function_privilege('public', 'public.theirs()', 'EXECUTE') AND "
-                            "has_function_privilege('public', 'public.ph_theirs()', 'EXECUTE')"), "t");
-    CHECK_STR(t_value(conn, "SELECT has_function_privilege('public', 'public.ph_clock()', 'EXECUTE')"), "f");
+    CHECK_STR(t_value(conn,
+                      "SELECT has_function_privilege('public', 'public.theirs()', 'EXECUTE') AND "
+                      "has_function_privilege('public', 'public.ph_theirs()', 'EXECUTE')"),
+              "t");
+    CHECK_STR(
+        t_value(conn, "SELECT has_function_privilege('public', 'public.ph_clock()', 'EXECUTE')"),
+        "f");
 }

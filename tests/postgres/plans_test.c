@@ -51,7 +51,8 @@ static const char *complaint(const json_t *node)
     if (strncmp(type, "Bitmap", 6) == 0 || strcmp(type, "Gather") == 0)
         return say("a node of type %s", type);
     if ((strstr(type, "Sort") || strncmp(type, "Hash", 4) == 0 || strncmp(type, "Merge", 5) == 0 ||
-         strcmp(type, "Memoize") == 0) && touches_a_table(node))
+         strcmp(type, "Memoize") == 0) &&
+        touches_a_table(node))
         return say("a node of type %s over a table", type);
     return NULL;
 }
@@ -87,7 +88,8 @@ static void receive(void *context, const PGresult *notice)
         return;
     }
     plans->statements++;
-    judge(json_object_get(json, "Plan"), json_string_value(json_object_get(json, "Query Text")), plans);
+    judge(json_object_get(json, "Plan"), json_string_value(json_object_get(json, "Query Text")),
+          plans);
     json_decref(json);
 }
 
@@ -96,9 +98,10 @@ static struct t_conn *explaining(struct plans *plans)
     struct t_conn *conn = a_connection(NULL);
 
     t_sql(conn, "LOAD 'auto_explain'");
-    t_sql(conn, "SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; "
-                "SET auto_explain.log_format = json; SET auto_explain.log_level = notice; "
-                "SET client_min_messages = notice");
+    t_sql(conn,
+          "SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; "
+          "SET auto_explain.log_format = json; SET auto_explain.log_level = notice; "
+          "SET client_min_messages = notice");
     PQsetNoticeReceiver((PGconn *)t_native(conn), receive, plans);
     return conn;
 }
@@ -119,8 +122,10 @@ static void look(struct t_conn *conn, struct plans *plans, int statements, const
 /* Claims n messages; the claim itself was looked at before. */
 static void claim(struct t_conn *conn, int n, const char **ret_ids, const char **ret_fences)
 {
-    const char *arrays = t_value(conn, say("SELECT concat_ws(' ', array_agg(work_id), array_agg(fence)) "
-                                           "FROM {t}outbox_claim(" OWNER ", 30, %d)", n));
+    const char *arrays =
+        t_value(conn, say("SELECT concat_ws(' ', array_agg(work_id), array_agg(fence)) "
+                          "FROM {t}outbox_claim(" OWNER ", 30, %d)",
+                          n));
     const char *blank = strchr(arrays, ' ');
 
     CHECK(blank != NULL);
@@ -138,10 +143,12 @@ static void look_at_settling(struct t_conn *conn, struct plans *plans, const cha
         const char *slice = part ? "[2:3]" : "";
 
         claim(conn, 4, &ids, &fences);
-        look(conn, plans, 4, say("outbox_%s(" OWNER ", (%s::uuid[])%s%s)", verb, ids, slice, lease));
+        look(conn, plans, 4,
+             say("outbox_%s(" OWNER ", (%s::uuid[])%s%s)", verb, ids, slice, lease));
         claim(conn, 4, &ids, &fences);
-        look(conn, plans, 4, say("outbox_%s(" OWNER ", (%s::uuid[])%s%s, fences => (%s::bigint[])%s)", verb, ids,
-                                 slice, lease, fences, slice));
+        look(conn, plans, 4,
+             say("outbox_%s(" OWNER ", (%s::uuid[])%s%s, fences => (%s::bigint[])%s)", verb, ids,
+                 slice, lease, fences, slice));
     }
 }
 
@@ -153,11 +160,13 @@ static void look_at_everything(struct t_conn *conn, struct plans *plans)
     look(conn, plans, 3, "enqueue('t', 'p', dedupe_key => 'k')");
     look(conn, plans, 3, "enqueue('t', 'p', dedupe_key => 'k')");
     look(conn, plans, 3, "enqueue('t', 'p', 'new ' || clock_timestamp())");
-    look(conn, plans, 5, "enqueue_many((SELECT jsonb_agg(jsonb_build_object('topic', 't', 'payload', 'p', "
-                         "'dedupe_key', CASE WHEN i % 2 = 0 THEN 'k' || i END)) FROM generate_series(1, 120) i))");
+    look(conn, plans, 5,
+         "enqueue_many((SELECT jsonb_agg(jsonb_build_object('topic', 't', 'payload', 'p', "
+         "'dedupe_key', CASE WHEN i % 2 = 0 THEN 'k' || i END)) FROM generate_series(1, 120) i))");
     look(conn, plans, 5, "outbox_claim(" OWNER ", 30, 3)");
     look(conn, plans, 5, "outbox_claim(" OWNER ", 30, 3, topics => '{t,u}')");
-    look(conn, plans, 5, "outbox_claim(" OWNER ", 30, 3, from_due => '{-infinity,-infinity,-infinity,-infinity}')");
+    look(conn, plans, 5,
+         "outbox_claim(" OWNER ", 30, 3, from_due => '{-infinity,-infinity,-infinity,-infinity}')");
     look(conn, plans, 1, "outbox_claim(" OWNER ", 30, 3, 'there is no such namespace')");
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
         look_at_settling(conn, plans, verbs[i]);
@@ -167,15 +176,19 @@ static void look_at_everything(struct t_conn *conn, struct plans *plans)
 /* Leases that ran out, messages that expired or spent their attempts, retention. */
 static void look_at_the_rest(ph_store *store, struct t_conn *conn, struct plans *plans)
 {
-    t_sql(conn, "SELECT {t}enqueue('t', 'p', expires_at => {t}clock() + interval '1 s', priority => 0)");
-    t_sql(conn, "SELECT {t}enqueue('t', 'p', max_attempts => 1, priority => 0) FROM generate_series(1, 4)");
+    t_sql(conn,
+          "SELECT {t}enqueue('t', 'p', expires_at => {t}clock() + interval '1 s', priority => 0)");
+    t_sql(
+        conn,
+        "SELECT {t}enqueue('t', 'p', max_attempts => 1, priority => 0) FROM generate_series(1, 4)");
     t_sql(conn, "SELECT {t}outbox_claim(" OWNER ", 30, 2)");
     t_clock_advance(store, 31 * T_SECOND);
     look(conn, plans, 5, "outbox_reap_expired()");
     t_sql(conn, "SELECT {t}outbox_claim(" OWNER ", 1, 2, topics => '{t,u}')");
     t_clock_advance(store, 31 * T_SECOND);
     look(conn, plans, 9, "outbox_claim(" OWNER ", 30, 3)"); /* takes the leases back by itself */
-    t_sql(conn, "SELECT {t}enqueue('t', 'p', expires_at => {t}clock() + interval '1 s', priority => 0)");
+    t_sql(conn,
+          "SELECT {t}enqueue('t', 'p', expires_at => {t}clock() + interval '1 s', priority => 0)");
     t_clock_advance(store, 2 * T_SECOND);
     look(conn, plans, 6, "outbox_claim(" OWNER ", 30, 3)"); /* buries */
     t_sql(conn, "SELECT {t}queue_set('outbox', '', '{\"retention_s\": 1, \"dead_retention_s\": 1, "
@@ -202,8 +215,9 @@ TEST(plans_on_empty_tables_that_were_never_analysed)
 /* Thousands of rows everywhere. */
 static void fill(struct t_conn *conn)
 {
-    t_sql(conn, "SELECT count({t}enqueue('t' || i % 7, 'p', priority => i % 4, "
-                "dedupe_key => CASE WHEN i % 3 = 0 THEN 'd' || i END)) FROM generate_series(1, 6000) i");
+    t_sql(conn,
+          "SELECT count({t}enqueue('t' || i % 7, 'p', priority => i % 4, "
+          "dedupe_key => CASE WHEN i % 3 = 0 THEN 'd' || i END)) FROM generate_series(1, 6000) i");
     t_sql(conn, "DO $$ DECLARE _ids uuid[]; BEGIN "
                 "FOR i IN 1 .. 150 LOOP "
                 "SELECT array_agg(work_id) INTO _ids FROM {t}outbox_claim(" OWNER ", 30, 10, "
@@ -259,13 +273,15 @@ TEST(one_message_is_found_in_the_view_by_indexes)
     t_open(NULL);
     conn = a_connection(NULL);
     fill(conn);
-    t_sql(conn, "INSERT INTO {t}done SELECT int8range(i, i, '[]'), clock_timestamp(), gen_random_uuid(), 1, "
+    t_sql(conn, "INSERT INTO {t}done SELECT int8range(i, i, '[]'), clock_timestamp(), "
+                "gen_random_uuid(), 1, "
                 "ARRAY[gen_random_uuid()] FROM generate_series(1000000, 1005000) i");
     t_sql(conn, "INSERT INTO {t}dead SELECT gen_random_uuid(), clock_timestamp(), NULL, NULL, 1, 1 "
                 "FROM generate_series(1, 5000)");
     t_sql(conn, "ANALYZE");
     json = json_loads(t_value(conn, "EXPLAIN (FORMAT JSON) SELECT * FROM {t}outbox "
-                                    "WHERE id = '99999999-9999-4999-8999-999999999999'"), 0, NULL);
+                                    "WHERE id = '99999999-9999-4999-8999-999999999999'"),
+                      0, NULL);
     CHECK(json != NULL);
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
         bool by_index = uses_an_index(json_object_get(json_array_get(json, 0), "Plan"), tables[i]);

@@ -84,8 +84,8 @@ static const char *start_pooler(void)
     const char *program = find_pgbouncer();
     char settings[300];
     int port = free_port();
-    const char *url = say("postgresql://%s@127.0.0.1:%d/%s?sslmode=disable", parameter("user"), port,
-                          parameter("dbname"));
+    const char *url = say("postgresql://%s@127.0.0.1:%d/%s?sslmode=disable", parameter("user"),
+                          port, parameter("dbname"));
 
     snprintf(settings, sizeof(settings), "%s/pgbouncer.ini", t_dir());
     write_settings(settings, port);
@@ -114,7 +114,8 @@ static void count_warnings(void *context, const ph_log_event *event)
 {
     int *count = context;
 
-    *count += event->level == PH_LOG_WARN && strstr(event->text, "prepared statements do not work") != NULL;
+    *count += event->level == PH_LOG_WARN &&
+              strstr(event->text, "prepared statements do not work") != NULL;
 }
 
 static ph_store *open_through(const char *url, ph_prepared prepared, int *warnings)
@@ -153,7 +154,8 @@ static void work_through(const char *url, ph_store *const stores[2])
         for (size_t k = 0; k < 3; k++)
             refs[k] = ph_lease_ref_of(ph_batch_at(batch, k));
         ph_batch_free(batch);
-        OK(ph_outbox_renew(stores[(i + 1) % 2], PH_OWN_TX, owner, refs, 3, 30, 0, outcomes, &t_err));
+        OK(ph_outbox_renew(stores[(i + 1) % 2], PH_OWN_TX, owner, refs, 3, 30, 0, outcomes,
+                           &t_err));
         CHECK_INT(outcomes[2], PH_OUTCOME_RENEWED);
         OK(ph_outbox_ack(stores[(i + 1) % 2], PH_OWN_TX, owner, refs, 3, 0, outcomes, &t_err));
         CHECK_INT(outcomes[0], PH_OUTCOME_ACKED);

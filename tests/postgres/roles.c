@@ -61,8 +61,8 @@ void roles_set_up(void)
     super = a_connection(database);
     t_sql(super, say("CREATE ROLE %s LOGIN", login("owner")));
     t_sql(super, say("CREATE ROLE %s LOGIN", login("stranger")));
-    t_sql(super, say("GRANT CREATE ON DATABASE %s TO %s", t_value(super, "SELECT current_database()"),
-                     login("owner")));
+    t_sql(super, say("GRANT CREATE ON DATABASE %s TO %s",
+                     t_value(super, "SELECT current_database()"), login("owner")));
     owner = open_store("owner", true);
     apply_roles(owner);
     for (size_t i = 0; i < 3; i++) {
@@ -78,5 +78,6 @@ void roles_tear_down(void)
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         t_sql(super, say("DROP OWNED BY %s; DROP ROLE %s", login(all[i]), login(all[i])));
     for (size_t i = 1; i < 4; i++)
-        t_sql(super, say("DROP OWNED BY %s_%s; DROP ROLE %s_%s", t_schema(), all[i], t_schema(), all[i]));
+        t_sql(super,
+              say("DROP OWNED BY %s_%s; DROP ROLE %s_%s", t_schema(), all[i], t_schema(), all[i]));
 }

@@ -52,15 +52,17 @@ static void try_functions(const struct role *role, struct t_conn *conn)
 {
     /* Every function of the schema and of the test clock's, called with nulls (or, where that would
      * be answered without a call, with values). */
-    PGresult *all = rows(say(
-        "SELECT p.proname, format('SELECT %%s(%%s)', p.oid::regproc, (SELECT string_agg("
-        "CASE t WHEN 'anyarray'::regtype THEN 'NULL::int[]' WHEN 'uuid'::regtype THEN 'gen_random_uuid()' "
-        "ELSE 'NULL::' || format_type(t, NULL) END, ', ' ORDER BY i) "
-        "FROM unnest(p.proargtypes) WITH ORDINALITY a(t, i))), "
-        "has_function_privilege('%s', p.oid, 'EXECUTE') AND has_schema_privilege('%s', p.pronamespace, 'USAGE') "
-        "FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
-        "WHERE n.nspname IN ('%s', '%s_test') ORDER BY 1",
-        login(role->name), login(role->name), t_schema(), t_schema()));
+    PGresult *all =
+        rows(say("SELECT p.proname, format('SELECT %%s(%%s)', p.oid::regproc, (SELECT string_agg("
+                 "CASE t WHEN 'anyarray'::regtype THEN 'NULL::int[]' WHEN 'uuid'::regtype THEN "
+                 "'gen_random_uuid()' "
+                 "ELSE 'NULL::' || format_type(t, NULL) END, ', ' ORDER BY i) "
+                 "FROM unnest(p.proargtypes) WITH ORDINALITY a(t, i))), "
+                 "has_function_privilege('%s', p.oid, 'EXECUTE') AND has_schema_privilege('%s', "
+                 "p.pronamespace, 'USAGE') "
+                 "FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
+                 "WHERE n.nspname IN ('%s', '%s_test') ORDER BY 1",
+                 login(role->name), login(role->name), t_schema(), t_schema()));
 
     CHECK(PQntuples(all) > 40);
     for (int i = 0; i < PQntuples(all); i++) {
@@ -78,10 +80,13 @@ static void try_relation(const struct role *role, struct t_conn *conn, const cha
                          const char *column, char kind)
 {
     bool read = kind == 'v' && listed(role->views, strrchr(name, '.') + 1);
-    const char *const writes[] = { "INSERT INTO %1$s DEFAULT VALUES", "UPDATE %1$s SET %2$s = DEFAULT",
-                                   "DELETE FROM %1$s", "TRUNCATE %1$s",
+    const char *const writes[] = { "INSERT INTO %1$s DEFAULT VALUES",
+                                   "UPDATE %1$s SET %2$s = DEFAULT",
+                                   "DELETE FROM %1$s",
+                                   "TRUNCATE %1$s",
                                    "LOCK TABLE %1$s IN ACCESS EXCLUSIVE MODE",
-                                   "SELECT * FROM %1$s FOR UPDATE", "COPY %1$s FROM STDIN" };
+                                   "SELECT * FROM %1$s FOR UPDATE",
+                                   "COPY %1$s FROM STDIN" };
     char sql[400];
 
     if (may(conn, say("SELECT * FROM %s", name), false) != read)
@@ -103,14 +108,16 @@ static void try_relation(const struct role *role, struct t_conn *conn, const cha
 
 static void try_relations(const struct role *role, struct t_conn *conn)
 {
-    PGresult *all = rows(say(
-        "SELECT format('%%I.%%I', n.nspname, c.relname), c.relkind, a.attname, "
-        "has_any_column_privilege('%s', c.oid, 'SELECT,INSERT,UPDATE,REFERENCES') OR "
-        "has_table_privilege('%s', c.oid, 'SELECT,INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER') "
-        "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-        "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = 1 "
-        "WHERE n.nspname IN ('%s', '%s_test') AND c.relkind IN ('r', 'v', 'm', 'p', 'f') ORDER BY 1",
-        login(role->name), login(role->name), t_schema(), t_schema()));
+    PGresult *all =
+        rows(say("SELECT format('%%I.%%I', n.nspname, c.relname), c.relkind, a.attname, "
+                 "has_any_column_privilege('%s', c.oid, 'SELECT,INSERT,UPDATE,REFERENCES') OR "
+                 "has_table_privilege('%s', c.oid, "
+                 "'SELECT,INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER') "
+                 "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                 "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = 1 "
+                 "WHERE n.nspname IN ('%s', '%s_test') AND c.relkind IN ('r', 'v', 'm', 'p', 'f') "
+                 "ORDER BY 1",
+                 login(role->name), login(role->name), t_schema(), t_schema()));
 
     CHECK(PQntuples(all) > 12);
     for (int i = 0; i < PQntuples(all); i++) {
@@ -125,7 +132,8 @@ static void try_relations(const struct role *role, struct t_conn *conn)
 static void try_sequences(struct t_conn *conn)
 {
     PGresult *all = rows(say("SELECT oid::regclass FROM pg_class WHERE relkind = 'S' "
-                             "AND relnamespace = '%s'::regnamespace", t_schema()));
+                             "AND relnamespace = '%s'::regnamespace",
+                             t_schema()));
 
     CHECK(PQntuples(all) >= 4);
     for (int i = 0; i < PQntuples(all); i++) {
@@ -160,7 +168,8 @@ static void try_to_build(struct t_conn *conn)
         "DROP TABLE {t}message",
         "CREATE INDEX ON {t}message (topic)",
         "CREATE RULE r AS ON INSERT TO {t}message DO NOTHING",
-        "CREATE TRIGGER t BEFORE INSERT ON {t}message EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+        "CREATE TRIGGER t BEFORE INSERT ON {t}message EXECUTE FUNCTION "
+        "suppress_redundant_updates_trigger()",
         "CREATE OR REPLACE VIEW {t}outbox AS SELECT 1",
         "DROP VIEW {t}outbox",
         "GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO current_user",

@@ -10,7 +10,8 @@ static void denied(int status)
     REQ_INT("OBX-124", status, PH_EPERM);
     CHECK_STR(t_err.sqlstate, "42501");
     CHECK(strstr(t_err.message, "permission denied") != NULL);
-    CHECK(strstr(t_err.message, "; grant the role what it needs: posthorn migrate sql --roles") != NULL);
+    CHECK(strstr(t_err.message, "; grant the role what it needs: posthorn migrate sql --roles") !=
+          NULL);
 }
 
 static void operating_is_denied(ph_store *store)
@@ -95,13 +96,19 @@ TEST(the_producer_enqueues)
 TEST(the_producer_cannot_smuggle)
 {
     static const char *const attempts[] = {
-        "work_enqueue(1::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, NULL, NULL)",
-        "work_enqueue(NULL, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, NULL, NULL)",
-        "work_enqueue(0::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 4::smallint, NULL, NULL, NULL, NULL, NULL)",
-        "work_enqueue(0::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, -1::smallint, NULL, NULL, NULL, NULL, NULL)",
-        "work_enqueue_many(1::smallint, '{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, NULL, '{1}', NULL, NULL, NULL, "
+        "work_enqueue(1::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, "
+        "NULL, NULL, NULL)",
+        "work_enqueue(NULL, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, "
         "NULL, NULL)",
-        "work_enqueue_many(0::smallint, '{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, NULL, '{5}', NULL, NULL, NULL, "
+        "work_enqueue(0::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 4::smallint, NULL, NULL, "
+        "NULL, NULL, NULL)",
+        "work_enqueue(0::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, -1::smallint, NULL, NULL, "
+        "NULL, NULL, NULL)",
+        "work_enqueue_many(1::smallint, '{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, NULL, "
+        "'{1}', NULL, NULL, NULL, "
+        "NULL, NULL)",
+        "work_enqueue_many(0::smallint, '{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, NULL, "
+        "'{5}', NULL, NULL, NULL, "
         "NULL, NULL)",
     };
     struct t_conn *conn;
@@ -139,11 +146,13 @@ TEST(the_worker_works)
     ph_batch_free(batch);
     OK(ph_outbox_renew(store, PH_OWN_TX, owner, refs, 5, 60, 0, NULL, &t_err));
     OK(ph_outbox_ack(store, PH_OWN_TX, owner, refs, 1, 0, NULL, &t_err));
-    OK(ph_outbox_abandon(store, PH_OWN_TX, owner, refs + 1, 1, "e", PH_DELAY_POLICY, 0, NULL, &t_err));
+    OK(ph_outbox_abandon(store, PH_OWN_TX, owner, refs + 1, 1, "e", PH_DELAY_POLICY, 0, NULL,
+                         &t_err));
     OK(ph_outbox_fail(store, PH_OWN_TX, owner, refs + 2, 1, "e", 0, NULL, &t_err));
     OK(ph_outbox_release(store, PH_OWN_TX, owner, refs + 3, 1, 0, NULL, &t_err));
     OK(ph_outbox_reap_expired(store, PH_OWN_TX, 0, NULL, &t_err));
-    REQ_STR("OBX-123", t_value(super, "SELECT string_agg(status, ' ' ORDER BY status) FROM {t}outbox"),
+    REQ_STR("OBX-123",
+            t_value(super, "SELECT string_agg(status, ' ' ORDER BY status) FROM {t}outbox"),
             "done failed in_progress ready ready");
     looking_is_denied(store);
     operating_is_denied(store);

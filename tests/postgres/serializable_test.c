@@ -144,8 +144,9 @@ TEST(the_store_copes_with_such_a_default)
     t_open(NULL);
     opts.schema = t_schema();
     for (int i = 0; i < 2; i++)
-        OK(t_try_open(url_with(t_url(), "options=-c%20default_transaction_isolation%3Dserializable"), &opts,
-                      &stores[i]));
+        OK(t_try_open(
+            url_with(t_url(), "options=-c%20default_transaction_isolation%3Dserializable"), &opts,
+            &stores[i]));
     for (int i = 0; i < 40; i++) {
         ph_message m = keyed(say("k%d", i / 2), NULL);
 

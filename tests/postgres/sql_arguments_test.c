@@ -43,16 +43,20 @@ TEST(enqueue_refuses)
         { "enqueue(repeat('x', 256), 'p')", "topic has 256 characters; at most 255" },
         { "enqueue(repeat('ü', 256), 'p')", "topic has 256 characters" },
         { "enqueue('t', NULL)", "payload is null; it is required, but may be empty" },
-        { "enqueue('t', repeat('x', 1048577))", "payload has 1048577 bytes; this queue allows 1048576" },
+        { "enqueue('t', repeat('x', 1048577))",
+          "payload has 1048577 bytes; this queue allows 1048576" },
         { "enqueue('t', repeat('€', 349526))", "payload has 1048578 bytes" },
         { "enqueue('t', 'p', NULL)", "namespace is null; leave it out" },
         { "enqueue('t', 'p', repeat('n', 256))", "namespace has 256 characters" },
         { "enqueue('t', 'p', 'new', dedupe_key => '')", "dedupe_key is empty" },
-        { "enqueue('t', 'p', 'new', dedupe_key => repeat('k', 256))", "dedupe_key has 256 characters" },
-        { "enqueue('t', 'p', correlation_id => repeat('c', 256))", "correlation_id has 256 characters" },
+        { "enqueue('t', 'p', 'new', dedupe_key => repeat('k', 256))",
+          "dedupe_key has 256 characters" },
+        { "enqueue('t', 'p', correlation_id => repeat('c', 256))",
+          "correlation_id has 256 characters" },
         { "enqueue('t', 'p', stream => 's')", "stream is not supported by this version" },
         { "enqueue('t', 'p', join_id => " ID ")", "join_id is not supported by this version" },
-        { "enqueue('t', 'p', priority => NULL)", "priority is null; allowed are 0 (urgent) to 3 (bulk)" },
+        { "enqueue('t', 'p', priority => NULL)",
+          "priority is null; allowed are 0 (urgent) to 3 (bulk)" },
         { "enqueue('t', 'p', priority => -1)", "priority is -1" },
         { "enqueue('t', 'p', priority => 4)", "priority is 4" },
         { "enqueue('t', 'p', priority => 2147483647)", "priority is 2147483647" },
@@ -73,9 +77,11 @@ TEST(enqueue_refuses)
         { "enqueue('t', 'p', tenant_id => " ZERO ")", "tenant_id is all zero" },
         { "enqueue('t', 'p', tenant_id => " ID ", dedupe_key => 'k')",
           "dedupe_key does not begin with the tenant id" },
-        { "enqueue('t', 'p', tenant_id => " ID ", dedupe_key => '99999999-9999-4999-8999-999999999999')",
+        { "enqueue('t', 'p', tenant_id => " ID
+          ", dedupe_key => '99999999-9999-4999-8999-999999999999')",
           "with a tenant it must read \"99999999-9999-4999-8999-999999999999/" },
-        { "enqueue('t', 'p', tenant_id => " ID ", dedupe_key => '99999999999949998999999999999998/k')",
+        { "enqueue('t', 'p', tenant_id => " ID
+          ", dedupe_key => '99999999999949998999999999999998/k')",
           "dedupe_key does not begin with the tenant id" },
     };
 
@@ -86,11 +92,14 @@ TEST(enqueue_takes_what_is_just_allowed)
 {
     struct t_conn *conn = deployed();
 
-    t_sql(conn, "SELECT {t}enqueue(repeat('ü', 255), '', repeat('ü', 255), dedupe_key => repeat('ü', 255), "
-                "correlation_id => repeat('ü', 255), max_attempts => 30000, due_at => '9999-12-30Z', "
-                "expires_at => '9999-12-31 23:59:59.999999Z', headers => '{}')");
-    t_sql(conn, "SELECT {t}enqueue('t', repeat('x', 1048576), due_at => '0001-01-01Z', priority => 0, "
-                "headers => jsonb_build_object('k', repeat('x', 65527)), max_attempts => 1)");
+    t_sql(
+        conn,
+        "SELECT {t}enqueue(repeat('ü', 255), '', repeat('ü', 255), dedupe_key => repeat('ü', 255), "
+        "correlation_id => repeat('ü', 255), max_attempts => 30000, due_at => '9999-12-30Z', "
+        "expires_at => '9999-12-31 23:59:59.999999Z', headers => '{}')");
+    t_sql(conn,
+          "SELECT {t}enqueue('t', repeat('x', 1048576), due_at => '0001-01-01Z', priority => 0, "
+          "headers => jsonb_build_object('k', repeat('x', 65527)), max_attempts => 1)");
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}outbox"), 2);
 }
 
@@ -101,20 +110,29 @@ TEST(enqueue_many_refuses)
         { "enqueue_many('{}')", "messages is not a JSON array" },
         { "enqueue_many('null')", "messages is not a JSON array" },
         { "enqueue_many((SELECT jsonb_agg('{\"topic\": \"t\", \"payload\": \"\"}'::jsonb) "
-          "FROM generate_series(1, 10001)))", "10001 messages; at most 10000" },
+          "FROM generate_series(1, 10001)))",
+          "10001 messages; at most 10000" },
         { "enqueue_many('[5]')", "message 0: is not a JSON object" },
-        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\"}, null]')", "message 1: is not a JSON object" },
-        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\"}, {\"topic\": \"t\", \"payload\": \"p\", "
-          "\"Topic\": 1}]')", "message 1: unknown key \"Topic\"" },
+        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\"}, null]')",
+          "message 1: is not a JSON object" },
+        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\"}, {\"topic\": \"t\", \"payload\": "
+          "\"p\", "
+          "\"Topic\": 1}]')",
+          "message 1: unknown key \"Topic\"" },
         { "enqueue_many('[{\"payload\": \"p\"}]')", "message 0: topic is null" },
         { "enqueue_many('[{\"topic\": \"t\"}]')", "message 0: payload is null" },
-        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"namespace\": \"new\", \"dedupe_key\": \"k\"}, "
-          "{\"topic\": \"\", \"payload\": \"\"}]')", "message 1: topic is empty" },
+        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"namespace\": \"new\", "
+          "\"dedupe_key\": \"k\"}, "
+          "{\"topic\": \"\", \"payload\": \"\"}]')",
+          "message 1: topic is empty" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": {\"a\": 1}}]')",
           "message 0: payload is not a JSON string" },
-        { "enqueue_many('[{\"topic\": 5, \"payload\": \"\"}]')", "message 0: topic is not a JSON string" },
-        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\"}, {\"topic\": \"t\", \"payload\": \"p\", "
-          "\"priority\": \"high\"}]')", "message 1: priority is not a whole number" },
+        { "enqueue_many('[{\"topic\": 5, \"payload\": \"\"}]')",
+          "message 0: topic is not a JSON string" },
+        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\"}, {\"topic\": \"t\", \"payload\": "
+          "\"p\", "
+          "\"priority\": \"high\"}]')",
+          "message 1: priority is not a whole number" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"priority\": 1.5}]')",
           "message 0: priority is not a whole number" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"priority\": 5000000000}]')",
@@ -127,19 +145,22 @@ TEST(enqueue_many_refuses)
           "message 0: tenant_id is not a UUID" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"message_id\": 7}]')",
           "message 0: message_id is not a JSON string" },
-        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"join_id\": " "\"99999999-9999-4999-8999-999999999999\"}]')",
+        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"join_id\": "
+          "\"99999999-9999-4999-8999-999999999999\"}]')",
           "message 0: join_id is not supported" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"stream\": \"s\"}]')",
           "message 0: stream is not supported" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"due_at\": \"soon\"}]')",
           "message 0: due_at is not a time" },
-        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"due_at\": \"2026-02-30T00:00:00Z\"}]')",
+        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"due_at\": "
+          "\"2026-02-30T00:00:00Z\"}]')",
           "message 0: due_at is not a time" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"expires_at\": 5}]')",
           "message 0: expires_at is not a JSON string" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"headers\": \"x\"}]')",
           "message 0: headers are not a JSON object" },
-        { "enqueue_many(jsonb_build_array('{\"topic\": \"t\", \"payload\": \"p\", \"dedupe_key\": \"k\"}'::jsonb, "
+        { "enqueue_many(jsonb_build_array('{\"topic\": \"t\", \"payload\": \"p\", \"dedupe_key\": "
+          "\"k\"}'::jsonb, "
           "jsonb_build_object('topic', 't', 'payload', repeat('x', 1048577))))",
           "message 1: payload has 1048577 bytes; this queue allows 1048576" },
     };
@@ -163,17 +184,22 @@ TEST(claim_refuses)
         { "outbox_claim(" OWNER ", 30, 1, repeat('n', 256))", "namespace has 256 characters" },
         { "outbox_claim(" OWNER ", 30, 1, '', '{}')", "topics is empty" },
         { "outbox_claim(" OWNER ", 30, 1, '', '{a,NULL}')", "topics is empty or holds a null" },
-        { "outbox_claim(" OWNER ", 30, 1, '', '{{a,b},{c,d}}')", "topics has more than one dimension" },
-        { "outbox_claim(" OWNER ", 30, 1, '', array_fill('t'::text, '{1001}'))", "1001 topics; at most 1000" },
-        { "outbox_claim(" OWNER ", 30, 1, '', NULL, '{-infinity}')", "from_due must have one element per priority" },
-        { "outbox_claim(" OWNER ", 30, 1, '', NULL, '{{-infinity,-infinity},{-infinity,-infinity}}')",
+        { "outbox_claim(" OWNER ", 30, 1, '', '{{a,b},{c,d}}')",
+          "topics has more than one dimension" },
+        { "outbox_claim(" OWNER ", 30, 1, '', array_fill('t'::text, '{1001}'))",
+          "1001 topics; at most 1000" },
+        { "outbox_claim(" OWNER ", 30, 1, '', NULL, '{-infinity}')",
+          "from_due must have one element per priority" },
+        { "outbox_claim(" OWNER
+          ", 30, 1, '', NULL, '{{-infinity,-infinity},{-infinity,-infinity}}')",
           "from_due must have one element per priority" },
     };
     struct t_conn *conn = deployed();
 
     t_sql(conn, "SELECT {t}enqueue('t', 'p')");
     ALL_REFUSED(conn, bad);
-    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}outbox_claim(" OWNER ", 1, 1, '', NULL, '{}')"), 1);
+    CHECK_INT(
+        t_number(conn, "SELECT count(*) FROM {t}outbox_claim(" OWNER ", 1, 1, '', NULL, '{}')"), 1);
 }
 
 TEST(settling_refuses)
@@ -182,24 +208,32 @@ TEST(settling_refuses)
         { "outbox_ack(NULL, '{}')", "outbox_ack: owner is null" },
         { "outbox_ack(" ZERO ", '{}')", "outbox_ack: owner is all zero" },
         { "outbox_ack(" OWNER ", NULL)", "work_ids is null" },
-        { "outbox_ack(" OWNER ", ARRAY[" ID ", NULL]::uuid[])", "work_ids is null or holds a null" },
-        { "outbox_ack(" OWNER ", ARRAY[[" ID "], [" ID "]]::uuid[])", "work_ids has more than one dimension" },
-        { "outbox_ack(" OWNER ", array_fill(" ID "::uuid, '{10001}'))", "10001 work_ids; at most 10000" },
-        { "outbox_ack(" OWNER ", ARRAY[" ID "]::uuid[], '{}')", "0 fences for 1 work_ids; give one each, or none" },
+        { "outbox_ack(" OWNER ", ARRAY[" ID ", NULL]::uuid[])",
+          "work_ids is null or holds a null" },
+        { "outbox_ack(" OWNER ", ARRAY[[" ID "], [" ID "]]::uuid[])",
+          "work_ids has more than one dimension" },
+        { "outbox_ack(" OWNER ", array_fill(" ID "::uuid, '{10001}'))",
+          "10001 work_ids; at most 10000" },
+        { "outbox_ack(" OWNER ", ARRAY[" ID "]::uuid[], '{}')",
+          "0 fences for 1 work_ids; give one each, or none" },
         { "outbox_ack(" OWNER ", ARRAY[" ID "]::uuid[], '{1,2}')", "2 fences for 1 work_ids" },
-        { "outbox_ack(" OWNER ", ARRAY[" ID "," ID "]::uuid[], '{{1},{2}}')", "fences has more than one dimension" },
+        { "outbox_ack(" OWNER ", ARRAY[" ID "," ID "]::uuid[], '{{1},{2}}')",
+          "fences has more than one dimension" },
         { "outbox_abandon(NULL, '{}')", "outbox_abandon: owner is null" },
         { "outbox_abandon(" OWNER ", NULL)", "outbox_abandon: work_ids is null" },
         { "outbox_abandon(" OWNER ", ARRAY[" ID "]::uuid[], 'e', '-1 ms')", "delay is negative" },
-        { "outbox_abandon(" OWNER ", ARRAY[" ID "]::uuid[], 'e', '-100000 years')", "delay is negative" },
-        { "outbox_abandon(" OWNER ", ARRAY[" ID "]::uuid[], fences => '{1,2}')", "2 fences for 1 work_ids" },
+        { "outbox_abandon(" OWNER ", ARRAY[" ID "]::uuid[], 'e', '-100000 years')",
+          "delay is negative" },
+        { "outbox_abandon(" OWNER ", ARRAY[" ID "]::uuid[], fences => '{1,2}')",
+          "2 fences for 1 work_ids" },
         { "outbox_fail(NULL, '{}')", "outbox_fail: owner is null" },
         { "outbox_fail(" OWNER ", NULL)", "outbox_fail: work_ids is null" },
         { "outbox_release(NULL, '{}')", "outbox_release: owner is null" },
         { "outbox_release(" OWNER ", NULL)", "outbox_release: work_ids is null" },
         { "outbox_renew(NULL, '{}', 30)", "outbox_renew: owner is null" },
         { "outbox_renew(" OWNER ", NULL, 30)", "outbox_renew: work_ids is null" },
-        { "outbox_renew(" OWNER ", ARRAY[" ID "]::uuid[], NULL)", "lease_seconds is null; allowed are 1 to 86400" },
+        { "outbox_renew(" OWNER ", ARRAY[" ID "]::uuid[], NULL)",
+          "lease_seconds is null; allowed are 1 to 86400" },
         { "outbox_renew(" OWNER ", ARRAY[" ID "]::uuid[], 0)", "lease_seconds is 0" },
         { "outbox_renew(" OWNER ", ARRAY[" ID "]::uuid[], 86401)", "lease_seconds is 86401" },
     };
@@ -213,61 +247,93 @@ TEST(settling_takes_odd_lists)
     struct t_conn *conn = deployed();
 
     CHECK_STR(t_value(conn, "SELECT count(*) FROM {t}outbox_ack(" OWNER ", '{}')"), "0");
-    CHECK_STR(t_value(conn, "SELECT count(*) FROM {t}outbox_renew(" OWNER ", '{}', 30, '{}')"), "0");
+    CHECK_STR(t_value(conn, "SELECT count(*) FROM {t}outbox_renew(" OWNER ", '{}', 30, '{}')"),
+              "0");
     t_sql(conn, "SELECT {t}enqueue('t', i::text) FROM generate_series(1, 3) i");
     t_sql(conn, "CREATE TEMP TABLE c AS SELECT * FROM {t}outbox_claim(" OWNER ", 30, 3)");
     /* An array may begin at any index; its elements are the same. */
-    CHECK_STR(t_value(conn, "SELECT string_agg(outcome, ',') FROM {t}outbox_renew(" OWNER ", ('[0:1]={' || "
-                            "(SELECT string_agg(work_id::text, ',') FROM c WHERE payload < '3') || '}')::uuid[], "
-                            "60, '[5:6]={1,NULL}')"), "renewed,renewed");
-    CHECK_STR(t_value(conn, "SELECT string_agg(outcome, ',') FROM {t}outbox_ack(" OWNER ", ('[0:1]={' || "
-                            "(SELECT string_agg(work_id::text, ',') FROM c WHERE payload < '3') || '}')::uuid[], "
-                            "'[5:6]={NULL,1}')"), "acked,acked");
+    CHECK_STR(
+        t_value(
+            conn,
+            "SELECT string_agg(outcome, ',') FROM {t}outbox_renew(" OWNER ", ('[0:1]={' || "
+            "(SELECT string_agg(work_id::text, ',') FROM c WHERE payload < '3') || '}')::uuid[], "
+            "60, '[5:6]={1,NULL}')"),
+        "renewed,renewed");
+    CHECK_STR(
+        t_value(
+            conn,
+            "SELECT string_agg(outcome, ',') FROM {t}outbox_ack(" OWNER ", ('[0:1]={' || "
+            "(SELECT string_agg(work_id::text, ',') FROM c WHERE payload < '3') || '}')::uuid[], "
+            "'[5:6]={NULL,1}')"),
+        "acked,acked");
     /* Given twice, also with a fence that never was. */
-    CHECK_STR(t_value(conn, "SELECT string_agg(outcome, ',') FROM {t}outbox_ack(" OWNER ", ARRAY(SELECT work_id "
-                            "FROM c, generate_series(1, 2) WHERE payload = '3'), '{-5,9999}')"), "stale,stale");
-    CHECK_STR(t_value(conn, "SELECT string_agg(outcome, ',') FROM {t}outbox_abandon(" OWNER ", ARRAY(SELECT work_id "
-                            "FROM c, generate_series(1, 2) WHERE payload = '3'), NULL, '1000000 years')"),
+    CHECK_STR(t_value(conn, "SELECT string_agg(outcome, ',') FROM {t}outbox_ack(" OWNER
+                            ", ARRAY(SELECT work_id "
+                            "FROM c, generate_series(1, 2) WHERE payload = '3'), '{-5,9999}')"),
+              "stale,stale");
+    CHECK_STR(t_value(conn,
+                      "SELECT string_agg(outcome, ',') FROM {t}outbox_abandon(" OWNER
+                      ", ARRAY(SELECT work_id "
+                      "FROM c, generate_series(1, 2) WHERE payload = '3'), NULL, '1000000 years')"),
               "abandoned,abandoned");
-    CHECK_STR(t_value(conn, "SELECT next_attempt_at < clock_timestamp() + interval '367 days' FROM {t}outbox "
-                            "WHERE payload = '3'"), "t");
+    CHECK_STR(
+        t_value(conn,
+                "SELECT next_attempt_at < clock_timestamp() + interval '367 days' FROM {t}outbox "
+                "WHERE payload = '3'"),
+        "t");
     t_check_places(conn);
 }
 
 TEST(operators_functions_refuse)
 {
     static const struct bad bad[] = {
-        { "queue_set(NULL, '', '{}')", "there is no door \"null\"; this version of the schema has: outbox" },
+        { "queue_set(NULL, '', '{}')",
+          "there is no door \"null\"; this version of the schema has: outbox" },
         { "queue_set('inbox', 'new', '{}')", "there is no door \"inbox\"" },
         { "queue_set('Outbox', 'new', '{}')", "there is no door \"Outbox\"" },
         { "queue_set('outbox', NULL, '{}')", "queue_set: namespace is null" },
-        { "queue_set('outbox', repeat('n', 256), '{}')", "queue_set: namespace is null or has more than 255" },
+        { "queue_set('outbox', repeat('n', 256), '{}')",
+          "queue_set: namespace is null or has more than 255" },
         { "queue_set('outbox', 'new', NULL)", "settings is not a JSON object" },
         { "queue_set('outbox', 'new', '[]')", "settings is not a JSON object" },
         { "queue_set('outbox', 'new', '{\"max_attempt\": 1}')", "unknown setting \"max_attempt\"" },
-        { "queue_set('outbox', 'new', '{\"max_attempts\": 0}')", "max_attempts: allowed are 1 to 30000" },
-        { "queue_set('outbox', 'new', '{\"max_attempts\": 30001}')", "max_attempts: allowed are 1 to 30000" },
-        { "queue_set('outbox', 'new', '{\"max_attempts\": \"ten\"}')", "max_attempts is not a whole number" },
-        { "queue_set('outbox', 'new', '{\"max_attempts\": 1.5}')", "max_attempts is not a whole number" },
-        { "queue_set('outbox', 'new', '{\"retention_s\": 1e30}')", "retention_s is not a whole number" },
+        { "queue_set('outbox', 'new', '{\"max_attempts\": 0}')",
+          "max_attempts: allowed are 1 to 30000" },
+        { "queue_set('outbox', 'new', '{\"max_attempts\": 30001}')",
+          "max_attempts: allowed are 1 to 30000" },
+        { "queue_set('outbox', 'new', '{\"max_attempts\": \"ten\"}')",
+          "max_attempts is not a whole number" },
+        { "queue_set('outbox', 'new', '{\"max_attempts\": 1.5}')",
+          "max_attempts is not a whole number" },
+        { "queue_set('outbox', 'new', '{\"retention_s\": 1e30}')",
+          "retention_s is not a whole number" },
         { "queue_set('outbox', 'new', '{\"backoff\": \"linear\"}')", "backoff: allowed are" },
         { "queue_set('outbox', 'new', '{\"backoff\": 1}')", "backoff: allowed are" },
-        { "queue_set('outbox', 'new', '{\"backoff_base_ms\": 0}')", "backoff_base_ms: allowed are" },
-        { "queue_set('outbox', 'new', '{\"backoff_max_ms\": 31622400001}')", "backoff_max_ms: allowed are" },
+        { "queue_set('outbox', 'new', '{\"backoff_base_ms\": 0}')",
+          "backoff_base_ms: allowed are" },
+        { "queue_set('outbox', 'new', '{\"backoff_max_ms\": 31622400001}')",
+          "backoff_max_ms: allowed are" },
         { "queue_set('outbox', 'new', '{\"retention_s\": 0}')", "allowed are 1 s to 100 years" },
-        { "queue_set('outbox', 'new', '{\"dead_retention_s\": -2}')", "allowed are 1 s to 100 years" },
-        { "queue_set('outbox', 'new', '{\"dedupe_retention_s\": 3162240001}')", "allowed are 1 s to 100 years" },
-        { "queue_set('outbox', 'new', '{\"max_payload_bytes\": 67108865}')", "max_payload_bytes: allowed are" },
+        { "queue_set('outbox', 'new', '{\"dead_retention_s\": -2}')",
+          "allowed are 1 s to 100 years" },
+        { "queue_set('outbox', 'new', '{\"dedupe_retention_s\": 3162240001}')",
+          "allowed are 1 s to 100 years" },
+        { "queue_set('outbox', 'new', '{\"max_payload_bytes\": 67108865}')",
+          "max_payload_bytes: allowed are" },
         { "queue_set('outbox', 'new', '{\"max_lease_s\": 86401}')", "max_lease_s: allowed are" },
-        { "queue_set('outbox', 'new', '{\"delete_on_ack\": \"maybe\"}')", "delete_on_ack is not true or false" },
-        { "queue_set('outbox', 'new', '{\"delete_on_ack\": 1}')", "delete_on_ack is not true or false" },
+        { "queue_set('outbox', 'new', '{\"delete_on_ack\": \"maybe\"}')",
+          "delete_on_ack is not true or false" },
+        { "queue_set('outbox', 'new', '{\"delete_on_ack\": 1}')",
+          "delete_on_ack is not true or false" },
         { "queue_pause('timers', 'new')", "there is no door \"timers\"" },
         { "queue_pause(NULL, 'new')", "there is no door \"null\"" },
         { "queue_pause('outbox', NULL)", "queue_pause: namespace is null" },
-        { "queue_pause('outbox', repeat('n', 256))", "queue_pause: namespace is null or has more than 255" },
+        { "queue_pause('outbox', repeat('n', 256))",
+          "queue_pause: namespace is null or has more than 255" },
         { "queue_resume('timers', 'new')", "there is no door \"timers\"" },
         { "queue_resume('outbox', NULL)", "queue_resume: namespace is null" },
-        { "queue_resume('outbox', repeat('n', 256))", "queue_resume: namespace is null or has more than 255" },
+        { "queue_resume('outbox', repeat('n', 256))",
+          "queue_resume: namespace is null or has more than 255" },
         { "dead_retry(NULL)", "dead_retry: work_ids is null" },
         { "dead_retry(ARRAY[NULL]::uuid[])", "dead_retry: work_ids is null or holds a null" },
         { "dead_retry(array_fill(" ID "::uuid, '{10001}'))", "10001 work_ids; at most 10000" },

@@ -50,7 +50,8 @@ TEST(verify_full_works)
     own = ((struct ph__pg_own *)store->own)->conn;
     REQ("OBX-126", PQsslInUse(own));
     conn = t_connect();
-    REQ_STR("OBX-126", t_value(conn, say("SELECT ssl FROM pg_stat_ssl WHERE pid = %d", PQbackendPID(own))),
+    REQ_STR("OBX-126",
+            t_value(conn, say("SELECT ssl FROM pg_stat_ssl WHERE pid = %d", PQbackendPID(own))),
             "t");
     t_enqueue(store, "t", "p");
     CHECK_INT(t_ack_all(store, owner, t_claim(store, owner, 10)), 1);
@@ -74,14 +75,32 @@ TEST(another_authority_is_refused)
 {
     const char *path = say("%s/other.crt", t_dir());
     const char *key = say("%s/other.key", t_dir());
-    const char *argv[] = { "openssl", "req", "-new", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt",
-                           "ec_paramgen_curve:prime256v1", "-days", "1", "-subj",
-                           "/CN=Posthorn test authority", "-keyout", key, "-out", path, NULL };
+    const char *argv[] = { "openssl",
+                           "req",
+                           "-new",
+                           "-x509",
+                           "-nodes",
+                           "-newkey",
+                           "ec",
+                           "-pkeyopt",
+                           "ec_paramgen_curve:prime256v1",
+                           "-days",
+                           "1",
+                           "-subj",
+                           "/CN=Posthorn test authority",
+                           "-keyout",
+                           key,
+                           "-out",
+                           path,
+                           NULL };
     char output[4000];
 
     tcp_url();
     CHECK_INT(run_program(argv, NULL, output, sizeof(output)), 0);
-    refused_with(say("sslmode=verify-full&sslrootcert=%s", path), PH_ECONNECT, "certificate verify failed");
-    refused_with(say("sslmode=verify-ca&sslrootcert=%s", path), PH_ECONNECT, "certificate verify failed");
-    refused_with(say("sslmode=verify-full&sslrootcert=%s.none", path), PH_ECONNECT, "does not exist");
+    refused_with(say("sslmode=verify-full&sslrootcert=%s", path), PH_ECONNECT,
+                 "certificate verify failed");
+    refused_with(say("sslmode=verify-ca&sslrootcert=%s", path), PH_ECONNECT,
+                 "certificate verify failed");
+    refused_with(say("sslmode=verify-full&sslrootcert=%s.none", path), PH_ECONNECT,
+                 "does not exist");
 }
