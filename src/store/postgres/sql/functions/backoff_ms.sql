@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {p}backoff_ms(
     LANGUAGE sql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
     SELECT CASE _policy
-        WHEN 2 THEN (SELECT floor(d / 2 + random() * (d / 2))::bigint
+        WHEN 2 THEN (SELECT ceil(d / 2 + random() * (d / 2))::bigint
                      FROM (SELECT least(_base_ms * power(2::float8, least(greatest(_attempts - 1, 0), 62)), _max_ms)) x(d))
         ELSE least(_base_ms * power(2::float8, least(_retry_count, 62)), _max_ms)::bigint
     END
