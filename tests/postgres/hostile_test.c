@@ -74,6 +74,8 @@ static void walk_past_traps(const struct role *role, bool temp)
     const char *where = temp ? "pg_temp" : "traps";
 
     lay_traps(conn, where);
+    if (!temp) /* or the owner, in whose name the functions run, would not even see it */
+        t_sql(conn, "GRANT USAGE ON SCHEMA traps TO PUBLIC");
     t_sql(conn, say("SET search_path = %s, pg_catalog, {schema}", where));
     t_sql(conn, "SELECT {t}enqueue('t', 'p', dedupe_key => gen_random_uuid()::text)");
     t_sql(conn, "SELECT {t}enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\"}]')");

@@ -184,6 +184,25 @@ TEST(prepared_statements_are_given_up_behind_a_pooler)
     stop_pooler();
 }
 
+/* The session that has the statement is busy: another one does not know it. */
+TEST(a_statement_prepared_in_another_session_is_no_error)
+{
+    const char *url = start_pooler();
+    struct t_conn *other = t_connect_to(url);
+    int warnings = 0;
+    ph_store *store = open_through(url, PH_PREPARED_AUTO, &warnings);
+
+    t_enqueue(store, "t", "p");
+    CHECK_INT(warnings, 0);
+    t_begin(other); /* takes the session that was used last */
+    t_enqueue(store, "t", "p");
+    CHECK_INT(warnings, 1);
+    t_rollback(other);
+    t_disconnect(other);
+    ph_close(store);
+    stop_pooler();
+}
+
 TEST(without_prepared_statements_nothing_is_noticed)
 {
     const char *url = start_pooler();
