@@ -38,6 +38,14 @@ const char *__ubsan_default_options(void)
     return "halt_on_error=1:print_stacktrace=1";
 }
 
+/* A small quarantine: tests are many and short, and a large one costs more page faults than it
+ * finds errors. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=1:quarantine_size_mb=16";
+}
+
 struct t_env t_env = { .program = "", .backend = "" };
 
 static struct test *tests;
