@@ -34,8 +34,8 @@ struct choice {
     bool (*step)(struct run *run);
 };
 
-/* The store remembers where its last full batch began and starts there for up to a second,
- * which is off the order when the clock has stepped back. A claim elsewhere makes it forget. */
+/* Where the last full batch began is no good place to begin when the clock has stepped back;
+ * the store finds that out within a second. A claim elsewhere makes it forget at once. */
 static void forget_bounds(struct run *run)
 {
     ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
@@ -55,8 +55,7 @@ static bool step_clock(struct run *run)
     if (run->in_tx) /* the clock is not part of the caller's transaction */
         return true;
     say(run, "clock %+lld us", (long long)by);
-    run->model.now += by;
-    t_clock_set(run->store, run->model.now);
+    set_clock(run, run->model.now + by);
     if (by < 0)
         forget_bounds(run);
     return true;

@@ -73,6 +73,12 @@ bool same_text(struct run *run, const char *what, int message, const char *got, 
                   want ? "\"" : "");
 }
 
+void set_clock(struct run *run, int64_t time)
+{
+    run->model.now = time;
+    t_clock_set(run->store, time);
+}
+
 ph_tx tx_of(struct run *run)
 {
     return run->in_tx ? t_tx(run->raw) : PH_OWN_TX;

@@ -42,6 +42,8 @@ bool went_well(struct run *run, int status, const char *what);
 bool same_int(struct run *run, const char *what, int message, int64_t got, int64_t want);
 bool same_text(struct run *run, const char *what, int message, const char *got, const char *want);
 
+/* Sets the clock of model and store. */
+void set_clock(struct run *run, int64_t time);
 /* The transaction that this step's calls belong to. */
 ph_tx tx_of(struct run *run);
 ph_owner owner_of(int index); /* -1: the zero owner */
