@@ -45,7 +45,7 @@ class Installed:
         found = run(["find", folder, "-name", "posthorn.pc"]).split()
         assert len(found) == 1, "one posthorn.pc is installed"
         self.pkgconfig = os.path.dirname(found[0])
-        self.prefix = found[0][:found[0].index("/lib/")]
+        self.prefix = re.match(r".*(?=/lib[^/]*/)", found[0]).group()
 
     def flags(self, *arguments):
         environment = dict(os.environ, PKG_CONFIG_PATH=self.pkgconfig)
