@@ -222,7 +222,7 @@ int ph__pg_check_schema(struct ph__call *call)
     struct ph__pg_params none = { 0 };
     struct installed in = { 0 };
     PGresult *result = NULL;
-    int r = ph__pg_run(call, PG_SCHEMA_VERSION, &none, PG_REPEATABLE, &result);
+    int r = ph__pg_run(call, PG_SCHEMA_VERSION, &none, PG_READS, &result);
 
     if (r == PH_ENOSCHEMA)
         return ph__fail(call->err, r,
@@ -250,7 +250,7 @@ int ph__pg_clock(struct ph__call *call, int64_t *ret_time)
 {
     struct ph__pg_params none = { 0 };
     PGresult *result = NULL;
-    int r = ph__pg_run(call, PG_CLOCK, &none, PG_REPEATABLE, &result);
+    int r = ph__pg_run(call, PG_CLOCK, &none, PG_READS, &result);
 
     if (r < 0)
         return r;

@@ -66,11 +66,11 @@ int ph__pg_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct
 
     (void)door; /* there is only one so far */
     ph__pg_add_uuid(&params, id.b);
-    r = ph__pg_run(call, PG_FIND, &params, PG_REPEATABLE, &result);
+    r = ph__pg_run(call, PG_FIND, &params, PG_READS, &result);
     if (r == 0 && PQntuples(result) == 0)
         r = PH_ENOTFOUND;
     if (r == 0)
-        r = ph__pg_run(call, PG_HISTORY, &params, PG_REPEATABLE, &history);
+        r = ph__pg_run(call, PG_HISTORY, &params, PG_READS, &history);
     if (r == 0 && !(read_info(result, info) && read_history(history, info)))
         r = ph__fail_memory(call->err);
     ph__pg_params_free(&params);
@@ -88,7 +88,7 @@ int ph__pg_count(struct ph__call *call, enum ph__door door, const char *ns,
 
     ph__pg_add_int2(&params, door);
     ph__pg_add_text(&params, ns);
-    r = ph__pg_run(call, PG_COUNT, &params, PG_REPEATABLE, &result);
+    r = ph__pg_run(call, PG_COUNT, &params, PG_READS, &result);
     ph__pg_params_free(&params);
     if (r < 0)
         return r;

@@ -125,7 +125,7 @@ int ph__pg_check_tx(void *connection, ph_error *err);
 
 /* May a call be repeated when the connection was lost and nobody knows whether
  * it happened? */
-enum ph__pg_repeat { PG_ONCE, PG_REPEATABLE };
+enum ph__pg_repeat { PG_ONCE, PG_REPEATABLE, PG_READS };
 
 /* Runs a statement in the caller's transaction, or in one of its own (then
  * with retries after serialization failures and, where it is safe, after a

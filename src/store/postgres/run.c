@@ -6,9 +6,12 @@
 #include "util/alloc.h"
 #include "util/embedded.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 extern const struct ph__embedded ph__pg_calls[]; /* in the order of enum ph__pg_statement */
 
@@ -62,44 +65,68 @@ static int wait_for_result(PGconn *conn, ph__deadline deadline)
     }
 }
 
-/* The last result, which is the one that counts, or an error before it; NULL if
- * the connection was lost without one. */
-static int collect(PGconn *conn, ph__deadline deadline, PGresult **ret_result)
+/* Reads to the end of the answer. *result becomes the last result, which is the
+ * one that counts, or an error before it; NULL if the connection was lost
+ * without one. At the deadline it holds what has come so far, for another call. */
+static int collect(PGconn *conn, ph__deadline deadline, PGresult **result)
 {
-    PGresult *kept = NULL, *result;
-
     for (;;) {
         int r = wait_for_result(conn, deadline);
+        PGresult *next;
 
-        if (r < 0) {
-            PQclear(kept);
+        if (r < 0)
             return r;
-        }
-        result = PQgetResult(conn);
-        if (!result)
-            break;
-        if (kept && PQresultStatus(kept) == PGRES_FATAL_ERROR) {
-            PQclear(result);
+        next = PQgetResult(conn);
+        if (!next)
+            return 0;
+        if (*result && PQresultStatus(*result) == PGRES_FATAL_ERROR) {
+            PQclear(next);
             continue;
         }
-        PQclear(kept);
-        kept = result;
+        PQclear(*result);
+        *result = next;
     }
-    *ret_result = kept;
-    return 0;
+}
+
+/* Is anybody there? PQcancel waits for the server without a limit, so it is
+ * asked before, on a connection of its own, whether it speaks TLS: whatever it
+ * says to that, it is awake. */
+static bool is_awake(PGconn *conn, ph__deadline deadline)
+{
+    static const char question[8] = { 0, 0, 0, 8, 0x04, (char)0xd2, 0x16, 0x2f };
+    struct sockaddr_storage address;
+    socklen_t size = sizeof(address);
+    char answer;
+    bool awake = false;
+    int fd;
+
+    if (getpeername(PQsocket(conn), (struct sockaddr *)&address, &size) < 0)
+        return false;
+    fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    if ((connect(fd, (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS) &&
+        ph__pg_wait(fd, POLLOUT, deadline) == 0 &&
+        send(fd, question, sizeof(question), MSG_NOSIGNAL) == (ssize_t)sizeof(question) &&
+        ph__pg_wait(fd, POLLIN, deadline) == 0)
+        awake = recv(fd, &answer, 1, 0) == 1;
+    close(fd);
+    return awake;
 }
 
 /* At the time limit: asks the server to stop, and gives it a moment to say so.
- * Sets *ret_result if there is an answer after all. */
-static void cancel(PGconn *conn, PGresult **ret_result)
+ * False if it did not; otherwise there may be an answer after all. */
+static bool cancel(PGconn *conn, PGresult **result)
 {
+    ph__deadline deadline = ph__deadline_in(CANCEL_WAIT_MS);
     PGcancel *request = PQgetCancel(conn);
     char ignored[256];
+    bool ended = request && is_awake(conn, deadline) &&
+                 PQcancel(request, ignored, sizeof(ignored)) &&
+                 collect(conn, deadline, result) == 0;
 
-    *ret_result = NULL;
-    if (request && PQcancel(request, ignored, sizeof(ignored)))
-        (void)collect(conn, ph__deadline_in(CANCEL_WAIT_MS), ret_result);
     PQfreeCancel(request);
+    return ended;
 }
 
 static bool succeeded(const PGresult *result)
@@ -119,15 +146,13 @@ static int await(struct ph__call *call, PGconn *conn, PGresult **ret_result)
 {
     PGresult *result = NULL;
     int r = collect(conn, call->deadline, &result);
-    bool late = r < 0;
+    bool late = r < 0, ended = !late || cancel(conn, &result);
 
-    if (late)
-        cancel(conn, &result);
-    if (result && succeeded(result)) {
+    if (ended && result && succeeded(result)) {
         *ret_result = result;
         return 0;
     }
-    if (late && (!result || lost_connection(conn))) {
+    if (late && (!ended || !result || lost_connection(conn))) {
         ph__fail(call->err, PH_ETIMEOUT, "the server did not answer within the time limit");
         call->err->flags |= PH_RETRY | PH_UNKNOWN;
         r = PH_ETIMEOUT;
@@ -175,7 +200,7 @@ static int prepare(struct ph__call *call, struct ph__pg_own *own, enum ph__pg_st
     return 0;
 }
 
-static int send(PGconn *conn, const char *prepared, const char *sql,
+static int send_query(PGconn *conn, const char *prepared, const char *sql,
                 const struct ph__pg_params *params)
 {
     const char *values[PH__PG_PARAMS] = { 0 };
@@ -207,7 +232,7 @@ static int run_once(struct ph__call *call, PGconn *conn, struct ph__pg_own *own,
             return r;
     }
     snprintf(name, sizeof(name), "ph_%d", (int)statement);
-    if (!send(conn, own && own->use_prepared ? name : NULL, sql, params))
+    if (!send_query(conn, own && own->use_prepared ? name : NULL, sql, params))
         return ph__pg_fail(conn, NULL, call->err);
     return await(call, conn, ret_result);
 }
@@ -220,8 +245,10 @@ static bool prepared_trouble(const ph_error *err)
            strcmp(err->sqlstate, "0A000") == 0;
 }
 
-/* After a failed try in a transaction of our own: true if another makes sense. */
-static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph__pg_repeat repeat)
+/* After a failed try in a transaction of our own: true if another makes sense.
+ * *unknown is set when this one may have happened all the same. */
+static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph__pg_repeat repeat,
+                          bool *unknown)
 {
     ph_error *err = call->err;
     bool lost = lost_connection(own->conn) || (err->flags & PH_UNKNOWN);
@@ -235,7 +262,8 @@ static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph
             err->flags = PH_RETRY | PH_UNKNOWN;
             return false;
         }
-        err->flags &= ~PH_UNKNOWN; /* a second one does no harm */
+        err->flags &= ~PH_UNKNOWN;
+        *unknown |= repeat != PG_READS; /* a second one does no harm */
         if (ph__deadline_left_ms(call->deadline) == 0)
             return false;
         ph__deadline_nap(call->deadline, CONFLICT_NAP_MS);
@@ -253,30 +281,37 @@ static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph
     return true;
 }
 
+/* A try after the connection was lost: the server may be restarting. */
+static int reconnect(struct ph__call *call, enum ph__pg_statement statement)
+{
+    for (;;) {
+        int r = ph__pg_connect(call, statement != PG_SCHEMA_VERSION);
+
+        if (r != PH_ECONNECT || !(call->err->flags & PH_RETRY) ||
+            ph__deadline_left_ms(call->deadline) == 0)
+            return r;
+        ph__deadline_nap(call->deadline, 200);
+    }
+}
+
 static int run_own(struct ph__call *call, enum ph__pg_statement statement, const char *sql,
                    const struct ph__pg_params *params, enum ph__pg_repeat repeat,
                    PGresult **ret_result)
 {
     struct ph__pg_own *own = call->store->own;
+    bool unknown = false;
 
     for (;;) {
-        int r = 0;
+        int r = own->conn ? 0 : reconnect(call, statement);
 
-        if (!own->conn) {
-            r = ph__pg_connect(call, statement != PG_SCHEMA_VERSION);
-            if (r == PH_ECONNECT && (call->err->flags & PH_RETRY) &&
-                ph__deadline_left_ms(call->deadline) > 0) {
-                ph__deadline_nap(call->deadline, 200); /* it is restarting, as it seems */
+        if (r == 0) {
+            r = run_once(call, own->conn, own, statement, sql, params, ret_result);
+            if (r == 0)
+                return ph__ok(call->err);
+            if (may_try_again(call, own, repeat, &unknown))
                 continue;
-            }
-            if (r < 0)
-                return r;
         }
-        r = run_once(call, own->conn, own, statement, sql, params, ret_result);
-        if (r == 0)
-            return ph__ok(call->err);
-        if (!may_try_again(call, own, repeat))
-            return call->err->code;
+        return ph__fail_flags(call->err, call->err->code, unknown ? PH_UNKNOWN : 0);
     }
 }
 
