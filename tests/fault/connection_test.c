@@ -373,3 +373,60 @@ TEST(a_server_that_is_down_is_reported_in_time_and_found_again)
     CHECK_INT(claimable(store, 10), 2);
     ph_close(store);
 }
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void check_given_up(int r, bool may_have_happened, double started)
+{
+    CHECK(now_s() - started < 10);
+    CHECK(r == PH_ETIMEOUT || r == PH_ECONNECT || r == PH_EUNKNOWN);
+    CHECK(t_err.flags & PH_RETRY);
+    CHECK_INT(!!(t_err.flags & PH_UNKNOWN), may_have_happened);
+}
+
+/* Not even a request to cancel is answered. */
+TEST(a_server_that_stopped_answering_is_given_up_at_the_time_limit)
+{
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_message m = a_message("orders", "x");
+    ph_store *stores[3];
+    ph_batch *batch = NULL;
+    struct t_conn *conn;
+    double at;
+    int pids[3];
+
+    only_pg();
+    server_start_new();
+    opts.deploy_schema = true;
+    conn = t_connect_to(server_url());
+    for (int i = 0; i < 3; i++) {
+        OK(t_try_open(server_url(), &opts, &stores[i]));
+        pids[i] = (int)t_number(conn, "SELECT pid FROM pg_stat_activity WHERE application_name = "
+                                      "'posthorn' ORDER BY backend_start DESC");
+    }
+    OK(try_put(stores[0], PH_OWN_TX, &m));
+    for (int i = 0; i < 3; i++)
+        server_freeze(pids[i]);
+    at = now_s();
+    check_given_up(ph_enqueue(stores[0], PH_OWN_TX, &m, 400, NULL, &t_err), true, at);
+    at = now_s(); /* the next connection is not answered either */
+    check_given_up(ph_enqueue(stores[0], PH_OWN_TX, &m, 400, NULL, &t_err), false, at);
+    at = now_s();
+    check_given_up(ph_outbox_claim(stores[1], PH_OWN_TX, ph_owner_new(), NULL, 400, &batch, &t_err),
+                   true, at);
+    at = now_s();
+    check_given_up(ph_outbox_count(stores[2], PH_OWN_TX, NULL, 400, &counts, &t_err), false, at);
+    for (int i = 0; i < 3; i++)
+        server_thaw(pids[i]);
+    for (int i = 0; i < 3; i++)
+        OK(try_put(stores[i], PH_OWN_TX, &m));
+    CHECK(t_number(conn, "SELECT count(*) FROM posthorn.outbox") >= 4);
+    t_disconnect(conn);
+}

@@ -138,8 +138,19 @@ void server_start(void)
 static void stop_by(int signal_number)
 {
     kill(server, signal_number);
+    kill(server, SIGCONT);
     finish(server);
     server = 0;
+}
+
+void server_freeze(int pid)
+{
+    CHECK(kill(server, SIGSTOP) == 0 && kill(pid, SIGSTOP) == 0);
+}
+
+void server_thaw(int pid)
+{
+    CHECK(kill(server, SIGCONT) == 0 && kill(pid, SIGCONT) == 0);
 }
 
 void server_crash(void)

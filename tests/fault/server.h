@@ -10,6 +10,9 @@ const char *server_url(void);
 /* Stops it at once, as a crash would, or lets it finish its sessions' statements. */
 void server_crash(void);
 void server_stop(void);
+/* Freezes the server and its process pid, so that nothing answers; and lets them go on. */
+void server_freeze(int pid);
+void server_thaw(int pid);
 /* Starts it again, and does not wait until it is up. */
 void server_start(void);
 /* Until it takes connections. */
