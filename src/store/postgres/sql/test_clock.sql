@@ -4,11 +4,17 @@
 CREATE SCHEMA IF NOT EXISTS "{s}_test";
 CREATE OR REPLACE FUNCTION "{s}_test".{p}clock_set(t timestamptz) RETURNS void
     LANGUAGE sql SET search_path = {schema}, pg_temp
-AS $$ UPDATE {p}store SET clock = t $$;
+AS $$
+    UPDATE {p}store SET clock = t;
+    UPDATE {p}queue SET clock = t
+$$;
 CREATE OR REPLACE FUNCTION "{s}_test".{p}clock_advance(d interval) RETURNS timestamptz
     LANGUAGE sql SET search_path = {schema}, pg_temp
-AS $$ UPDATE {p}store SET clock = coalesce(clock, clock_timestamp()) + d RETURNING clock $$;
+AS $$
+    SELECT "{s}_test".{p}clock_set({p}clock() + d);
+    SELECT {p}clock()
+$$;
 CREATE OR REPLACE FUNCTION "{s}_test".{p}clock_reset() RETURNS void
     LANGUAGE sql SET search_path = {schema}, pg_temp
-AS $$ UPDATE {p}store SET clock = NULL $$;
+AS $$ SELECT "{s}_test".{p}clock_set(NULL) $$;
 REVOKE ALL ON FUNCTION "{s}_test".{p}clock_set, "{s}_test".{p}clock_advance, "{s}_test".{p}clock_reset FROM PUBLIC;

@@ -10,7 +10,8 @@ BEGIN
     LOOP
         SELECT * INTO _queue FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
         EXIT WHEN FOUND;
-        INSERT INTO {p}queue (door, namespace) VALUES (_door, _ns) ON CONFLICT DO NOTHING;
+        INSERT INTO {p}queue (door, namespace, store_id, clock)
+        SELECT _door, _ns, s.store_id, s.clock FROM {p}store s WHERE s.one ON CONFLICT DO NOTHING;
     END LOOP;
     RETURN _queue;
 END

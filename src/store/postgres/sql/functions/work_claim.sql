@@ -38,8 +38,8 @@ DECLARE
     _fence bigint;
     _wrong uuid[];
 BEGIN
-    SELECT coalesce(s.clock, clock_timestamp()), q.id, q.max_attempts, q.paused INTO _t, _queue, _max, _paused
-    FROM {p}store s, {p}queue q WHERE s.one AND q.door = _door AND q.namespace = _ns;
+    SELECT coalesce(q.clock, clock_timestamp()), q.id, q.max_attempts, q.paused INTO _t, _queue, _max, _paused
+    FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
     IF NOT FOUND OR _paused THEN
         RETURN;
     END IF;

@@ -32,12 +32,12 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    SELECT q.id, q.max_payload_bytes, coalesce(s.clock, clock_timestamp()), -- what clock() and id_new() do,
+    SELECT q.id, q.max_payload_bytes, coalesce(q.clock, clock_timestamp()), -- what clock() and id_new() do,
            encode(int8send((nextval('{p}message_number') << 16) | 32768)     -- without the calls
-                  || int8send((-9223372036854775808) | (_door::bigint << 60) | (s.store_id::bigint << 32)
+                  || int8send((-9223372036854775808) | (_door::bigint << 60) | (q.store_id::bigint << 32)
                               | floor(random() * 4294967296)::bigint), 'hex')::uuid
     INTO _queue, _limit, _t, work_id
-    FROM {p}store s, {p}queue q WHERE s.one AND q.door = _door AND q.namespace = _ns;
+    FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
     IF NOT FOUND THEN
         SELECT q.id, q.max_payload_bytes, {p}clock(), {p}id_new(_door) INTO _queue, _limit, _t, work_id
         FROM {p}queue_get(_door, _ns) q;

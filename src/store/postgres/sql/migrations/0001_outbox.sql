@@ -34,9 +34,12 @@ CREATE TABLE {p}queue (
     max_payload_bytes  int NOT NULL DEFAULT 1048576,
     max_lease_s        int NOT NULL DEFAULT 86400,
     delete_on_ack      boolean NOT NULL DEFAULT false,
+    -- What enqueue and claim need of the store, so that they read one row and not two:
+    store_id           int NOT NULL,
+    clock              timestamptz,
     UNIQUE (door, namespace)
 );
-INSERT INTO {p}queue (door, namespace) VALUES (0, '');
+INSERT INTO {p}queue (door, namespace, store_id) SELECT 0, '', store_id FROM {p}store;
 
 -- What slow claims remember, so that the next ones need not walk over the
 -- same dead index entries (an old open transaction keeps vacuum from removing
@@ -70,7 +73,6 @@ CREATE TABLE {p}message (
     headers        jsonb,
     payload        text NOT NULL
 );
-CREATE INDEX {p}message_message_id ON {p}message (message_id) WHERE message_id IS NOT NULL;
 
 -- lane = queue * 4 + level. Eight columns, so that the null bitmap costs nothing.
 CREATE TABLE {p}pending (
