@@ -1,4 +1,4 @@
-/* claim_args_test.c - arguments of ph_outbox_claim, its batch, its transaction, and many at once. */
+/* claim_args_test.c - arguments of ph_outbox_claim, its batch, its transaction, many at once. */
 #include "common.h"
 
 #include <stdlib.h>

@@ -218,7 +218,8 @@ static const char *with_topics(ph_store *store, const char *const *topics, size_
 
 TEST(a_claim_can_name_its_topics)
 {
-    static const char *const ab[] = { "b", "a", "b" }, *const none[] = { "d" }, *const c[] = { "c" };
+    static const char *const ab[] = { "b", "a", "b" }, *const none[] = { "d" },
+                             *const c[] = { "c" };
     ph_store *store = t_open(NULL);
 
     t_enqueue(store, "a", "a1");

@@ -81,7 +81,8 @@ struct seen see(ph_store *store, ph_work_id id)
     s.has_error = info->message->last_error != NULL;
     snprintf(s.last_error, sizeof(s.last_error), "%s",
              s.has_error ? info->message->last_error : "");
-    snprintf(s.dead_reason, sizeof(s.dead_reason), "%s", info->dead_reason ? info->dead_reason : "");
+    snprintf(s.dead_reason, sizeof(s.dead_reason), "%s",
+             info->dead_reason ? info->dead_reason : "");
     copy_history(&s, info);
     ph_message_info_free(info);
     return s;
@@ -196,10 +197,11 @@ bool same_id(const uint8_t a[16], const uint8_t b[16])
 }
 
 /* Still reachable at the end, so that the leak checker is content. */
-static struct kept {
+struct kept {
     struct kept *next;
     char text[];
-} *all_kept;
+};
+static struct kept *all_kept;
 
 char *repeated(const char *character, size_t count)
 {
@@ -239,8 +241,7 @@ void in_processes(int count, void (*body)(int index, void *argument), void *argu
 
 void *shared_memory(size_t size)
 {
-    void *memory =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     CHECK(memory != MAP_FAILED);
     return memory;

@@ -75,7 +75,9 @@ TEST(keys_belong_to_their_topic_and_namespace)
 
 TEST(keys_compare_byte_for_byte)
 {
-    static const char *const keys[] = { "k", "K", "k ", " k", "caf\xc3\xa9", "cafe\xcc\x81", "k\n" };
+    static const char *const keys[] = {
+        "k", "K", "k ", " k", "caf\xc3\xa9", "cafe\xcc\x81", "k\n"
+    };
     ph_store *store = t_open(NULL);
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
@@ -178,19 +180,27 @@ TEST(a_duplicate_does_not_harm_the_callers_transaction)
 
 TEST(with_a_tenant_the_key_names_it)
 {
-    static const ph_tenant_id tenant = {
-        { 0xab, 0xcd, 0xef, 0x01, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xfe }
-    };
+    static const ph_tenant_id tenant = { { 0xab, 0xcd, 0xef, 0x01, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+                                           12, 0xfe } };
     static const char *const good[] = {
-        "abcdef01-0203-0405-0607-08090a0b0cfe/1",  "ABCDEF01-0203-0405-0607-08090A0B0CFE/2",
-        "abcdef010203040506070809" "0a0b0cfe/3",   "AbCdEf010203040506070809" "0A0b0CFE/4",
-        "abcdef01-0203-0405-0607-08090a0b0cfe/",   "abcdef01-0203-0405-0607-08090a0b0cfe//",
+        "abcdef01-0203-0405-0607-08090a0b0cfe/1",
+        "ABCDEF01-0203-0405-0607-08090A0B0CFE/2",
+        "abcdef0102030405060708090a0b0cfe/3",
+        "AbCdEf0102030405060708090A0b0CFE/4",
+        "abcdef01-0203-0405-0607-08090a0b0cfe/",
+        "abcdef01-0203-0405-0607-08090a0b0cfe//",
     };
     static const char *const bad[] = {
-        "1", "/1", "abcdef01-0203-0405-0607-08090a0b0cfe", "abcdef01-0203-0405-0607-08090a0b0cfe1/",
-        "abcdef01-0203-0405-0607-08090a0b0cff/1", "abcdef01-02030405-0607-08090a0b0cfe/1",
-        " abcdef01-0203-0405-0607-08090a0b0cfe/1", "{abcdef01-0203-0405-0607-08090a0b0cfe}/1",
-        "abcdef010203040506070809" "0a0b0cfe", "x/abcdef01-0203-0405-0607-08090a0b0cfe/1",
+        "1",
+        "/1",
+        "abcdef01-0203-0405-0607-08090a0b0cfe",
+        "abcdef01-0203-0405-0607-08090a0b0cfe1/",
+        "abcdef01-0203-0405-0607-08090a0b0cff/1",
+        "abcdef01-02030405-0607-08090a0b0cfe/1",
+        " abcdef01-0203-0405-0607-08090a0b0cfe/1",
+        "{abcdef01-0203-0405-0607-08090a0b0cfe}/1",
+        "abcdef0102030405060708090a0b0cfe",
+        "x/abcdef01-0203-0405-0607-08090a0b0cfe/1",
     };
     ph_store *store = t_open(NULL);
     struct t_conn *conn = t_connect();
@@ -256,7 +266,8 @@ static void shuffle_one(int index, void *argument)
         ph_enqueued e[12];
 
         for (int i = 0; i < 12; i++) {
-            snprintf(keys[i], sizeof(keys[i]), "%d-%d", round, (i * (index % 2 ? 5 : 7) + index) % 12);
+            snprintf(keys[i], sizeof(keys[i]), "%d-%d", round,
+                     (i * (index % 2 ? 5 : 7) + index) % 12);
             m[i] = a_message("orders", "x");
             m[i].dedupe_key = keys[i];
         }

@@ -108,12 +108,16 @@ TEST(over_long_or_invalid_names_are_refused_by_name)
 
 TEST(headers_are_a_json_object_of_bounded_size)
 {
-    static const char *const good[] = { "{}", "{\"a\":\"\xe2\x82\xac\"}", " { \"a\" : null } ",
+    static const char *const good[] = { "{}",
+                                        "{\"a\":\"\xe2\x82\xac\"}",
+                                        " { \"a\" : null } ",
                                         "{\"big\": 123456789012345678901234567890}",
                                         "{\"it's\": \"quo\\\"ted \\\\ \\u00e9\"}",
                                         "{\"text\": \"1e-99999 \\\" 1e99999\", \"n\": 1e-300}" };
-    static const char *const bad[] = { "", "[]", "1", "\"text\"", "null", "{", "{\"a\":}", "{'a':1}",
-                                       "{\"a\":1} x", "{\"a\":\"\xff\"}", "nonsense" };
+    static const char *const bad[] = {
+        "",         "[]",      "1",           "\"text\"",         "null",    "{",
+        "{\"a\":}", "{'a':1}", "{\"a\":1} x", "{\"a\":\"\xff\"}", "nonsense"
+    };
     ph_store *store = t_open(NULL);
     ph_message m = a_message("orders", "x");
 
@@ -131,10 +135,13 @@ TEST(headers_are_a_json_object_of_bounded_size)
 /* What one database's JSON cannot hold must not come as an error of the database. */
 TEST(strange_headers_never_harm_the_callers_transaction)
 {
-    static const char *const strange[] = { "{\"a\": 1e-99999}", "{\"a\": 1e99999}",
+    static const char *const strange[] = { "{\"a\": 1e-99999}",
+                                           "{\"a\": 1e99999}",
                                            "{\"a\": 1e-99999999999999999999999}",
-                                           "{\"a\": \"\\u0000\"}", "{\"a\": \"\\ud800\"}",
-                                           "{\"a\": 1, \"a\": 2}", "{\"\": \"\"}",
+                                           "{\"a\": \"\\u0000\"}",
+                                           "{\"a\": \"\\ud800\"}",
+                                           "{\"a\": 1, \"a\": 2}",
+                                           "{\"\": \"\"}",
                                            "{\"a\": -0.0, \"b\": 1E+2, \"c\": 0.1e-7}" };
     enum { N = sizeof(strange) / sizeof(*strange) };
     ph_store *store = t_open(NULL);
@@ -269,7 +276,8 @@ TEST(the_size_member_tells_the_version)
 TEST(arrays_have_structs_of_equal_size)
 {
     ph_store *store = t_open(NULL);
-    struct longer_message m[2] = { { a_message("orders", "0"), 0 }, { a_message("orders", "1"), 0 } };
+    struct longer_message m[2] = { { a_message("orders", "0"), 0 },
+                                   { a_message("orders", "1"), 0 } };
 
     m[0].message.size = m[1].message.size = sizeof(m[0]);
     OK(ph_enqueue_many(store, PH_OWN_TX, &m[0].message, 2, 0, NULL, &t_err));

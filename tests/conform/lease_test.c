@@ -150,7 +150,8 @@ TEST(renew_extends_ones_own_lease)
     OK(ph_outbox_renew(store, PH_OWN_TX, owner, refs, 2, 0, 0, out, &t_err));
     CHECK_INT(out[0], PH_OUTCOME_RENEWED);
     CHECK_INT(out[1], PH_OUTCOME_RENEWED);
-    CHECK_INT(see(store, refs[0].work_id).locked_until, T_EPOCH + 80 * T_SECOND); /* not shortened */
+    /* not shortened */
+    CHECK_INT(see(store, refs[0].work_id).locked_until, T_EPOCH + 80 * T_SECOND);
     t_clock_set(store, T_EPOCH + 80 * T_SECOND);
     CHECK_INT(reap(store), 1);
     CHECK_INT(see(store, refs[0].work_id).status, PH_IN_PROGRESS);

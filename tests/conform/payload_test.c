@@ -26,11 +26,30 @@ static void goes_round(ph_store *store, struct t_conn *conn, const char *payload
 TEST(payloads_come_back_byte_for_byte)
 {
     static const char *const payloads_[] = {
-        "{\"id\": 7}", "not json {", "it's \"quoted\" `so`", "two\nlines\r\n\ttab", "%s%n%d%%",
-        ";rm -rf /", "$(reboot)", "<script>alert('x')</script>", "'; DROP TABLE message; --",
-        "\\x41\\000\\", "{t}{schema}{p}", " leading and trailing ", "\x01\x02\x1f\x7f", "\xc3\xa9",
-        "\xe2\x82\xac", "\xf0\x9f\x93\xaf", "\xef\xbb\xbf" "bom", "\xef\xbf\xbf", "\xf4\x8f\xbf\xbf",
-        "$1 :a ?1 @b", "NULL", "\\N", "0x00",
+        "{\"id\": 7}",
+        "not json {",
+        "it's \"quoted\" `so`",
+        "two\nlines\r\n\ttab",
+        "%s%n%d%%",
+        ";rm -rf /",
+        "$(reboot)",
+        "<script>alert('x')</script>",
+        "'; DROP TABLE message; --",
+        "\\x41\\000\\",
+        "{t}{schema}{p}",
+        " leading and trailing ",
+        "\x01\x02\x1f\x7f",
+        "\xc3\xa9",
+        "\xe2\x82\xac",
+        "\xf0\x9f\x93\xaf",
+        "\xef\xbb\xbf"
+        "bom",
+        "\xef\xbf\xbf",
+        "\xf4\x8f\xbf\xbf",
+        "$1 :a ?1 @b",
+        "NULL",
+        "\\N",
+        "0x00",
     };
     ph_store *store = t_open(NULL);
     struct t_conn *conn = t_connect();
@@ -70,8 +89,9 @@ TEST(a_payload_may_be_part_of_a_longer_text)
 
 TEST(nul_and_invalid_utf8_are_refused)
 {
-    static const char *const bad[] = { "\x80", "\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80",
-                                       "\xf4\x90\x80\x80", "\xe2\x82", "ok\xf0\x9f\x93" };
+    static const char *const bad[] = { "\x80",     "\xff",          "a\xc3",
+                                       "\xc0\xaf", "\xed\xa0\x80",  "\xf4\x90\x80\x80",
+                                       "\xe2\x82", "ok\xf0\x9f\x93" };
     ph_store *store = t_open(NULL);
     ph_message m = a_message("orders", "a\0b");
 
@@ -110,7 +130,8 @@ TEST(the_limit_counts_bytes_not_characters)
     settings.max_payload_bytes = 4;
     set_queue(store, &settings);
     OK(try_put(store, PH_OWN_TX, &m));
-    m.payload = "\xc3\xa9\xc3\xa9" "e";
+    m.payload = "\xc3\xa9\xc3\xa9"
+                "e";
     CHECK_INT(try_put(store, PH_OWN_TX, &m), PH_EINVAL);
 }
 
@@ -144,8 +165,10 @@ TEST(what_no_queue_can_take_is_refused_without_reading_it)
     CHECK_INT(try_put(store, PH_OWN_TX, &m), PH_EINVAL);
 }
 
-static const ph_tenant_id tenant = { { 0xab, 0xcd, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } };
-static const ph_message_id message_id = { { 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1 } };
+static const ph_tenant_id tenant = { { 0xab, 0xcd, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                                       16 } };
+static const ph_message_id message_id = { { 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2,
+                                            1 } };
 #define FULL_KEY "abcd0304-0506-0708-090a-0b0c0d0e0f10/turn/1"
 
 static ph_message full_message(void)

@@ -75,8 +75,7 @@ TEST(the_default_backoff_doubles_up_to_a_minute)
     t_clock_set(store, T_EPOCH);
     t_enqueue(store, "orders", "x");
     for (int i = 0; i < 9; i++)
-        REQ_INT("OBX-061 OBX-062", next_wait(store, owner, PH_DELAY_POLICY),
-                seconds[i] * T_SECOND);
+        REQ_INT("OBX-061 OBX-062", next_wait(store, owner, PH_DELAY_POLICY), seconds[i] * T_SECOND);
 }
 
 TEST(the_backoff_never_overflows)

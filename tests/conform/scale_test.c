@@ -1,5 +1,5 @@
-/* scale_test.c - numbers that have grown: ids and fences beyond 32 bits, the last attempt that can be
- * counted, batches whose ids lie far apart, and time limits of many days. */
+/* scale_test.c - numbers that have grown: ids and fences beyond 32 bits, the last attempt that can
+ * be counted, batches whose ids lie far apart, and time limits of many days. */
 #include "common.h"
 
 static void whole_life(ph_store *store, struct t_conn *conn)

@@ -242,9 +242,9 @@ TEST(the_view_outbox_has_the_agreed_columns)
 
 TEST(the_verbs_are_functions_of_the_schema)
 {
-    static const char *const names[] = { "outbox_claim",   "outbox_ack",   "outbox_abandon",
-                                         "outbox_fail",    "outbox_renew", "outbox_release",
-                                         "outbox_reap_expired", "enqueue", "enqueue_many" };
+    static const char *const names[] = { "outbox_claim",        "outbox_ack",   "outbox_abandon",
+                                         "outbox_fail",         "outbox_renew", "outbox_release",
+                                         "outbox_reap_expired", "enqueue",      "enqueue_many" };
     struct t_conn *conn;
 
     if (!t_is_pg())
@@ -391,9 +391,11 @@ TEST(stores_with_different_prefixes_are_apart)
 TEST(hostile_names_are_refused)
 {
     char *over = repeated("x", 41);
-    const char *const bad[] = { "a\"b", "a'b", "a;DROP TABLE x;--", "a b", "1a", "a-b", "a.b", "a%s",
-                                "a\nb", "\xc3\xa9", "a$", "pg_x", "PG_toast", "information_schema",
-                                "sqlite_x", over };
+    const char *const bad[] = {
+        "a\"b",     "a'b",  "a;DROP TABLE x;--", "a b", "1a",   "a-b",      "a.b",
+        "a%s",      "a\nb", "\xc3\xa9",          "a$",  "pg_x", "PG_toast", "information_schema",
+        "sqlite_x", over
+    };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         ph_store_opts opts = PH_STORE_OPTS_INIT;

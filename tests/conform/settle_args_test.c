@@ -1,4 +1,4 @@
-/* settle_args_test.c - arguments of the settling verbs, and the verbs in the caller's transaction. */
+/* settle_args_test.c - arguments of the settling verbs, and the verbs in the caller's hands. */
 #include "common.h"
 
 #include <stdlib.h>

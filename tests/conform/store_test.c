@@ -31,9 +31,17 @@ static int refused(const char *url, const ph_store_opts *opts)
 
 TEST(unknown_urls_are_refused_with_an_example)
 {
-    static const char *const urls[] = { "", ":", "sqlite", "orders.db", "/tmp/orders.db", "SQLITE:x",
-                                        "mysql://user:" SECRET "@host/db", "http://localhost",
-                                        "host=localhost password=" SECRET, "\xff", "file:x.db" };
+    static const char *const urls[] = { "",
+                                        ":",
+                                        "sqlite",
+                                        "orders.db",
+                                        "/tmp/orders.db",
+                                        "SQLITE:x",
+                                        "mysql://user:" SECRET "@host/db",
+                                        "http://localhost",
+                                        "host=localhost password=" SECRET,
+                                        "\xff",
+                                        "file:x.db" };
 
     for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++) {
         CHECK_INT(refused(urls[i], NULL), PH_EINVAL);

@@ -71,11 +71,12 @@ TEST(odd_settings_of_the_callers_session_do_not_matter)
     struct t_conn *conn = t_connect();
 
     if (t_is_pg())
-        t_sql(conn, "SET search_path = pg_catalog; SET DateStyle = 'German, DMY'; SET TimeZone = "
-                    "'Asia/Kathmandu'; SET IntervalStyle = 'sql_standard'; SET bytea_output = "
-                    "'escape'; SET standard_conforming_strings = off; SET extra_float_digits = -15; "
-                    "SET xmlbinary = hex; SET transform_null_equals = on; SET lc_numeric = 'C'; SET "
-                    "default_text_search_config = 'simple'; SET quote_all_identifiers = on");
+        t_sql(conn,
+              "SET search_path = pg_catalog; SET DateStyle = 'German, DMY'; SET TimeZone = "
+              "'Asia/Kathmandu'; SET IntervalStyle = 'sql_standard'; SET bytea_output = "
+              "'escape'; SET standard_conforming_strings = off; SET extra_float_digits = -15; "
+              "SET xmlbinary = hex; SET transform_null_equals = on; SET lc_numeric = 'C'; SET "
+              "default_text_search_config = 'simple'; SET quote_all_identifiers = on");
     else
         t_sql(conn, "PRAGMA foreign_keys = on; PRAGMA recursive_triggers = on; PRAGMA "
                     "case_sensitive_like = on; PRAGMA reverse_unordered_selects = on; PRAGMA "
@@ -205,8 +206,8 @@ TEST(time_goes_on_in_a_long_transaction)
     nanosleep(&rest, NULL);
     OK(ph_enqueue(store, t_tx(conn), &m, 0, &late, &t_err));
     t_commit(conn);
-    REQ("OBX-015", see(store, late.work_id).created_at >=
-                       see(store, early.work_id).created_at + 3000);
+    REQ("OBX-015",
+        see(store, late.work_id).created_at >= see(store, early.work_id).created_at + 3000);
     t_disconnect(conn);
 }
 

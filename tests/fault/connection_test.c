@@ -1,5 +1,5 @@
-/* connection_test.c - connections to PostgreSQL that are cut: while idle, before the question reaches
- * the server, before its answer reaches us, and by a restart. */
+/* connection_test.c - connections to PostgreSQL that are cut: while idle, before the question
+ * reaches the server, before its answer reaches us, by a restart; and a server that is frozen. */
 #include "common.h"
 #include "proxy.h"
 #include "server.h"
@@ -339,7 +339,7 @@ TEST(a_store_goes_on_by_itself_after_a_restart)
     server_wait();
     CHECK_INT(ack(store, owner, ref), PH_OUTCOME_ACKED);
     server_stop();
-    server_start(); /* calls that come while it starts may fail, but say that they can be repeated */
+    server_start(); /* calls that come while it starts may fail, and can be repeated */
     while ((r = try_put(store, PH_OWN_TX, &m)) < 0) {
         CHECK_INT(r, PH_ECONNECT);
         CHECK_INT(t_err.flags, PH_RETRY);

@@ -19,7 +19,8 @@ static void lock_everything(struct t_conn *conn)
 {
     t_begin(conn);
     if (t_is_pg())
-        t_sql(conn, "LOCK TABLE {t}message, {t}pending, {t}lease, {t}queue IN ACCESS EXCLUSIVE MODE");
+        t_sql(conn,
+              "LOCK TABLE {t}message, {t}pending, {t}lease, {t}queue IN ACCESS EXCLUSIVE MODE");
 }
 
 static void check_limited(int r, double started)
@@ -64,7 +65,8 @@ TEST(claim_and_settle_end_at_their_time_limit)
     ref = take_one(store, owner);
     lock_everything(conn);
     started = now_s();
-    check_limited(ph_outbox_claim(store, PH_OWN_TX, owner, NULL, LIMIT_MS, &batch, &t_err), started);
+    check_limited(ph_outbox_claim(store, PH_OWN_TX, owner, NULL, LIMIT_MS, &batch, &t_err),
+                  started);
     CHECK(batch == NULL);
     started = now_s();
     check_limited(ph_outbox_ack(store, PH_OWN_TX, owner, &ref, 1, LIMIT_MS, NULL, &t_err), started);

@@ -36,7 +36,8 @@ static void take_call(int listener)
     int server = socket(AF_UNIX, SOCK_STREAM, 0);
 
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", server_path);
-    if (client < 0 || server < 0 || connect(server, (struct sockaddr *)&address, sizeof(address)) < 0) {
+    if (client < 0 || server < 0 ||
+        connect(server, (struct sockaddr *)&address, sizeof(address)) < 0) {
         close(client);
         close(server);
         return;

@@ -102,9 +102,15 @@ void server_start_new(void)
 {
     const char *from = getenv("PH_TEST_PG_BIN");
     char data[400];
-    char *initdb[] = { NULL, data, (char[]){ "--username=postgres" }, (char[]){ "--no-sync" },
-                       (char[]){ "--encoding=UTF8" }, (char[]){ "--locale=C.UTF-8" },
-                       (char[]){ "--auth=trust" }, (char[]){ "--no-instructions" }, NULL };
+    char *initdb[] = { NULL,
+                       data,
+                       (char[]){ "--username=postgres" },
+                       (char[]){ "--no-sync" },
+                       (char[]){ "--encoding=UTF8" },
+                       (char[]){ "--locale=C.UTF-8" },
+                       (char[]){ "--auth=trust" },
+                       (char[]){ "--no-instructions" },
+                       NULL };
 
     if (!from)
         t_skip("PH_TEST_PG_BIN is not set; ./test says where PostgreSQL's programs are");
@@ -126,10 +132,18 @@ const char *server_url(void)
 void server_start(void)
 {
     char data[400];
-    char *postgres[] = { program("postgres"), (char[]){ "-D" }, data, (char[]){ "-k" }, folder,
-                         (char[]){ "-c" }, (char[]){ "listen_addresses=" }, (char[]){ "-c" },
-                         (char[]){ "fsync=off" }, (char[]){ "-c" },
-                         (char[]){ "shared_buffers=16MB" }, NULL };
+    char *postgres[] = { program("postgres"),
+                         (char[]){ "-D" },
+                         data,
+                         (char[]){ "-k" },
+                         folder,
+                         (char[]){ "-c" },
+                         (char[]){ "listen_addresses=" },
+                         (char[]){ "-c" },
+                         (char[]){ "fsync=off" },
+                         (char[]){ "-c" },
+                         (char[]){ "shared_buffers=16MB" },
+                         NULL };
 
     snprintf(data, sizeof(data), "%s/data", folder);
     server = run(postgres);
