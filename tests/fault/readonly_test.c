@@ -1,46 +1,38 @@
 /* readonly_test.c - a database that can be read but not written, and later written again. */
 #include "common.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A database in a folder of its own that other users can reach, with one message in it. */
-static void make_database(char folder[], char path[], size_t size)
+/* A database in a folder that other users can reach, with one message in it. */
+static void make_database(char *folder, char *path, char *url, size_t size)
 {
     ph_store_opts opts = PH_STORE_OPTS_INIT;
     ph_store *store = NULL;
-    char url[200];
+    char parent[300];
 
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, size, "%s/x.db", folder);
-    snprintf(url, sizeof(url), "sqlite:%s", path);
+    snprintf(parent, sizeof(parent), "%s/..", t_dir());
+    CHECK(chmod(parent, 0711) == 0 && chmod(t_dir(), 0711) == 0);
+    snprintf(folder, size, "%s/folder", t_dir());
+    CHECK(mkdir(folder, 0755) == 0);
+    snprintf(path, size, "%s/folder/x.db", t_dir());
+    snprintf(url, size, "sqlite:%s/folder/x.db", t_dir());
     opts.deploy_schema = true;
     OK(t_try_open(url, &opts, &store));
     t_enqueue(store, "orders", "x");
     ph_close(store);
 }
 
-static void remove_folder(const char *folder)
-{
-    char command[120];
-
-    chmod(folder, 0755);
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    CHECK_INT(system(command), 0);
-}
-
 TEST(a_file_without_the_right_to_write_is_read_only)
 {
-    char folder[] = "/tmp/posthorn-readonly.XXXXXX", path[100], url[120];
+    char folder[320], path[320], url[320];
     ph_message m = a_message("orders", "x");
     ph_store *store = NULL;
     int r;
 
     if (t_is_pg())
         t_not_here("concerns files only");
-    make_database(folder, path, sizeof(path));
-    snprintf(url, sizeof(url), "sqlite:%s", path);
+    make_database(folder, path, url, sizeof(url));
     CHECK(chmod(path, 0444) == 0 && chmod(folder, 0555) == 0);
     if (geteuid() == 0) /* root may write everything */
         CHECK(seteuid(65534) == 0);
@@ -57,8 +49,6 @@ TEST(a_file_without_the_right_to_write_is_read_only)
     OK(t_try_open(url, NULL, &store));
     OK(try_put(store, PH_OWN_TX, &m));
     CHECK_INT(claimable(store, 10), 2);
-    ph_close(store);
-    remove_folder(folder);
 }
 
 static void set_read_only(struct t_conn *conn, const char *on_or_off)
