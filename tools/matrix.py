@@ -31,6 +31,14 @@ def marks(row, executed, finished, wanted):
     return text, missing
 
 
+def show(cells, later):
+    print("requirements OBX-…: s SQLite, p PostgreSQL, - not applicable, . not run, ! missing",
+          file=sys.stderr)
+    for at in range(0, len(cells), PER_LINE):
+        print("  " + "  ".join(cells[at:at + PER_LINE]), file=sys.stderr)
+    print(f"  and {later} of issues that are not finished", file=sys.stderr)
+
+
 def main():
     requirements, finished, executed = sys.argv[1:4]
     backend, only = (sys.argv[4:6] + ["", ""])[:2]
@@ -51,11 +59,8 @@ def main():
         gaps += [(row["id"], name, row["meaning"]) for name in missing]
     gaps += [(name, "", "no such requirement") for name in sorted(unknown)]
 
-    print("requirements OBX-…: s SQLite, p PostgreSQL, - not applicable, . not run, ! missing",
-          file=sys.stderr)
-    for at in range(0, len(cells), PER_LINE):
-        print("  " + "  ".join(cells[at:at + PER_LINE]), file=sys.stderr)
-    print(f"  and {later} of issues that are not finished", file=sys.stderr)
+    if not only:
+        show(cells, later)
     for name, where, meaning in gaps:
         print(f"failed\trequirement\t{where}\t{name}: {meaning}\t0")
 
