@@ -1,6 +1,5 @@
 #include "scene.h"
 
-
 struct scene scene_set(enum start start)
 {
     struct scene scene = { .owner = ph_owner_new() };
@@ -37,12 +36,13 @@ const char *scene_state(struct scene *scene)
     char sql[600];
 
     t_check_places(scene->conn);
-    snprintf(sql, sizeof(sql),
-             "SELECT coalesce(%s(concat, ' '), '') FROM (SELECT CAST(id AS text) || ' ' || status || "
-             "' ' || attempts || ' ' || retry_count || ' ' || coalesce(last_error, '') || ' ' || "
-             "coalesce(fence, 0) || ' ' || coalesce(CAST(locked_until AS text), '') || ' ' || "
-             "coalesce(CAST(next_attempt_at AS text), '') AS concat FROM {t}outbox ORDER BY id) x",
-             t_is_pg() ? "string_agg" : "group_concat");
+    snprintf(
+        sql, sizeof(sql),
+        "SELECT coalesce(%s(concat, ' '), '') FROM (SELECT CAST(id AS text) || ' ' || status || "
+        "' ' || attempts || ' ' || retry_count || ' ' || coalesce(last_error, '') || ' ' || "
+        "coalesce(fence, 0) || ' ' || coalesce(CAST(locked_until AS text), '') || ' ' || "
+        "coalesce(CAST(next_attempt_at AS text), '') AS concat FROM {t}outbox ORDER BY id) x",
+        t_is_pg() ? "string_agg" : "group_concat");
     return t_value(scene->conn, sql);
 }
 
@@ -128,8 +128,8 @@ static int settle(struct scene *scene, ph_tx tx)
 
 static int renew(struct scene *scene, ph_tx tx)
 {
-    return ph_outbox_renew(scene->store, tx, scene->owner, scene->leases, SCENE_MESSAGES, 60, 0, NULL,
-                           &t_err);
+    return ph_outbox_renew(scene->store, tx, scene->owner, scene->leases, SCENE_MESSAGES, 60, 0,
+                           NULL, &t_err);
 }
 
 static int reap(struct scene *scene, ph_tx tx)

@@ -11,7 +11,7 @@ struct scene {
     ph_store *store;
     struct t_conn *conn;
     ph_owner owner;
-    ph_work_id ids[SCENE_MESSAGES];     /* pending, leased or dead, as the verb needs them */
+    ph_work_id ids[SCENE_MESSAGES]; /* pending, leased or dead, as the verb needs them */
     ph_lease_ref leases[SCENE_MESSAGES];
 };
 

@@ -33,7 +33,7 @@ void t_register(const char *file, const char *name, t_function function);
 
 #define TEST(name)                                                                                 \
     static void name(void);                                                                        \
-    __attribute__((constructor)) static void t_register_##name(void)                              \
+    __attribute__((constructor)) static void t_register_##name(void)                               \
     {                                                                                              \
         t_register(__FILE__, #name, name);                                                         \
     }                                                                                              \

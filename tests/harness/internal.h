@@ -11,14 +11,14 @@
 /* One test's surroundings; in the test's process they are in t_env. */
 struct t_env {
     const char *program;
-    const char *backend;  /* "" for programs without one */
-    char dir[256];        /* the test's folder */
+    const char *backend; /* "" for programs without one */
+    char dir[256]; /* the test's folder */
     char url[1024];
-    char database[64];    /* PostgreSQL: the program's shared database */
+    char database[64]; /* PostgreSQL: the program's shared database */
     char schema[64];
-    const char *prefix;   /* of the tables */
-    int number;           /* of the test in this run */
-    int round;            /* how often the test started over */
+    const char *prefix; /* of the tables */
+    int number; /* of the test in this run */
+    int round; /* how often the test started over */
     volatile int *limit_s; /* shared with the runner */
 };
 extern struct t_env t_env;

@@ -40,23 +40,27 @@ static long long places(struct t_conn *conn, const char *query)
 
 void t_check_places(struct t_conn *conn)
 {
-    CHECK_INT(places(conn, "SELECT count(*) FROM {t}message WHERE id NOT IN (SELECT id FROM place)"),
-              0);
-    CHECK_INT(places(conn, "SELECT count(*) FROM place WHERE id NOT IN (SELECT id FROM {t}message)"),
-              0);
+    CHECK_INT(
+        places(conn, "SELECT count(*) FROM {t}message WHERE id NOT IN (SELECT id FROM place)"), 0);
+    CHECK_INT(
+        places(conn, "SELECT count(*) FROM place WHERE id NOT IN (SELECT id FROM {t}message)"), 0);
     CHECK_INT(places(conn, "SELECT count(*) - count(DISTINCT id) FROM place"), 0);
     if (t_is_pg()) {
-        CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}lease WHERE open < 1 OR open <> "
-                                 "cardinality(ids) - coalesce(length(replace(settled::text, '0', '')), 0)"),
-                  0);
+        CHECK_INT(
+            t_number(conn,
+                     "SELECT count(*) FROM {t}lease WHERE open < 1 OR open <> "
+                     "cardinality(ids) - coalesce(length(replace(settled::text, '0', '')), 0)"),
+            0);
     } else {
-        CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}lease WHERE open < 1 OR open <> "
-                                 "length(ids) / 13 - coalesce(length(replace(settled, '0', '')), 0)"),
+        CHECK_INT(t_number(conn,
+                           "SELECT count(*) FROM {t}lease WHERE open < 1 OR open <> "
+                           "length(ids) / 13 - coalesce(length(replace(settled, '0', '')), 0)"),
                   0);
-        CHECK_INT(places(conn, "SELECT (SELECT count(*) FROM place) - (SELECT count(*) FROM {t}pending)"
-                               " - (SELECT count(*) FROM {t}dead)"
-                               " - (SELECT coalesce(sum(open), 0) FROM {t}lease)"
-                               " - (SELECT coalesce(sum(length(ids) / 13), 0) FROM {t}done)"),
+        CHECK_INT(places(conn,
+                         "SELECT (SELECT count(*) FROM place) - (SELECT count(*) FROM {t}pending)"
+                         " - (SELECT count(*) FROM {t}dead)"
+                         " - (SELECT coalesce(sum(open), 0) FROM {t}lease)"
+                         " - (SELECT coalesce(sum(length(ids) / 13), 0) FROM {t}done)"),
                   0);
     }
 }

@@ -13,7 +13,8 @@ static void append_encoded(char *to, size_t size, const char *text)
     size_t length = strlen(to);
 
     for (; *text && length + 4 < size; text++) {
-        bool plain = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *text);
+        bool plain =
+            strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *text);
 
         length += (size_t)snprintf(to + length, size - length, plain ? "%c" : "%%%02X",
                                    (unsigned char)*text);

@@ -32,12 +32,20 @@ TEST(parse_takes_either_case_with_or_without_hyphens)
 TEST(parse_refuses_anything_else_and_leaves_the_result_alone)
 {
     static const char *const wrong[] = {
-        "", "0", "0123456789abcdeffedcba987654321", "0123456789abcdeffedcba98765432100",
-        "01234567-89ab-cdef-fedc-ba987654321",     "01234567-89ab-cdef-fedc-ba98765432100",
-        "0123456-789ab-cdef-fedc-ba9876543210",    "01234567-89ab-cdeffedcba9876543210",
-        "g1234567-89ab-cdef-fedc-ba9876543210",    "0123456789abcdeffedcba987654321g",
-        " 1234567-89ab-cdef-fedc-ba9876543210",    "{01234567-89ab-cdef-fedc-ba987654321",
-        "01234567_89ab_cdef_fedc_ba9876543210",    "0123456789abcdef-fedcba9876543210",
+        "",
+        "0",
+        "0123456789abcdeffedcba987654321",
+        "0123456789abcdeffedcba98765432100",
+        "01234567-89ab-cdef-fedc-ba987654321",
+        "01234567-89ab-cdef-fedc-ba98765432100",
+        "0123456-789ab-cdef-fedc-ba9876543210",
+        "01234567-89ab-cdeffedcba9876543210",
+        "g1234567-89ab-cdef-fedc-ba9876543210",
+        "0123456789abcdeffedcba987654321g",
+        " 1234567-89ab-cdef-fedc-ba9876543210",
+        "{01234567-89ab-cdef-fedc-ba987654321",
+        "01234567_89ab_cdef_fedc_ba9876543210",
+        "0123456789abcdef-fedcba9876543210",
     };
     uint8_t id[16], untouched[16];
 

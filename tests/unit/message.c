@@ -221,13 +221,17 @@ TEST(ids_are_not_zero)
 
 TEST(headers_are_a_json_object)
 {
-    static const char *const right[] = { "{}", " { } ", "{\"a\":1}", "{\"a\":{\"b\":[1,2.5,null]}}",
-                                         "{\"a\":1e300}", "{\"a\":123456789012345678901234567890}",
+    static const char *const right[] = { "{}",
+                                         " { } ",
+                                         "{\"a\":1}",
+                                         "{\"a\":{\"b\":[1,2.5,null]}}",
+                                         "{\"a\":1e300}",
+                                         "{\"a\":123456789012345678901234567890}",
                                          "{\"\xc3\xa4\":\"\\u20ac\"}" };
-    static const char *const wrong[] = { "",       " ",        "[]",          "1",
-                                         "null",   "\"x\"",    "{",           "{\"a\"}",
-                                         "{a:1}",  "{}x",      "{\"a\":1,}",  "{\"a\":\"\xff\"}",
-                                         "{}{}",   "{'a':1}",  "{\"a\":NaN}", "// x\n{}" };
+    static const char *const wrong[] = { "",      " ",       "[]",          "1",
+                                         "null",  "\"x\"",   "{",           "{\"a\"}",
+                                         "{a:1}", "{}x",     "{\"a\":1,}",  "{\"a\":\"\xff\"}",
+                                         "{}{}",  "{'a':1}", "{\"a\":NaN}", "// x\n{}" };
     ph_message message = good();
 
     for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {

@@ -65,8 +65,18 @@ TEST(unknown_schemes_are_refused_with_the_cure)
 
 TEST(names_are_allow_listed)
 {
-    static const char *const wrong[] = { "",     "1a",    "a b",  "a-b",  "a\"b", "a'b", "a;b",
-                                         "\xc3\xa4", "a.b", "pg_x", "PG_x", "sqlite_x",
+    static const char *const wrong[] = { "",
+                                         "1a",
+                                         "a b",
+                                         "a-b",
+                                         "a\"b",
+                                         "a'b",
+                                         "a;b",
+                                         "\xc3\xa4",
+                                         "a.b",
+                                         "pg_x",
+                                         "PG_x",
+                                         "sqlite_x",
                                          "information_schema",
                                          "a2345678901234567890123456789012345678901" };
     static const char *const right[] = { "a", "_", "A_1",
