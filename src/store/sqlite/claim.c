@@ -172,6 +172,7 @@ static int look_further(const struct claiming *c, struct ph__query *query)
 static int visit_found(struct claiming *c, const struct ph__query *found, int level)
 {
     struct ph__query query = ph__query(&c->tx, PH__SQL_claim_one);
+    const char *topic;
     int r;
 
     ph__query_int(&query, c->queue.id);
@@ -181,7 +182,10 @@ static int visit_found(struct claiming *c, const struct ph__query *found, int le
     r = ph__query_row(&query);
     if (r <= 0)
         return r < 0 ? r : 1;
-    if (ph__topics_want(&c->topics, (const char *)sqlite3_column_text(query.stmt, TOPIC)))
+    topic = (const char *)sqlite3_column_text(query.stmt, TOPIC);
+    if (!topic)
+        r = fail_memory(c);
+    else if (ph__topics_want(&c->topics, topic))
         r = visit(c, &query, level);
     ph__query_end(&query);
     return r;

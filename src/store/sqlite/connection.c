@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define SCHEME "sqlite:"
+/* 8 MB of cache: a claim among a million scheduled messages finds its pages there. */
+#define SETTINGS "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA cache_size = -8000"
 
 _Atomic int ph__sqlite_waiting;
 
@@ -57,7 +59,7 @@ static int configure(sqlite3 *db, struct ph__sqlite *own)
     if (rc == SQLITE_OK)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_exec(db, "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0", NULL, NULL, NULL);
+        rc = sqlite3_exec(db, SETTINGS, NULL, NULL, NULL);
     return rc;
 }
 
