@@ -22,8 +22,9 @@ static char *describe(const char *url)
 static int check_tx(void *connection, ph_error *err)
 {
     if (sqlite3_get_autocommit(connection))
-        return ph__fail(err, PH_ENOTX,
-                        "no transaction is open on this connection; begin one with BEGIN IMMEDIATE");
+        return ph__fail(
+            err, PH_ENOTX,
+            "no transaction is open on this connection; begin one with BEGIN IMMEDIATE");
     return 0;
 }
 

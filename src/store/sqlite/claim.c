@@ -29,16 +29,18 @@ struct claiming {
     struct ph__arena *arena; /* the batch's */
     struct ph__queue_row queue;
     struct ph__topics topics;
-    size_t capacity;         /* of batch->items */
-    struct unfit *unfit;     /* of the present level; NULL until needed */
+    size_t capacity; /* of batch->items */
+    struct unfit *unfit; /* of the present level; NULL until needed */
     size_t unfit_count, buried;
-    int lost;                /* > 0: the batch is one message whose worker died */
+    int lost; /* > 0: the batch is one message whose worker died */
     bool stop;
 };
 
 /* The columns of claim_walk. */
+/* clang-format off */
 enum { DUE, ID, ATTEMPTS, LOST, SALT, TOPIC, MESSAGE_ID, TENANT_ID, DEDUPE_KEY, CORRELATION_ID,
        HEADERS, CREATED_AT, EXPIRES_AT, MAX_ATTEMPTS, PAYLOAD };
+/* clang-format on */
 
 static int fail_memory(struct claiming *c)
 {
@@ -127,14 +129,17 @@ static int set_aside(struct claiming *c, const struct ph__query *query, bool exp
     if (!c->unfit)
         return fail_memory(c);
     c->unfit[c->unfit_count++] = (struct unfit){
-        .id = ph__column_int(query, ID), .due = ph__column_int(query, DUE),
-        .attempts = (int)ph__column_int(query, ATTEMPTS), .expired = expired,
+        .id = ph__column_int(query, ID),
+        .due = ph__column_int(query, DUE),
+        .attempts = (int)ph__column_int(query, ATTEMPTS),
+        .expired = expired,
     };
     c->stop = ++c->buried == BURY_MAX;
     return 0;
 }
 
-/* Looks at one due row whose topic is wanted: 1 if it leaves pending, 0 if the walk stops before it. */
+/* Looks at one due row whose topic is wanted: 1 if it leaves pending, 0 if the
+ * walk stops before it. */
 static int visit(struct claiming *c, const struct ph__query *query, int level)
 {
     int attempts = (int)ph__column_int(query, ATTEMPTS);
@@ -231,7 +236,8 @@ static int bury_unfit(struct claiming *c)
 
     for (size_t i = 0; r == 0 && i < c->unfit_count; i++) {
         const struct unfit *u = &c->unfit[i];
-        struct ph__attempt_entry entry = { .id = u->id, .attempt = u->attempts,
+        struct ph__attempt_entry entry = { .id = u->id,
+                                           .attempt = u->attempts,
                                            .kind = PH__EXPIRED };
 
         if (u->expired)

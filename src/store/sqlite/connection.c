@@ -83,8 +83,9 @@ static int fail_open(struct ph__call *call, sqlite3 *db)
         return ph__fail_memory(call->err);
     if ((code & 0xff) != SQLITE_CANTOPEN)
         return ph__sqlite_fail(call->err, db, false);
-    ph__fail(call->err, PH_ECONNECT, "cannot open the database file %.120s: %s; check the path and "
-                                     "the rights on file and folder",
+    ph__fail(call->err, PH_ECONNECT,
+             "cannot open the database file %.120s: %s; check the path and "
+             "the rights on file and folder",
              path, saved ? strerror(saved) : sqlite3_errstr(code));
     call->err->native = code;
     return PH_ECONNECT;
@@ -115,9 +116,10 @@ static int path_check(struct ph__call *call)
     const char *path = ph__sqlite_path(call->store);
 
     if (!*path || strcmp(path, ":memory:") == 0)
-        return ph__fail(call->err, PH_EINVAL,
-                        "the URL names no file; write sqlite:PATH (a database in memory could not be "
-                        "shared)");
+        return ph__fail(
+            call->err, PH_EINVAL,
+            "the URL names no file; write sqlite:PATH (a database in memory could not be "
+            "shared)");
     return 0;
 }
 
@@ -156,10 +158,11 @@ int ph__sqlite_connect(struct ph__call *call, bool check_schema)
     if (r < 0 || !check_schema || own->schema_checked)
         return r;
     if (!own->db)
-        return ph__fail(call->err, PH_ENOSCHEMA,
-                        "there is no database file %.120s; run `posthorn migrate up` or ph_migrate() "
-                        "to make it, or check the path",
-                        ph__sqlite_path(call->store));
+        return ph__fail(
+            call->err, PH_ENOSCHEMA,
+            "there is no database file %.120s; run `posthorn migrate up` or ph_migrate() "
+            "to make it, or check the path",
+            ph__sqlite_path(call->store));
     r = ph__sqlite_check_schema(call);
     own->schema_checked = r == 0;
     return r;

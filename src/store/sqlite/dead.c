@@ -70,8 +70,11 @@ static int retry_one(struct ph__sqlite_tx *tx, ph_work_id id, ph_work_id *ret_ne
     r = insert_copy(tx, &dead, salt);
     if (r < 0)
         return r;
-    row = (struct ph__pending_row){ .queue = dead.queue, .level = dead.level, .due = tx->now,
-                                    .id = sqlite3_last_insert_rowid(tx->db), .topic = dead.topic };
+    row = (struct ph__pending_row){ .queue = dead.queue,
+                                    .level = dead.level,
+                                    .due = tx->now,
+                                    .id = sqlite3_last_insert_rowid(tx->db),
+                                    .topic = dead.topic };
     *ret_new_id = ph__id_make(row.id, salt);
     r = ph__put_pending(tx, &row);
     if (r < 0)

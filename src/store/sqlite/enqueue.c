@@ -12,9 +12,9 @@
 struct enqueueing {
     struct ph__sqlite_tx tx;
     enum ph__door door;
-    const char *ns;             /* of queue; NULL: none yet */
+    const char *ns; /* of queue; NULL: none yet */
     struct ph__queue_row queue; /* messages of one call mostly share it */
-    uint32_t nonces[64];        /* random numbers, taken from the kernel many at a time */
+    uint32_t nonces[64]; /* random numbers, taken from the kernel many at a time */
     size_t nonces_left;
 };
 
@@ -113,7 +113,8 @@ static int insert_key(struct enqueueing *e, const struct ph__message *m, int64_t
 static int store_message(struct enqueueing *e, const struct ph__message *m, ph_enqueued *ret)
 {
     uint64_t salt = ph__id_salt(e->door, e->tx.store_id, next_nonce(e));
-    struct ph__pending_row row = { .queue = e->queue.id, .level = m->level,
+    struct ph__pending_row row = { .queue = e->queue.id,
+                                   .level = m->level,
                                    .topic = ph__topic_hash(m->topic) };
     int r = insert_message(e, m, salt);
 

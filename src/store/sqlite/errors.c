@@ -6,30 +6,34 @@
 
 int ph__sqlite_fail_schema_missing(ph_error *err)
 {
-    return ph__fail(err, PH_ENOSCHEMA,
-                    "the database has no tables of Posthorn with this prefix; run `posthorn migrate "
-                    "up` or ph_migrate(), or check the path and the table prefix");
+    return ph__fail(
+        err, PH_ENOSCHEMA,
+        "the database has no tables of Posthorn with this prefix; run `posthorn migrate "
+        "up` or ph_migrate(), or check the path and the table prefix");
 }
 
 static int fail_busy(ph_error *err, int code, bool callers)
 {
     if (!callers)
-        return ph__fail_flags(err,
-                              ph__fail(err, PH_EBUSY,
-                                       "the database is locked by another connection; try again, or "
-                                       "allow the call more time"),
-                              PH_RETRY);
+        return ph__fail_flags(
+            err,
+            ph__fail(err, PH_EBUSY,
+                     "the database is locked by another connection; try again, or "
+                     "allow the call more time"),
+            PH_RETRY);
     if (code == SQLITE_BUSY_SNAPSHOT)
-        return ph__fail_flags(err,
-                              ph__fail(err, PH_EBUSY,
-                                       "another connection has written since this transaction began "
-                                       "to read; roll back, and use BEGIN IMMEDIATE"),
-                              PH_RETRY | PH_TX_DEAD);
-    return ph__fail_flags(err,
-                          ph__fail(err, PH_EBUSY,
-                                   "another connection is writing; use BEGIN IMMEDIATE (and "
-                                   "sqlite3_busy_timeout) so that the transaction waits for its turn"),
-                          PH_RETRY);
+        return ph__fail_flags(
+            err,
+            ph__fail(err, PH_EBUSY,
+                     "another connection has written since this transaction began "
+                     "to read; roll back, and use BEGIN IMMEDIATE"),
+            PH_RETRY | PH_TX_DEAD);
+    return ph__fail_flags(
+        err,
+        ph__fail(err, PH_EBUSY,
+                 "another connection is writing; use BEGIN IMMEDIATE (and "
+                 "sqlite3_busy_timeout) so that the transaction waits for its turn"),
+        PH_RETRY);
 }
 
 /* SQLite's own text names tables and files, never values; but one with a quote
@@ -41,8 +45,9 @@ static int fail_other(ph_error *err, sqlite3 *db, int code)
     if ((code & 0xff) == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
         return ph__sqlite_fail_schema_missing(err);
     if ((code & 0xff) == SQLITE_CONSTRAINT)
-        return ph__fail(err, PH_ECORRUPT, "a row is where none should be (SQLite error %d); run the "
-                                          "database's integrity check",
+        return ph__fail(err, PH_ECORRUPT,
+                        "a row is where none should be (SQLite error %d); run the "
+                        "database's integrity check",
                         code);
     if (strpbrk(text, "\"'"))
         text = sqlite3_errstr(code);
@@ -67,16 +72,16 @@ static int fail_by_code(ph_error *err, sqlite3 *db, int code, bool callers)
                         "path and the rights on file and folder");
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        return ph__fail(err, PH_EPERM, "access to the database was refused; check the rights on the "
-                                       "file, and the connection's authorizer");
+        return ph__fail(err, PH_EPERM,
+                        "access to the database was refused; check the rights on the "
+                        "file, and the connection's authorizer");
     case SQLITE_FULL:
-        return ph__fail_flags(err,
-                              ph__fail(err, PH_EFULL, "the disk is full; free some space and try again"),
-                              PH_RETRY);
+        return ph__fail_flags(
+            err, ph__fail(err, PH_EFULL, "the disk is full; free some space and try again"),
+            PH_RETRY);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return ph__fail(err, PH_ECORRUPT,
-                        "%s; restore a backup, or check the path",
+        return ph__fail(err, PH_ECORRUPT, "%s; restore a backup, or check the path",
                         (code & 0xff) == SQLITE_NOTADB ? "the file is not an SQLite database"
                                                        : "the database file is damaged");
     case SQLITE_IOERR:
@@ -85,7 +90,8 @@ static int fail_by_code(ph_error *err, sqlite3 *db, int code, bool callers)
                         "check the disk",
                         code, sqlite3_system_errno(db));
     case SQLITE_INTERRUPT:
-        return ph__fail_flags(err, ph__fail(err, PH_EDATABASE, "the call was interrupted"), PH_RETRY);
+        return ph__fail_flags(err, ph__fail(err, PH_EDATABASE, "the call was interrupted"),
+                              PH_RETRY);
     default:
         return fail_other(err, db, code);
     }

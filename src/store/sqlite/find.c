@@ -7,10 +7,12 @@
 #include <string.h>
 
 /* The columns of state_get. */
+/* clang-format off */
 enum { SALT, DOOR, NAMESPACE, LEVEL, TOPIC, PAYLOAD, MESSAGE_ID, TENANT_ID, DEDUPE_KEY,
        CORRELATION_ID, HEADERS, CREATED_AT, DUE_AT, EXPIRES_AT, MAX_ATTEMPTS, STATUS, ATTEMPTS,
        RETRY_COUNT, LAST_ERROR, NEXT_DUE, FENCE, LOCKED_UNTIL, OWNER, PROCESSED_AT, UPDATED_AT,
        REASON, RETRIED_AS, DUE };
+/* clang-format on */
 
 static int load_texts(const struct ph__query *query, struct ph__arena *arena, ph_delivery *m)
 {
@@ -137,8 +139,7 @@ static int load_history(struct ph__sqlite_tx *tx, int64_t number, struct ph__inf
     return r;
 }
 
-int ph__sqlite_find(struct ph__call *call, enum ph__door door, ph_work_id id,
-                    struct ph__info *info)
+int ph__sqlite_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info)
 {
     struct ph__sqlite_tx tx;
     int64_t number;

@@ -9,10 +9,11 @@
 int ph__sqlite_version_check(int version, int serves_from, ph_error *err)
 {
     if (version < PH__SCHEMA_VERSION)
-        return ph__fail(err, PH_ETOOOLD,
-                        "the schema has version %d, and this library needs %d; run `posthorn migrate "
-                        "up` or ph_migrate()",
-                        version, PH__SCHEMA_VERSION);
+        return ph__fail(
+            err, PH_ETOOOLD,
+            "the schema has version %d, and this library needs %d; run `posthorn migrate "
+            "up` or ph_migrate()",
+            version, PH__SCHEMA_VERSION);
     if (serves_from > PH__SCHEMA_VERSION)
         return ph__fail(err, PH_ETOONEW,
                         "the schema has version %d and serves libraries from %d on; this one knows "
@@ -151,8 +152,9 @@ int ph__sqlite_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error
     struct ph__buffer sql = { 0 };
 
     if (roles) {
-        ph__buffer_text(&sql, "-- SQLite has no roles: whoever may write the file (and its folder) may "
-                              "do everything,\n-- and whoever may read it may read everything.\n");
+        ph__buffer_text(&sql,
+                        "-- SQLite has no roles: whoever may write the file (and its folder) may "
+                        "do everything,\n-- and whoever may read it may read everything.\n");
     } else {
         ph__buffer_text(&sql, "PRAGMA journal_mode = WAL;\nBEGIN IMMEDIATE;\n");
         for (const struct ph__embedded *m = ph__sqlite_migration_texts; m->name; m++) {

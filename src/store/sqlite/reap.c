@@ -44,10 +44,13 @@ static int take_back(struct ph__sqlite_tx *tx, const struct ph__lease_row *lease
         r = ph__log_attempt(tx, &entry);
         return r < 0 ? r : ph__bury(tx, entry.id, lease->queue, PH__DEAD_LOST, &lease->owner);
     }
-    row = (struct ph__pending_row){
-        .queue = lease->queue, .level = facts.level, .due = tx->now, .id = entry.id,
-        .attempts = attempts, .lost = lease->lost + 1, .topic = facts.topic
-    };
+    row = (struct ph__pending_row){ .queue = lease->queue,
+                                    .level = facts.level,
+                                    .due = tx->now,
+                                    .id = entry.id,
+                                    .attempts = attempts,
+                                    .lost = lease->lost + 1,
+                                    .topic = facts.topic };
     entry.next_due = &row.due;
     r = ph__log_attempt(tx, &entry);
     return r < 0 ? r : ph__put_pending(tx, &row);

@@ -64,8 +64,7 @@ static int renew_all(struct renewing *n, const ph_lease_ref *items, size_t count
 }
 
 int ph__sqlite_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
-                     const ph_lease_ref *items, size_t count, int lease_s,
-                     ph_outcome *ret_outcomes)
+                     const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes)
 {
     struct renewing n = { .lease_s = lease_s };
     struct ph__arena arena = { 0 };

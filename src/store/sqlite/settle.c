@@ -48,8 +48,12 @@ static int give_back(struct settling *s, const struct ph__attempt_entry *entry,
     const struct ph__lease_row *lease = &hold->held->lease;
     struct ph__attempt_entry logged = *entry;
     struct ph__pending_row row = {
-        .queue = lease->queue, .level = hold->facts.level, .due = due, .id = entry->id,
-        .attempts = entry->attempt - refund, .lost = refund ? lease->lost : 0,
+        .queue = lease->queue,
+        .level = hold->facts.level,
+        .due = due,
+        .id = entry->id,
+        .attempts = entry->attempt - refund,
+        .lost = refund ? lease->lost : 0,
         .topic = hold->facts.topic,
     };
     int r;

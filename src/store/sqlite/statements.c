@@ -37,7 +37,8 @@ static int prepare(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which, sq
         ph__buffer_free(&sql);
         return ph__fail_memory(tx->call->err);
     }
-    rc = sqlite3_prepare_v3(tx->db, sql.data, -1, tx->own ? SQLITE_PREPARE_PERSISTENT : 0, ret, NULL);
+    rc = sqlite3_prepare_v3(tx->db, sql.data, -1, tx->own ? SQLITE_PREPARE_PERSISTENT : 0, ret,
+                            NULL);
     if (rc != SQLITE_OK)
         r = ph__sqlite_tx_fail(tx);
     ph__buffer_free(&sql);

@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 /* The names in sql/statements.sql. */
+/* clang-format off */
 #define PH__SQLITE_STATEMENTS(X)                                                                   \
     X(begin_read) X(begin_write) X(commit) X(rollback)                                             \
     X(savepoint) X(savepoint_undo) X(savepoint_release) X(lock) X(store_get) X(clock_set)          \
@@ -22,6 +23,7 @@
     X(state_get) X(attempt_log_get) X(count_pending) X(count_lease) X(count_dead)                  \
     X(dead_get) X(message_copy) X(dead_mark) X(dead_delete)                                        \
     X(retention_done) X(done_delete) X(done_shorten) X(retention_dead) X(retention_dedupe)
+/* clang-format on */
 
 enum ph__sqlite_statement {
 #define PH__SQLITE_STATEMENT_ENUM(name) PH__SQL_##name,
@@ -44,14 +46,14 @@ struct ph__query {
     struct ph__sqlite_tx *tx;
     sqlite3_stmt *stmt;
     int parameter; /* the last one that was bound */
-    int failed;    /* a ph_status, already in the call's error */
+    int failed; /* a ph_status, already in the call's error */
 };
 struct ph__query ph__query(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which);
 void ph__query_int(struct ph__query *query, int64_t value);
 void ph__query_int_or_null(struct ph__query *query, int64_t value); /* 0: NULL */
-void ph__query_text(struct ph__query *query, const char *text);     /* NULL: NULL */
+void ph__query_text(struct ph__query *query, const char *text); /* NULL: NULL */
 void ph__query_bytes(struct ph__query *query, const char *text, size_t length);
-void ph__query_id(struct ph__query *query, const uint8_t id[16]);   /* NULL: NULL */
+void ph__query_id(struct ph__query *query, const uint8_t id[16]); /* NULL: NULL */
 void ph__query_null(struct ph__query *query);
 /* 1: there is a row; 0: no more, the run has ended; < 0: it failed and has ended. */
 int ph__query_row(struct ph__query *query);

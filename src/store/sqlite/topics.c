@@ -55,6 +55,6 @@ bool ph__topics_want(const struct ph__topics *topics, const char *topic)
 
 bool ph__topics_may_want(const struct ph__topics *topics, uint32_t hash)
 {
-    return !topics->sorted || bsearch(&hash, topics->hashes, topics->count,
-                                      sizeof(*topics->hashes), compare_hashes) != NULL;
+    return !topics->sorted || bsearch(&hash, topics->hashes, topics->count, sizeof(*topics->hashes),
+                                      compare_hashes) != NULL;
 }
