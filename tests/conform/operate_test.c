@@ -312,7 +312,7 @@ TEST(retry_puts_a_dead_message_back_under_a_new_id)
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
     ph_message m = a_message("t", "body");
-    ph_enqueued e;
+    ph_enqueued e, duplicate;
     ph_work_id again = { { 0 } };
     ph_message_info *info;
 
@@ -353,6 +353,11 @@ TEST(retry_puts_a_dead_message_back_under_a_new_id)
     CHECK_INT(info->max_attempts, 2);
     CHECK_INT(info->history_count, 0);
     ph_message_info_free(info);
+
+    duplicate = put(store, &m); /* the key names the message that was put back */
+    CHECK(!duplicate.is_new);
+    CHECK(same_id(duplicate.work_id.b, again.b));
+    CHECK(same_id(duplicate.message_id.b, e.message_id.b));
 
     info = find(store, e.work_id); /* the dead row stays, and names the new one */
     CHECK_INT(info->status, PH_FAILED);

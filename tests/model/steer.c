@@ -17,6 +17,12 @@ void m_dead_retry(struct model *model, const int *messages, int count, int *ret_
         again->draft.due_at = 0;
         if (again->draft.expires_at <= model->now)
             again->draft.expires_at = 0;
+        if (dead->draft.key >= 0) {
+            struct m_key *key = &model->keys[dead->draft.ns][dead->draft.topic][dead->draft.key];
+
+            if (key->taken && key->message == messages[i])
+                key->message = model->message_count;
+        }
         dead->retried_as = ret_new[i] = model->message_count++;
     }
 }

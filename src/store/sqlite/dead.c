@@ -57,6 +57,19 @@ static int insert_copy(struct ph__sqlite_tx *tx, const struct dead_message *dead
     return ph__query_run(&query);
 }
 
+/* The key goes along, so that it lives as long as the copy. */
+static int move_key(struct ph__sqlite_tx *tx, const struct dead_message *dead, int64_t copy,
+                    uint64_t salt)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_dedupe_move);
+
+    ph__query_int(&query, dead->number);
+    ph__query_int(&query, copy);
+    ph__query_int(&query, (int64_t)salt);
+    ph__query_id(&query, dead->message_id.b);
+    return ph__query_run(&query);
+}
+
 static int retry_one(struct ph__sqlite_tx *tx, ph_work_id id, ph_work_id *ret_new_id)
 {
     uint64_t salt = salt_like(tx, id);
@@ -77,6 +90,8 @@ static int retry_one(struct ph__sqlite_tx *tx, ph_work_id id, ph_work_id *ret_ne
                                     .topic = dead.topic };
     *ret_new_id = ph__id_make(row.id, salt);
     r = ph__put_pending(tx, &row);
+    if (r == 0)
+        r = move_key(tx, &dead, row.id, salt);
     if (r < 0)
         return r;
     query = ph__query(tx, PH__SQL_dead_mark);

@@ -21,7 +21,7 @@
     X(message_facts) X(done_insert) X(attempt_log_insert) X(retry_count) X(dead_insert)            \
     X(dedupe_gone) X(attempt_log_delete) X(message_delete)                                         \
     X(state_get) X(attempt_log_get) X(count_pending) X(count_lease) X(count_dead)                  \
-    X(dead_get) X(message_copy) X(dead_mark) X(dead_delete)                                        \
+    X(dead_get) X(message_copy) X(dedupe_move) X(dead_mark) X(dead_delete)                                        \
     X(retention_done) X(done_delete) X(done_shorten) X(retention_dead) X(retention_dedupe)
 /* clang-format on */
 

@@ -234,6 +234,13 @@ SELECT ?2, queue, level, topic, ?3, tenant_id, dedupe_key, correlation_id, heade
        iif(expires_at > ?4, expires_at, NULL), max_attempts, payload
   FROM {p}message WHERE id = ?1
 
+-- name: dedupe_move
+-- The key of a dead message belongs to the copy that was put back.
+UPDATE {p}dedupe AS d SET id = ?2, salt = ?3, message_id = ?4
+  FROM {p}message m
+ WHERE m.id = ?1 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue AND d.topic = m.topic
+   AND d.key = m.dedupe_key AND d.id = m.id
+
 -- name: dead_mark
 UPDATE {p}dead SET retried_as = ?2 WHERE id = ?1
 

@@ -1,5 +1,5 @@
 -- dead_retry(work_ids) → (old, new): puts dead messages back under a new work
--- id; the dead row stays and names it. Ids that are not dead, or were retried
+-- id, which its dedupe key then names; the dead row stays and names it too. Ids that are not dead, or were retried
 -- already, are left out. Locks: the dead rows, in order of id, so that of two
 -- retries at once one finds it done.
 CREATE OR REPLACE FUNCTION {p}dead_retry(work_ids uuid[]) RETURNS TABLE (old uuid, new uuid)
@@ -28,6 +28,8 @@ BEGIN
                m.headers, m.payload
         FROM {p}message m WHERE m.id = _id;
         PERFORM {p}work_unpick(_new, 0::smallint, 0::smallint, _t);
+        UPDATE {p}dedupe k SET id = _new, message_id = coalesce(m.message_id, m.id) FROM {p}message m
+        WHERE m.id = _id AND k.queue = m.queue AND k.topic = m.topic AND k.key = m.dedupe_key AND k.id = m.id;
         UPDATE {p}dead d SET retried_as = _new WHERE d.id = _id;
         old := _id;
         new := _new;
