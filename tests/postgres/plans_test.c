@@ -247,20 +247,60 @@ TEST(plans_on_thousands_of_rows)
 
 /* ----------------------------------------------------------------------- the view */
 
-static bool uses_an_index(const json_t *node, const char *table)
+/* The first node of the plan that reads this table, or NULL. */
+static const json_t *node_of(const json_t *node, const char *table)
 {
     const char *name = json_string_value(json_object_get(node, "Relation Name"));
-    const char *type = json_string_value(json_object_get(node, "Node Type"));
     size_t i;
     json_t *child;
 
     if (name && strcmp(name, table) == 0)
-        return strncmp(type, "Index", 5) == 0 || strncmp(type, "Bitmap", 6) == 0;
+        return node;
     json_array_foreach(json_object_get(node, "Plans"), i, child) {
-        if (uses_an_index(child, table))
-            return true;
+        const json_t *found = node_of(child, table);
+
+        if (found)
+            return found;
     }
-    return false;
+    return NULL;
+}
+
+static bool uses_an_index(const json_t *plan, const char *table)
+{
+    const char *type = json_string_value(json_object_get(node_of(plan, table), "Node Type"));
+
+    return type && (strncmp(type, "Index", 5) == 0 || strncmp(type, "Bitmap", 6) == 0);
+}
+
+/* A part of the key would do too, but then walks over all that is pending. */
+static bool enters_pending_by_its_whole_key(const json_t *plan)
+{
+    const char *condition =
+        json_string_value(json_object_get(node_of(plan, "pending"), "Index Cond"));
+
+    return condition && strstr(condition, "(lane = ") && strstr(condition, "(due = ") &&
+           strstr(condition, "(id = ");
+}
+
+static json_t *explained(struct t_conn *conn, const char *sql)
+{
+    json_t *json = json_loads(t_value(conn, sql), 0, NULL);
+
+    CHECK(json != NULL);
+    return json;
+}
+
+TEST(the_view_finds_each_pending_row_by_its_whole_key)
+{
+    struct t_conn *conn;
+    json_t *json;
+
+    t_open(NULL);
+    conn = a_connection(NULL);
+    fill(conn); /* and no ANALYZE: the planner has to guess */
+    json = explained(conn, "EXPLAIN (FORMAT JSON) SELECT * FROM {t}outbox");
+    CHECK(enters_pending_by_its_whole_key(json_object_get(json_array_get(json, 0), "Plan")));
+    json_decref(json);
 }
 
 /* The lease table is small (a row per batch under way) and is read as a whole. */
@@ -268,6 +308,7 @@ TEST(one_message_is_found_in_the_view_by_indexes)
 {
     static const char *const tables[] = { "message", "pending", "done", "dead", "attempt_log" };
     struct t_conn *conn;
+    const json_t *plan;
     json_t *json;
 
     t_open(NULL);
@@ -279,12 +320,12 @@ TEST(one_message_is_found_in_the_view_by_indexes)
     t_sql(conn, "INSERT INTO {t}dead SELECT gen_random_uuid(), clock_timestamp(), NULL, NULL, 1, 1 "
                 "FROM generate_series(1, 5000)");
     t_sql(conn, "ANALYZE");
-    json = json_loads(t_value(conn, "EXPLAIN (FORMAT JSON) SELECT * FROM {t}outbox "
-                                    "WHERE id = '99999999-9999-4999-8999-999999999999'"),
-                      0, NULL);
-    CHECK(json != NULL);
+    json = explained(conn, "EXPLAIN (FORMAT JSON) SELECT * FROM {t}outbox "
+                           "WHERE id = '99999999-9999-4999-8999-999999999999'");
+    plan = json_object_get(json_array_get(json, 0), "Plan");
+    CHECK(enters_pending_by_its_whole_key(plan));
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-        bool by_index = uses_an_index(json_object_get(json_array_get(json, 0), "Plan"), tables[i]);
+        bool by_index = uses_an_index(plan, tables[i]);
 
         if (!by_index)
             printf("%s\n", tables[i]);

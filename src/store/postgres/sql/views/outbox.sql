@@ -37,12 +37,12 @@ CROSS JOIN LATERAL (
            (count(*) FILTER (WHERE a.kind = 1))::int AS retry_count,
            (array_agg(a.error ORDER BY a.n DESC) FILTER (WHERE a.kind IN (1, 2)))[1] AS last_error,
            max(a.at) AS last_at,
-           (array_agg(a.next_due ORDER BY a.n DESC))[1] AS next_due
+           coalesce((array_agg(a.next_due ORDER BY a.n DESC))[1], greatest(m.due_at, m.created_at)) AS due
     FROM {p}attempt_log a WHERE a.id = m.id) h
 LEFT JOIN LATERAL (
     SELECT p.due, p.attempts FROM {p}pending p
-    WHERE p.lane = m.queue * 4 + m.level AND p.id = m.id
-      AND p.due = coalesce(h.next_due, greatest(m.due_at, m.created_at))) p ON true
+    WHERE p.lane = m.queue * 4 + m.level AND p.due = h.due AND p.id = m.id
+    OFFSET 0) p ON true -- stays whole, so that the index is entered with its whole key
 LEFT JOIN LATERAL (
     SELECT l.id AS fence, l.owner, l.until, l.claimed_at,
            coalesce(l.attempts[array_position(l.ids, m.id)], 1) AS attempts
