@@ -299,6 +299,7 @@ static int run_own(struct ph__call *call, enum ph__pg_statement statement, const
                    PGresult **ret_result)
 {
     struct ph__pg_own *own = call->store->own;
+    ph_error conflict = { 0 };
     bool unknown = false;
 
     for (;;) {
@@ -308,9 +309,14 @@ static int run_own(struct ph__call *call, enum ph__pg_statement statement, const
             r = run_once(call, own->conn, own, statement, sql, params, ret_result);
             if (r == 0)
                 return ph__ok(call->err);
+            if (call->err->code == PH_ECONFLICT)
+                conflict = *call->err;
             if (may_try_again(call, own, repeat, &unknown))
                 continue;
         }
+        /* The limit only cut the last of several tries short: say what stood in the way. */
+        if (call->err->code == PH_ETIMEOUT && !(call->err->flags & PH_UNKNOWN) && conflict.code)
+            *call->err = conflict;
         return ph__fail_flags(call->err, call->err->code, unknown ? PH_UNKNOWN : 0);
     }
 }
