@@ -10,8 +10,8 @@
 #include <string.h>
 
 extern const struct ph__embedded ph__pg_migrations[]; /* 0001_…, 0002_… in order */
-extern const struct ph__embedded ph__pg_functions[];  /* views last */
-extern const struct ph__embedded ph__pg_frame[];      /* preamble, closing, roles, test_clock */
+extern const struct ph__embedded ph__pg_functions[]; /* views last */
+extern const struct ph__embedded ph__pg_frame[]; /* preamble, closing, roles, test_clock */
 
 static const char *frame(const char *name)
 {
@@ -42,10 +42,9 @@ static void add_functions(struct ph__buffer *sql)
         ph__buffer_text(sql, "\n");
     }
     ph__buffer_text(sql, frame("closing"));
-    ph__buffer_printf(sql,
-                      "\nUPDATE {p}store SET version = %d, serves_from = %d, functions = '%016llx';\n",
-                      PH__SCHEMA_VERSION, PH__SCHEMA_SERVES_FROM,
-                      (unsigned long long)functions_digest());
+    ph__buffer_printf(
+        sql, "\nUPDATE {p}store SET version = %d, serves_from = %d, functions = '%016llx';\n",
+        PH__SCHEMA_VERSION, PH__SCHEMA_SERVES_FROM, (unsigned long long)functions_digest());
 }
 
 static void add_migrations(struct ph__buffer *sql, int above)
@@ -111,7 +110,8 @@ static int look(struct ph__call *call, struct installed *ret)
     *ret = (struct installed){ 0 };
     if (r < 0 || !there)
         return r;
-    r = run_substituted(call, "SELECT version, serves_from, functions FROM {schema}.{p}store", &result);
+    r = run_substituted(call, "SELECT version, serves_from, functions FROM {schema}.{p}store",
+                        &result);
     if (r < 0)
         return r;
     if (PQntuples(result) == 1) {
@@ -226,8 +226,8 @@ int ph__pg_check_schema(struct ph__call *call)
 
     if (r == PH_ENOSCHEMA)
         return ph__fail(call->err, r,
-                        "there is no schema \"%s\" with prefix \"%s\" in this database; run posthorn "
-                        "migrate up, or ph_migrate()",
+                        "there is no schema \"%s\" with prefix \"%s\" in this database; call "
+                        "ph_migrate(), or open with deploy_schema",
                         call->store->schema, call->store->prefix);
     if (r < 0)
         return r;
@@ -236,13 +236,14 @@ int ph__pg_check_schema(struct ph__call *call)
     PQclear(result);
     if (in.version < PH__SCHEMA_VERSION)
         return ph__fail(call->err, PH_ETOOOLD,
-                        "the schema has version %d, this library needs %d; run posthorn migrate up",
+                        "the schema has version %d, this library needs %d; call ph_migrate()",
                         in.version, PH__SCHEMA_VERSION);
     if (!is_usable(&in))
-        return ph__fail(call->err, PH_ETOONEW,
-                        "the schema has version %d and serves libraries from %d on, this one knows %d; "
-                        "upgrade the library",
-                        in.version, in.serves_from, PH__SCHEMA_VERSION);
+        return ph__fail(
+            call->err, PH_ETOONEW,
+            "the schema has version %d and serves libraries from %d on, this one knows %d; "
+            "upgrade the library",
+            in.version, in.serves_from, PH__SCHEMA_VERSION);
     return 0;
 }
 

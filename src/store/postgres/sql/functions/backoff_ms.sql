@@ -2,11 +2,13 @@
 -- after this abandon. The exponent is capped, so that nothing overflows.
 CREATE OR REPLACE FUNCTION {p}backoff_ms(
     _policy smallint, _base_ms bigint, _max_ms bigint, _retry_count bigint, _attempts int) RETURNS bigint
-    LANGUAGE sql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
-    SELECT CASE _policy
+BEGIN
+    RETURN CASE _policy
         WHEN 2 THEN (SELECT ceil(d / 2 + random() * (d / 2))::bigint
                      FROM (SELECT least(_base_ms * power(2::float8, least(greatest(_attempts - 1, 0), 62)), _max_ms)) x(d))
         ELSE least(_base_ms * power(2::float8, least(_retry_count, 62)), _max_ms)::bigint
-    END
+    END;
+END
 $$;

@@ -2,5 +2,9 @@
 -- transaction. For tests the owner can stop it (test_clock.sql): a row that
 -- only the owner can write, never a session setting, which anybody could move.
 CREATE OR REPLACE FUNCTION {p}clock() RETURNS timestamptz
-    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
-AS $$ SELECT coalesce(s.clock, clock_timestamp()) FROM {p}store s WHERE s.one $$;
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+AS $$
+BEGIN
+    RETURN (SELECT coalesce(s.clock, clock_timestamp()) FROM {p}store s WHERE s.one);
+END
+$$;

@@ -4,9 +4,10 @@ CREATE OR REPLACE FUNCTION {p}message_problem(
     _topic text, _payload text, _ns text, _tenant_id uuid, _dedupe_key text, _correlation_id text,
     _stream text, _priority int, _due_at timestamptz, _expires_at timestamptz, _headers jsonb,
     _max_attempts int, _message_id uuid) RETURNS text
-    LANGUAGE sql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
 AS $$
-    SELECT CASE
+BEGIN
+    RETURN CASE
         WHEN _topic IS NULL THEN 'topic is null; it is required'
         WHEN _topic = '' THEN 'topic is empty; it is required'
         WHEN char_length(_topic) > 255 THEN format('topic has %s characters; at most 255 are allowed', char_length(_topic))
@@ -30,5 +31,6 @@ AS $$
         WHEN _expires_at NOT BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999999Z' THEN 'expires_at lies outside the years 1 to 9999'
         WHEN _expires_at <= _due_at THEN 'expires_at is not after due_at; the message could never be claimed'
         WHEN _max_attempts NOT BETWEEN 1 AND 30000 THEN format('max_attempts is %s; allowed are 1 to 30000', _max_attempts)
-    END
+    END;
+END
 $$;

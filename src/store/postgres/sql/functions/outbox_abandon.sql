@@ -2,7 +2,9 @@
 -- dead (that was the last attempt), stale or unknown. Without a delay the queue's backoff decides.
 CREATE OR REPLACE FUNCTION {p}outbox_abandon(
     owner uuid, work_ids uuid[], error text = NULL, delay interval = NULL, fences bigint[] = NULL) RETURNS TABLE (work_id uuid, outcome text)
-    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
-    SELECT * FROM {p}settle_named('outbox_abandon', 0::smallint, 2::smallint, owner, work_ids, fences, error, delay, NULL)
+BEGIN
+    RETURN QUERY SELECT * FROM {p}settle_named('outbox_abandon', 0::smallint, 2::smallint, owner, work_ids, fences, error, delay, NULL);
+END
 $$;

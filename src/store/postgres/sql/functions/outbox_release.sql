@@ -2,7 +2,9 @@
 -- attempt is refunded), stale or unknown.
 CREATE OR REPLACE FUNCTION {p}outbox_release(
     owner uuid, work_ids uuid[], fences bigint[] = NULL) RETURNS TABLE (work_id uuid, outcome text)
-    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
-    SELECT * FROM {p}settle_named('outbox_release', 0::smallint, 4::smallint, owner, work_ids, fences, NULL, NULL, NULL)
+BEGIN
+    RETURN QUERY SELECT * FROM {p}settle_named('outbox_release', 0::smallint, 4::smallint, owner, work_ids, fences, NULL, NULL, NULL);
+END
 $$;

@@ -10,12 +10,13 @@ CREATE OR REPLACE FUNCTION {p}work_renew(
     SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    _t timestamptz := {p}clock();
+    _t timestamptz;
     _outcomes smallint[] := array_fill(NULL::smallint, ARRAY[cardinality(_ids)]);
     _lease {p}lease;
     _fence bigint;
     _cap timestamptz;
 BEGIN
+    SELECT coalesce(s.clock, clock_timestamp()) INTO _t FROM {p}store s WHERE s.one; -- clock(), without the call
     FOREACH _fence IN ARRAY coalesce({p}work_leases(_door, _owner, _ids, _fences, _t), '{}') LOOP
         SELECT * INTO _lease FROM {p}lease l WHERE l.id = _fence AND l.owner = _owner AND l.door = _door FOR UPDATE;
         CONTINUE WHEN NOT FOUND;

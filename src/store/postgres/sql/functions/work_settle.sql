@@ -16,20 +16,27 @@ CREATE OR REPLACE FUNCTION {p}work_settle(
     SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    _t timestamptz := {p}clock();
+    _t timestamptz;
     _n int := cardinality(_ids);
     _outcomes smallint[] := array_fill(NULL::smallint, ARRAY[_n]);
+    _leases bigint[];
     _lease {p}lease;
     _fence bigint;
     _mine record;
     _k int;
     _i int;
 BEGIN
-    FOREACH _fence IN ARRAY coalesce({p}work_leases(_door, _owner, _ids, _fences, _t), '{}') LOOP
+    SELECT coalesce(s.clock, clock_timestamp()) INTO _t FROM {p}store s WHERE s.one; -- clock(), without the call
+    IF _fences[1] > 0 AND _fences[1] = ALL (_fences) THEN
+        _leases := ARRAY[_fences[1]]; -- a batch, or a part of one: the usual case
+    ELSE
+        _leases := coalesce({p}work_leases(_door, _owner, _ids, _fences, _t), '{}');
+    END IF;
+    FOREACH _fence IN ARRAY _leases LOOP
         SELECT * INTO _lease FROM {p}lease l WHERE l.id = _fence AND l.owner = _owner AND l.door = _door FOR UPDATE;
         CONTINUE WHEN NOT FOUND;
         IF _lease.ids = _ids AND _lease.settled IS NULL AND _verbs = '{1}' AND (_fences IS NULL OR _fence = ALL (_fences)) THEN
-            DELETE FROM {p}lease l WHERE l.id = _fence; -- the whole batch at once: the usual case
+            DELETE FROM {p}lease l WHERE l.id = _fence; -- the whole batch at once
             PERFORM {p}work_done(_ids, _lease.queue, _t, _owner);
             RETURN array_fill(2::smallint, ARRAY[_n]);
         END IF;

@@ -1,8 +1,10 @@
 -- work_unpick(…): puts a row that work_pick took in this transaction back as it was.
 CREATE OR REPLACE FUNCTION {p}work_unpick(_id uuid, _attempts smallint, _lost smallint, _due timestamptz) RETURNS void
-    LANGUAGE sql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
+BEGIN
     INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
     SELECT _due, m.id, m.expires_at, m.queue * 4 + m.level, hashtext(m.topic), _attempts, _lost, m.max_attempts
-    FROM {p}message m WHERE m.id = _id
+    FROM {p}message m WHERE m.id = _id;
+END
 $$;
