@@ -10,8 +10,7 @@ static void denied(int status)
     REQ_INT("OBX-124", status, PH_EPERM);
     CHECK_STR(t_err.sqlstate, "42501");
     CHECK(strstr(t_err.message, "permission denied") != NULL);
-    CHECK(strstr(t_err.message, "; grant the role what it needs: posthorn migrate sql --roles") !=
-          NULL);
+    CHECK(strstr(t_err.message, "; grant the role what it needs: see ph_migrate_sql()") != NULL);
 }
 
 static void operating_is_denied(ph_store *store)

@@ -160,7 +160,7 @@ int ph__sqlite_connect(struct ph__call *call, bool check_schema)
     if (!own->db)
         return ph__fail(
             call->err, PH_ENOSCHEMA,
-            "there is no database file %.120s; run `posthorn migrate up` or ph_migrate() "
+            "there is no database file %.120s; call ph_migrate() or open with deploy_schema "
             "to make it, or check the path",
             ph__sqlite_path(call->store));
     r = ph__sqlite_check_schema(call);

@@ -6,10 +6,9 @@
 
 int ph__sqlite_fail_schema_missing(ph_error *err)
 {
-    return ph__fail(
-        err, PH_ENOSCHEMA,
-        "the database has no tables of Posthorn with this prefix; run `posthorn migrate "
-        "up` or ph_migrate(), or check the path and the table prefix");
+    return ph__fail(err, PH_ENOSCHEMA,
+                    "the database has no tables of Posthorn with this prefix; call ph_migrate() or "
+                    "open with deploy_schema, or check the path and the table prefix");
 }
 
 static int fail_busy(ph_error *err, int code, bool callers)

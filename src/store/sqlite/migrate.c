@@ -9,11 +9,9 @@
 int ph__sqlite_version_check(int version, int serves_from, ph_error *err)
 {
     if (version < PH__SCHEMA_VERSION)
-        return ph__fail(
-            err, PH_ETOOOLD,
-            "the schema has version %d, and this library needs %d; run `posthorn migrate "
-            "up` or ph_migrate()",
-            version, PH__SCHEMA_VERSION);
+        return ph__fail(err, PH_ETOOOLD,
+                        "the schema has version %d, and this library needs %d; call ph_migrate()",
+                        version, PH__SCHEMA_VERSION);
     if (serves_from > PH__SCHEMA_VERSION)
         return ph__fail(err, PH_ETOONEW,
                         "the schema has version %d and serves libraries from %d on; this one knows "
