@@ -14,14 +14,14 @@
     X(savepoint) X(savepoint_undo) X(savepoint_release) X(lock) X(store_get) X(clock_set)          \
     X(queue_by_name) X(queue_by_id) X(queue_insert) X(queue_update) X(queue_pause)                 \
     X(message_insert) X(pending_insert) X(dedupe_get) X(dedupe_insert)                             \
-    X(claim_look) X(claim_one) X(claim_walk) X(fence_last) X(pending_delete)               \
+    X(claim_look) X(claim_one) X(claim_walk) X(fence_last) X(pending_delete)                       \
     X(pending_delete_up_to) X(attempt_facts) X(lease_insert)                                       \
     X(lease_by_fence) X(lease_by_owner) X(lease_expired)                                           \
     X(lease_settle) X(lease_renew) X(lease_delete)                                                 \
     X(message_facts) X(done_insert) X(attempt_log_insert) X(retry_count) X(dead_insert)            \
     X(dedupe_gone) X(attempt_log_delete) X(message_delete)                                         \
     X(state_get) X(attempt_log_get) X(count_pending) X(count_lease) X(count_dead)                  \
-    X(dead_get) X(message_copy) X(dedupe_move) X(dead_mark) X(dead_delete)                                        \
+    X(dead_get) X(message_copy) X(dedupe_move) X(dead_mark) X(dead_delete)                         \
     X(retention_done) X(done_delete) X(done_shorten) X(retention_dead) X(retention_dedupe)
 /* clang-format on */
 
