@@ -18,7 +18,7 @@ static const struct meaning meanings[] = {
     { "40001", PH_ECONFLICT, PH_RETRY, "roll back and try again" },
     { "40P01", PH_ECONFLICT, PH_RETRY, "roll back and try again; enqueue_many locks in one order" },
     { "55P03", PH_EBUSY, PH_RETRY, "another session holds the lock; try again" },
-    { "57014", PH_ETIMEOUT, PH_RETRY, "the statement was cancelled; allow more time or try again" },
+    { "57014", PH_ETIMEOUT, PH_RETRY, "allow more time, or try again" },
     { "57P01", PH_ECONNECT, PH_RETRY, "the server is shutting down; try again" },
     { "57P02", PH_ECONNECT, PH_RETRY, "the server has crashed; try again" },
     { "57P03", PH_ECONNECT, PH_RETRY, "the server is starting or stopping; try again" },

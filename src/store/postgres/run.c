@@ -158,6 +158,9 @@ static int await(struct ph__call *call, PGconn *conn, PGresult **ret_result)
         r = PH_ETIMEOUT;
     } else {
         r = ph__pg_fail(conn, result, call->err);
+        if (late && r == PH_ETIMEOUT) /* the server only says that somebody cancelled it */
+            snprintf(call->err->message, sizeof(call->err->message),
+                     "the time limit was reached; allow more time, or try again");
     }
     PQclear(result);
     return r;
