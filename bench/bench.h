@@ -8,9 +8,9 @@
 
 struct bench {
     const char *url;
-    long messages;   /* how many are drained per run */
+    long messages; /* how many are drained per run */
     int workers, batch;
-    int rounds;      /* the median of so many is reported */
+    int rounds; /* the median of so many is reported */
     bool json;
     const char *only; /* NULL: all cases */
 };
@@ -22,7 +22,8 @@ double bench_now(void); /* seconds, monotonic */
 
 /* Runs work(context, index) in count processes at once; returns the seconds
  * from the start of the first to the end of the last. Exits if one fails. */
-double bench_in_parallel(int count, void (*work)(const void *context, int index), const void *context);
+double bench_in_parallel(int count, void (*work)(const void *context, int index),
+                         const void *context);
 
 /* Ours. */
 ph_store *bench_open(const char *url);

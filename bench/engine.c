@@ -29,7 +29,8 @@ double bench_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-double bench_in_parallel(int count, void (*work)(const void *context, int index), const void *context)
+double bench_in_parallel(int count, void (*work)(const void *context, int index),
+                         const void *context)
 {
     double start = bench_now();
     int status;
@@ -148,11 +149,12 @@ static double median(double *values, int count)
     return values[count / 2];
 }
 
-static void report(const struct bench *bench, const char *name, double rate, double base, double aim)
+static void report(const struct bench *bench, const char *name, double rate, double base,
+                   double aim)
 {
     if (bench->json)
-        printf("{\"case\":\"%s\",\"rate\":%.0f,\"base\":%.0f,\"ratio\":%.3f,\"aim\":%.2f}\n", name, rate,
-               base, rate / base, aim);
+        printf("{\"case\":\"%s\",\"rate\":%.0f,\"base\":%.0f,\"ratio\":%.3f,\"aim\":%.2f}\n", name,
+               rate, base, rate / base, aim);
     else
         printf("%-44s %9.0f/s  %9.0f/s  %5.2f  (aim %.2f)\n", name, rate, base, rate / base, aim);
     fflush(stdout);
@@ -197,7 +199,8 @@ static void compare_beside(const struct bench *bench, const struct bench_floor *
             without[i] = drain_beside(bench, floor, NOTHING, 0);
             with[i] = drain_beside(bench, floor, cases[c].beside, crowd);
         }
-        report(bench, cases[c].name, median(with, bench->rounds), median(without, bench->rounds), 0.75);
+        report(bench, cases[c].name, median(with, bench->rounds), median(without, bench->rounds),
+               0.75);
     }
 }
 
@@ -219,7 +222,8 @@ static void run_all(const struct bench *given, const struct bench_floor *floor, 
         bench.workers = drains[i].workers;
         if (bench.batch < 100)
             bench.messages = given->messages / 4;
-        snprintf(name, sizeof(name), "claim + ack, batch %d × %d workers", bench.batch, bench.workers);
+        snprintf(name, sizeof(name), "claim + ack, batch %d × %d workers", bench.batch,
+                 bench.workers);
         compare(&bench, floor, name, drain_rate, drains[i].aim);
     }
     bench = *given;
@@ -234,12 +238,14 @@ static void run_all(const struct bench *given, const struct bench_floor *floor, 
 
 static void usage(void)
 {
-    puts("usage: bench_engine --db URL [--messages N] [--crowd N] [--rounds N] [--only TEXT] [--json]\n"
+    puts("usage: bench_engine --db URL [--messages N] [--crowd N] [--rounds N] [--only TEXT] "
+         "[--json]\n"
          "\n"
          "Measures the engine against the floor: bare rows in the same database.\n"
          "  --db URL       sqlite:FILE or postgresql://… (the schema posthorn_bench is dropped!)\n"
          "  --messages N   per run (default 200000)\n"
-         "  --crowd N      how many more ready or scheduled messages stand beside (default 1000000)\n"
+         "  --crowd N      how many more ready or scheduled messages stand beside (default "
+         "1000000)\n"
          "  --rounds N     the median of so many counts (default 3, at most 15)\n"
          "  --only TEXT    only the cases whose name holds TEXT\n"
          "  --json         one line of JSON per case");
@@ -284,10 +290,12 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (!bench.url || bench.messages < 1000 || bench.rounds < 1 || bench.rounds > ROUNDS_MAX || crowd < 0) {
+    if (!bench.url || bench.messages < 1000 || bench.rounds < 1 || bench.rounds > ROUNDS_MAX ||
+        crowd < 0) {
         usage();
         return 2;
     }
-    run_all(&bench, strncmp(bench.url, "sqlite:", 7) == 0 ? &bench_floor_sqlite : &bench_floor_pg, crowd);
+    run_all(&bench, strncmp(bench.url, "sqlite:", 7) == 0 ? &bench_floor_sqlite : &bench_floor_pg,
+            crowd);
     return 0;
 }

@@ -51,9 +51,10 @@ static void floor_reset(const char *url)
 {
     PGconn *conn = dial(url);
 
-    run(conn, "SET client_min_messages = warning; DROP TABLE IF EXISTS posthorn_bench_bare; "
-              "CREATE TABLE posthorn_bench_bare (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-              "topic text NOT NULL, payload text NOT NULL)");
+    run(conn,
+        "SET client_min_messages = warning; DROP TABLE IF EXISTS posthorn_bench_bare; "
+        "CREATE TABLE posthorn_bench_bare (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
+        "topic text NOT NULL, payload text NOT NULL)");
     PQfinish(conn);
 }
 
@@ -76,10 +77,11 @@ static long floor_drain(const char *url, int batch)
     char sql[400];
     long done = 0;
 
-    snprintf(sql, sizeof(sql),
-             "DELETE FROM posthorn_bench_bare WHERE id = ANY (ARRAY(SELECT id FROM posthorn_bench_bare "
-             "ORDER BY id LIMIT %d FOR UPDATE SKIP LOCKED)) RETURNING id, topic, payload",
-             batch);
+    snprintf(
+        sql, sizeof(sql),
+        "DELETE FROM posthorn_bench_bare WHERE id = ANY (ARRAY(SELECT id FROM posthorn_bench_bare "
+        "ORDER BY id LIMIT %d FOR UPDATE SKIP LOCKED)) RETURNING id, topic, payload",
+        batch);
     run(conn, "SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off");
     PQclear(checked(conn, PQprepare(conn, "drain", sql, 0, NULL)));
     for (;;) {
@@ -100,10 +102,11 @@ static void floor_enqueue(const char *url, long count)
     PGconn *conn = dial(url);
     const char *values[] = { "order.created", bench_payload() };
 
-    PQclear(checked(conn, PQprepare(conn, "insert",
-                                    "INSERT INTO posthorn_bench_bare (topic, payload) VALUES ($1, $2) "
-                                    "RETURNING id",
-                                    2, NULL)));
+    PQclear(
+        checked(conn, PQprepare(conn, "insert",
+                                "INSERT INTO posthorn_bench_bare (topic, payload) VALUES ($1, $2) "
+                                "RETURNING id",
+                                2, NULL)));
     for (long i = 0; i < count; i++)
         PQclear(checked(conn, PQexecPrepared(conn, "insert", 2, values, NULL, NULL, 1)));
     PQfinish(conn);

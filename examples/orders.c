@@ -18,15 +18,15 @@
 
 #define ORDERS 8
 #define ROLLED_BACK 4 /* the customer's card was refused */
-#define RETRIED 3 /* the carrier does not answer the first time */
-#define HOPELESS 6 /* there is no such address */
+#define RETRIED 3     /* the carrier does not answer the first time */
+#define HOPELESS 6    /* there is no such address */
 
 struct shop {
-    sqlite3 *db; /* the application's own connection */
+    sqlite3 *db;     /* the application's own connection */
     ph_store *store; /* Posthorn, on the same file */
     ph_owner worker;
     ph_work_id sent[ORDERS + 1]; /* the message of each order */
-    int wrong; /* checks that failed */
+    int wrong;                   /* checks that failed */
 };
 
 static void die(const char *what, const char *why)

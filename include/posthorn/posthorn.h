@@ -297,7 +297,9 @@ PH_API PH_MUST_CHECK int ph_schema_inspect(ph_store *store, int timeout_ms,
                                            ph_schema_status *ret_status, ph_error *reterr);
 
 /* The migrations (or, with roles, the statements that create and grant the
- * roles producer, worker and reader) as text to review and run by hand.
+ * roles producer, worker and reader) as text to review and run by hand. The
+ * migrations are those for an empty schema; an older one is brought up by
+ * ph_migrate(). The roles can be granted again at any time.
  * Needs no connection. *ret_sql is owned by the caller: ph_free(). */
 PH_API PH_MUST_CHECK int ph_migrate_sql(ph_store *store, bool roles, char **ret_sql,
                                         ph_error *reterr);
@@ -606,7 +608,8 @@ typedef struct {
 PH_API PH_MUST_CHECK int ph_outbox_queue_set(ph_store *store, ph_tx tx, const char *ns,
                                              const ph_queue_settings *settings, int timeout_ms,
                                              ph_error *reterr);
-/* A paused queue takes messages and lets leases be settled, but hands out none. */
+/* A paused queue takes messages and lets leases be settled, but hands out none.
+ * One that does not exist yet is created. */
 PH_API PH_MUST_CHECK int ph_outbox_queue_pause(ph_store *store, ph_tx tx, const char *ns,
                                                int timeout_ms, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_outbox_queue_resume(ph_store *store, ph_tx tx, const char *ns,

@@ -20,10 +20,13 @@ static int claim_of(ph_owner owner, const ph_claim_opts *from, struct ph__claim 
     if (r < 0)
         return r;
     *to = (struct ph__claim){
-        .door = PH__OUTBOX, .owner = owner,
+        .door = PH__OUTBOX,
+        .owner = owner,
         .lease_s = opts.lease_s ? opts.lease_s : DEFAULT_LEASE_S,
         .batch_size = opts.batch_size ? opts.batch_size : DEFAULT_BATCH_SIZE,
-        .ns = opts.ns ? opts.ns : "", .topics = opts.topics, .topic_count = opts.topic_count,
+        .ns = opts.ns ? opts.ns : "",
+        .topics = opts.topics,
+        .topic_count = opts.topic_count,
     };
     if (ph_id_is_zero(owner.b))
         return ph__fail(err, PH_EINVAL, "owner is empty; make one with ph_owner_new()");

@@ -85,7 +85,8 @@ static int headers_check(const char *headers, ph_error *err)
     }
     json_decref(json);
     if (!numbers_fit(headers))
-        return ph__fail(err, PH_EINVAL, "headers hold a number of more than %d digits; write it as text",
+        return ph__fail(err, PH_EINVAL,
+                        "headers hold a number of more than %d digits; write it as text",
                         NUMBER_MAX);
     return 0;
 }
@@ -152,7 +153,8 @@ static int fields_check(struct ph__message *m, int priority, ph_error *err)
     if (priority < PH_PRIORITY_DEFAULT || priority > PH_PRIORITY_BULK)
         return ph__fail(err, PH_EINVAL, "priority %d is not a ph_priority", priority);
     if (m->max_attempts < 0 || m->max_attempts > PH_ATTEMPTS_MAX)
-        return ph__fail(err, PH_EINVAL, "max_attempts is %d; allowed are 1 to %d, or 0 for the queue's",
+        return ph__fail(err, PH_EINVAL,
+                        "max_attempts is %d; allowed are 1 to %d, or 0 for the queue's",
                         m->max_attempts, PH_ATTEMPTS_MAX);
     return 0;
 }
@@ -178,12 +180,19 @@ int ph__message_load(struct ph__message *to, const ph_message *from, long index,
     r = ph__options_load(&m, sizeof(m), from, "ph_message", err);
     if (r == 0) {
         *to = (struct ph__message){
-            .topic = m.topic, .payload = m.payload, .payload_length = m.payload_length,
-            .ns = m.ns ? m.ns : "", .dedupe_key = m.dedupe_key,
+            .topic = m.topic,
+            .payload = m.payload,
+            .payload_length = m.payload_length,
+            .ns = m.ns ? m.ns : "",
+            .dedupe_key = m.dedupe_key,
             .correlation_id = m.correlation_id && *m.correlation_id ? m.correlation_id : NULL,
-            .headers = m.headers, .tenant_id = m.tenant_id, .message_id = m.message_id,
+            .headers = m.headers,
+            .tenant_id = m.tenant_id,
+            .message_id = m.message_id,
             .level = m.priority == PH_PRIORITY_DEFAULT ? PH__LEVEL_DEFAULT : (int)m.priority - 1,
-            .due_at = m.due_at, .expires_at = m.expires_at, .max_attempts = m.max_attempts,
+            .due_at = m.due_at,
+            .expires_at = m.expires_at,
+            .max_attempts = m.max_attempts,
         };
         r = fields_check(to, (int)m.priority, err);
     }

@@ -119,8 +119,7 @@ static ph_store *store_new(const char *url, const struct ph__backend *backend,
     return NULL;
 }
 
-int ph_open_lazy(const char *url, const ph_store_opts *opts, ph_store **ret_store,
-                 ph_error *reterr)
+int ph_open_lazy(const char *url, const ph_store_opts *opts, ph_store **ret_store, ph_error *reterr)
 {
     ph_store_opts loaded = PH_STORE_OPTS_INIT;
     const struct ph__backend *backend = NULL;

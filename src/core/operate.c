@@ -154,8 +154,9 @@ static int settings_check(const ph_queue_settings *s, ph_error *err)
         return ph__fail(err, PH_EINVAL, "backoff %d is not a ph_backoff", (int)s->backoff);
     if (s->backoff_base_ms < 0 || s->backoff_base_ms > BACKOFF_MAX_MS || s->backoff_max_ms < 0 ||
         s->backoff_max_ms > BACKOFF_MAX_MS)
-        return ph__fail(err, PH_EINVAL, "backoff_base_ms and backoff_max_ms must lie between 1 ms "
-                                        "and a year");
+        return ph__fail(err, PH_EINVAL,
+                        "backoff_base_ms and backoff_max_ms must lie between 1 ms "
+                        "and a year");
     if (s->max_payload_bytes < 0 || s->max_payload_bytes > PH_PAYLOAD_MAX)
         return ph__fail(err, PH_EINVAL, "max_payload_bytes is %lld; allowed are 1 to %d",
                         (long long)s->max_payload_bytes, PH_PAYLOAD_MAX);

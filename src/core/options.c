@@ -9,9 +9,9 @@
 int ph__options_check(size_t caller_size, const char *what, ph_error *err)
 {
     if (caller_size < sizeof(size_t) || caller_size > SIZE_LIMIT)
-        return ph__fail(err, PH_EINVAL,
-                        "%s: the member size is not set; initialise the struct with its _INIT macro",
-                        what);
+        return ph__fail(
+            err, PH_EINVAL,
+            "%s: the member size is not set; initialise the struct with its _INIT macro", what);
     return 0;
 }
 

@@ -42,7 +42,8 @@ static int item_check(const ph_settlement *item, size_t index, ph_error *err)
                         (int)item->verb);
     if (item->delay_ms < PH_DELAY_POLICY)
         return ph__fail(err, PH_EINVAL,
-                        "item %zu: delay_ms is negative; give 0 or more, or PH_DELAY_POLICY", index);
+                        "item %zu: delay_ms is negative; give 0 or more, or PH_DELAY_POLICY",
+                        index);
     if (item->lease.fence < 0)
         return ph__fail(err, PH_EINVAL, "item %zu: fence is negative; give 0 for any", index);
     return 0;

@@ -35,15 +35,15 @@ struct ph_store {
     char *prefix;       /* allow-listed */
     ph_store_opts opts; /* strings inside are not valid after open: use the copies above */
     int timeout_ms;
-    void *own;          /* the backend's connection; NULL until it is needed */
+    void *own; /* the backend's connection; NULL until it is needed */
 };
 
 /* One call: where it happens and how long it may take. */
 struct ph__call {
     ph_store *store;
-    void *connection;      /* the caller's, in an open transaction; NULL: the store's own */
+    void *connection; /* the caller's, in an open transaction; NULL: the store's own */
     ph__deadline deadline;
-    ph_error *err;         /* never NULL */
+    ph_error *err; /* never NULL */
 };
 
 /* A checked message: every text is valid, optional ones are NULL. */
@@ -52,9 +52,9 @@ struct ph__message {
     size_t payload_length;
     const ph_tenant_id *tenant_id;
     const ph_message_id *message_id;
-    int level;             /* 0 … PH__LEVELS - 1 */
+    int level; /* 0 … PH__LEVELS - 1 */
     int64_t due_at, expires_at;
-    int max_attempts;      /* 0: the queue's */
+    int max_attempts; /* 0: the queue's */
 };
 
 struct ph__claim {
@@ -80,7 +80,7 @@ struct ph__info {
 };
 
 struct ph__backend {
-    const char *name;           /* "sqlite", "postgresql" */
+    const char *name; /* "sqlite", "postgresql" */
     const char *default_prefix;
 
     /* Is url ours? */

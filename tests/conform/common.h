@@ -24,8 +24,8 @@ struct seen {
     ph_work_id retried_as;
     ph_message_id message_id;
     size_t history_count;
-    char kinds[512]; /* of the history, oldest first: "abandoned,lost" */
-    char dead_reason[16]; /* "" : not dead */
+    char kinds[512];                        /* of the history, oldest first: "abandoned,lost" */
+    char dead_reason[16];                   /* "" : not dead */
     char last_error[PH_ERROR_TEXT_MAX + 1]; /* "" also for none */
     bool has_error;
 };

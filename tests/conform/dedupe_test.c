@@ -183,12 +183,9 @@ TEST(with_a_tenant_the_key_names_it)
     static const ph_tenant_id tenant = { { 0xab, 0xcd, 0xef, 0x01, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
                                            12, 0xfe } };
     static const char *const good[] = {
-        "abcdef01-0203-0405-0607-08090a0b0cfe/1",
-        "ABCDEF01-0203-0405-0607-08090A0B0CFE/2",
-        "abcdef0102030405060708090a0b0cfe/3",
-        "AbCdEf0102030405060708090A0b0CFE/4",
-        "abcdef01-0203-0405-0607-08090a0b0cfe/",
-        "abcdef01-0203-0405-0607-08090a0b0cfe//",
+        "abcdef01-0203-0405-0607-08090a0b0cfe/1", "ABCDEF01-0203-0405-0607-08090A0B0CFE/2",
+        "abcdef0102030405060708090a0b0cfe/3",     "AbCdEf0102030405060708090A0b0CFE/4",
+        "abcdef01-0203-0405-0607-08090a0b0cfe/",  "abcdef01-0203-0405-0607-08090a0b0cfe//",
     };
     static const char *const bad[] = {
         "1",

@@ -210,8 +210,8 @@ TEST(hostile_names_stay_on_one_line)
     for (const char *at = line->text; *at; at++)
         REQ("OBX-102 OBX-125", (unsigned char)*at >= 0x20 && *at != 0x7f);
     CHECK(strstr(line->text, "%s%n") != NULL);
-    CHECK(strstr(line->text, "\xc2\x85") == NULL);    /* C1 controls are controls, too */
-    CHECK_STR(field(line, "topic"), m.topic);         /* fields are as they are */
+    CHECK(strstr(line->text, "\xc2\x85") == NULL); /* C1 controls are controls, too */
+    CHECK_STR(field(line, "topic"), m.topic);      /* fields are as they are */
     CHECK_STR(field(line, "correlation_id"), m.correlation_id);
 }
 

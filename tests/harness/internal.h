@@ -12,13 +12,13 @@
 struct t_env {
     const char *program;
     const char *backend; /* "" for programs without one */
-    char dir[256]; /* the test's folder */
+    char dir[256];       /* the test's folder */
     char url[1024];
     char database[64]; /* PostgreSQL: the program's shared database */
     char schema[64];
-    const char *prefix; /* of the tables */
-    int number; /* of the test in this run */
-    int round; /* how often the test started over */
+    const char *prefix;    /* of the tables */
+    int number;            /* of the test in this run */
+    int round;             /* how often the test started over */
     volatile int *limit_s; /* shared with the runner */
 };
 extern struct t_env t_env;

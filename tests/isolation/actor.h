@@ -27,11 +27,11 @@ struct iso_world {
 
 /* What a step did: words such as m1:acked, claimed=2 or error=conflict. */
 struct iso_result {
-    char words[600];     /* each followed by a blank */
-    int status;          /* of the first call that failed, or 0 */
-    ph_error err;        /* of that call */
-    bool blocked;        /* it had to wait for another session */
-    int started, ended;  /* places in the order of events; 0: not yet */
+    char words[600];    /* each followed by a blank */
+    int status;         /* of the first call that failed, or 0 */
+    ph_error err;       /* of that call */
+    bool blocked;       /* it had to wait for another session */
+    int started, ended; /* places in the order of events; 0: not yet */
 };
 
 struct iso_actor {
@@ -40,12 +40,12 @@ struct iso_actor {
     ph_store *store;
     struct t_conn *conn;
     atomic_bool in_tx;
-    bool ended;                 /* it met an error inside its transaction: no more steps */
-    atomic_bool conn_waits;     /* SQLite: conn is in its busy handler */
+    bool ended;             /* it met an error inside its transaction: no more steps */
+    atomic_bool conn_waits; /* SQLite: conn is in its busy handler */
     struct {
         ph_owner owner;
         ph_lease_ref ref;
-    } leases[ISO_LEASES_MAX];   /* newest last */
+    } leases[ISO_LEASES_MAX]; /* newest last */
     size_t lease_count;
 };
 

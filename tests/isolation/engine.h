@@ -18,17 +18,17 @@ struct iso_worker {
 struct iso_engine {
     const struct iso_spec *spec;
     struct iso_world world;
-    struct iso_actor setup;  /* also makes the checks */
+    struct iso_actor setup; /* also makes the checks */
     struct iso_worker workers[ISO_SESSIONS_MAX];
     struct iso_watch watch;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int events;              /* how many starts and ends of steps there were */
-    int round;               /* permutations and races so far */
+    int events; /* how many starts and ends of steps there were */
+    int round;  /* permutations and races so far */
     struct iso_result results[ISO_STEPS_MAX];
     struct iso_result setup_result;
-    char problem[400];       /* why the permutation failed, or "" */
-    bool stuck;              /* a session never came back: its thread cannot be joined */
+    char problem[400]; /* why the permutation failed, or "" */
+    bool stuck;        /* a session never came back: its thread cannot be joined */
 };
 
 /* Connects everyone and starts the threads. */

@@ -8,9 +8,9 @@
 
 /* What a run of a spec came to. */
 struct iso_verdict {
-    int rounds;      /* how many there were */
-    int line;        /* of the assertion that failed; 0: none */
-    char why[900];   /* "" if all is well */
+    int rounds;    /* how many there were */
+    int line;      /* of the assertion that failed; 0: none */
+    char why[900]; /* "" if all is well */
 };
 
 /* Runs all permutations of the spec, then its races; stops at the first that

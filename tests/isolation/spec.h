@@ -13,7 +13,7 @@
 #define ISO_COMMANDS_MAX 12 /* of a step, or of the setup */
 #define ISO_WORDS_MAX 16    /* of a command */
 #define ISO_CHECKS_MAX 40
-#define ISO_LISTED_MAX 24   /* permutations named one by one */
+#define ISO_LISTED_MAX 24 /* permutations named one by one */
 #define ISO_REACHES_MAX 12
 
 /* A verb with its arguments, or any other sequence of words. */

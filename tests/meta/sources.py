@@ -1,6 +1,7 @@
 """House rules that a machine can check."""
 import os
 import re
+import shutil
 
 from runner import ROOT, Skip, files, no_complaints, read, run, tracked
 
@@ -55,6 +56,13 @@ def test_columns():
     no_complaints([f"{name}:{number}: {len(line)} columns"
                    for name in files(".c", ".h") for number, line in
                    enumerate(read(name).splitlines(), 1) if len(line) > 110])
+
+
+def test_form():
+    """What tools/format says, where the pinned formatter is at hand."""
+    if not (shutil.which("clang-format-14") or shutil.which("clang-format")):
+        raise Skip("clang-format 14 is not installed")
+    run(["tools/format", "check"], cwd=ROOT)
 
 
 def test_nothing_stray_is_tracked():

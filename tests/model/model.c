@@ -11,9 +11,14 @@ const ph_tenant_id m_tenant = { { 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef
                                   0x67, 0x89, 0xab, 0xcd, 0xef } };
 
 static const struct m_queue default_queue = {
-    .max_attempts = 10, .max_lease_s = PH_LEASE_MAX_S,
-    .backoff = PH_BACKOFF_EXPONENTIAL, .base_ms = 1000, .max_ms = 60000,
-    .retention_s = 7 * 86400, .dead_retention_s = PH_FOREVER, .dedupe_retention_s = 7 * 86400,
+    .max_attempts = 10,
+    .max_lease_s = PH_LEASE_MAX_S,
+    .backoff = PH_BACKOFF_EXPONENTIAL,
+    .base_ms = 1000,
+    .max_ms = 60000,
+    .retention_s = 7 * 86400,
+    .dead_retention_s = PH_FOREVER,
+    .dedupe_retention_s = 7 * 86400,
 };
 
 void m_init(struct model *model, int64_t now)
@@ -99,8 +104,12 @@ static void note(struct model *model, struct m_message *message, enum m_kind kin
                  int owner, int64_t next_due)
 {
     message->history[message->history_count++] = (struct m_attempt){
-        .kind = kind, .attempt = message->attempts, .error = error, .owner = owner,
-        .at = model->now, .next_due = next_due,
+        .kind = kind,
+        .attempt = message->attempts,
+        .error = error,
+        .owner = owner,
+        .at = model->now,
+        .next_due = next_due,
     };
 }
 
@@ -158,9 +167,11 @@ bool m_enqueue(struct model *model, const struct m_draft *draft, int *ret_index)
         return false;
     }
     *message = (struct m_message){
-        .draft = *draft, .created_at = model->now,
+        .draft = *draft,
+        .created_at = model->now,
         .due = draft->due_at > model->now ? draft->due_at : model->now,
-        .owner = -1, .retried_as = -1,
+        .owner = -1,
+        .retried_as = -1,
     };
     *ret_index = model->message_count++;
     if (key)
@@ -267,8 +278,8 @@ int m_claim(struct model *model, const struct m_claim *claim, int *ret_taken)
     }
     if (taken > 0)
         model->leases[model->lease_count++] = (struct m_lease){
-            claim->fence, model->now, model->now + claim->lease_s * M_SECOND, claim->ns,
-            claim->owner,
+            claim->fence, model->now,   model->now + claim->lease_s * M_SECOND,
+            claim->ns,    claim->owner,
         };
     return taken;
 }
@@ -296,8 +307,7 @@ static int64_t doubled(int64_t base_ms, int n, int64_t max_ms)
     return base_ms < max_ms ? base_ms : max_ms;
 }
 
-static ph_outcome abandon(struct model *model, struct m_message *message,
-                          const struct m_item *item)
+static ph_outcome abandon(struct model *model, struct m_message *message, const struct m_item *item)
 {
     const struct m_queue *queue = &model->queues[message->draft.ns];
     int64_t low_us = item->delay_ms * 1000, high_us = low_us;

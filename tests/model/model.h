@@ -16,8 +16,8 @@
 #define M_TENANT_KEY (M_KEYS - 1)
 #define M_ERRORS 4
 #define M_MESSAGES 28 /* of one sequence, retried ones included */
-#define M_HISTORY 32 /* coming back takes two steps, so 50 steps do not fill it */
-#define M_LEASES 20 /* what one claim takes back at most */
+#define M_HISTORY 32  /* coming back takes two steps, so 50 steps do not fill it */
+#define M_LEASES 20   /* what one claim takes back at most */
 #define M_ANY_TOPIC ((1u << M_TOPICS) - 1)
 #define M_NO_FENCE 0
 #define M_SECOND INT64_C(1000000)
@@ -36,7 +36,7 @@ extern const ph_tenant_id m_tenant; /* m_keys[M_TENANT_KEY] begins with it */
 /* What an enqueue is given. */
 struct m_draft {
     int ns, topic;
-    int key; /* -1: none */
+    int key;    /* -1: none */
     int number; /* makes the payload and, if there are any, correlation id and headers */
     bool tenant, correlated, headed;
     int priority, max_attempts;

@@ -80,8 +80,8 @@ bool step_dead_discard(struct run *run)
         return false;
     want = m_dead_discard(&run->model, messages, count);
     say(run, ": %lld", (long long)got);
-    return got == want || differ(run, "discarded %lld, should be %lld", (long long)got,
-                                 (long long)want);
+    return got == want ||
+           differ(run, "discarded %lld, should be %lld", (long long)got, (long long)want);
 }
 
 /* -------------------------------------------------------------------- queues */
@@ -108,9 +108,9 @@ bool step_queue_set(struct run *run)
         settings.delete_on_ack, (int)settings.backoff, (long long)settings.backoff_base_ms,
         (long long)settings.backoff_max_ms);
     m_queue_set(&run->model, ns, &settings);
-    return went_well(run, ph_outbox_queue_set(run->store, tx_of(run), m_namespaces[ns], &settings,
-                                              0, &t_err),
-                     "queue_set");
+    return went_well(
+        run, ph_outbox_queue_set(run->store, tx_of(run), m_namespaces[ns], &settings, 0, &t_err),
+        "queue_set");
 }
 
 bool step_pause(struct run *run)
@@ -135,8 +135,8 @@ bool step_retention(struct run *run)
         return false;
     want = m_retention(&run->model);
     say(run, " %lld", (long long)got);
-    return got == want || differ(run, "retention deleted %lld, should be %lld", (long long)got,
-                                 (long long)want);
+    return got == want ||
+           differ(run, "retention deleted %lld, should be %lld", (long long)got, (long long)want);
 }
 
 /* ---------------------------------------------------------------------- look */
@@ -147,8 +147,9 @@ bool step_count(struct run *run)
     int ns = roll(run, M_NAMESPACES + 1) - 1;
 
     say(run, "count (ns %d)", ns);
-    if (!went_well(run, ph_outbox_count(run->store, tx_of(run), ns < 0 ? NULL : m_namespaces[ns], 0,
-                                        &got, &t_err),
+    if (!went_well(run,
+                   ph_outbox_count(run->store, tx_of(run), ns < 0 ? NULL : m_namespaces[ns], 0,
+                                   &got, &t_err),
                    "count"))
         return false;
     m_count(&run->model, ns, &want);

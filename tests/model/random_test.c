@@ -62,11 +62,10 @@ static bool step_clock(struct run *run)
 }
 
 static const struct choice choices[] = {
-    { 20, step_enqueue },  { 25, step_claim }, { 25, step_settle },
-    { 6, step_renew },     { 4, step_reap },   { 14, step_clock },
-    { 4, step_dead_retry }, { 2, step_dead_discard },
-    { 4, step_queue_set }, { 3, step_pause },  { 3, step_retention },
-    { 3, step_count },     { 5, step_find },
+    { 20, step_enqueue },  { 25, step_claim }, { 25, step_settle },    { 6, step_renew },
+    { 4, step_reap },      { 14, step_clock }, { 4, step_dead_retry }, { 2, step_dead_discard },
+    { 4, step_queue_set }, { 3, step_pause },  { 3, step_retention },  { 3, step_count },
+    { 5, step_find },
 };
 #define CHOICES (sizeof(choices) / sizeof(*choices))
 
@@ -121,8 +120,8 @@ static bool one_step(struct run *run, int step)
 {
     bool last = step == STEPS - 1;
 
-    run->random = run->seed * UINT64_C(0x100000001b3) + (uint64_t)run->sequence * 1000 +
-                  (uint64_t)step;
+    run->random =
+        run->seed * UINT64_C(0x100000001b3) + (uint64_t)run->sequence * 1000 + (uint64_t)step;
     roll(run, 2);
     say(run, "  %2d  ", step);
     maybe_begin(run);

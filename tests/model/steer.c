@@ -11,8 +11,12 @@ void m_dead_retry(struct model *model, const int *messages, int count, int *ret_
         if (!dead || dead->place != M_DEAD || dead->retried_as >= 0)
             continue;
         *again = (struct m_message){
-            .draft = dead->draft, .message_id = dead->message_id, .created_at = model->now,
-            .due = model->now, .owner = -1, .retried_as = -1,
+            .draft = dead->draft,
+            .message_id = dead->message_id,
+            .created_at = model->now,
+            .due = model->now,
+            .owner = -1,
+            .retried_as = -1,
         };
         again->draft.due_at = 0;
         if (again->draft.expires_at <= model->now)
@@ -127,8 +131,8 @@ void m_count(const struct model *model, int ns, ph_outbox_counts *ret_counts)
         }
         counts.scheduled += message->place == M_PENDING && message->due > model->now;
         counts.in_progress += message->place == M_LEASED;
-        counts.expired_leases += message->place == M_LEASED &&
-                                 m_lease_of(model, message)->until < model->now;
+        counts.expired_leases +=
+            message->place == M_LEASED && m_lease_of(model, message)->until < model->now;
         counts.dead += message->place == M_DEAD && message->retried_as < 0;
     }
     counts.oldest_ready_ms = (model->now - oldest) / 1000;

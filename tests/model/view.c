@@ -11,8 +11,23 @@
 #include <time.h>
 
 enum column {
-    ID, STATUS_CODE, ATTEMPTS, RETRY_COUNT, LAST_ERROR, NEXT_ATTEMPT_AT, LOCKED_UNTIL, OWNER_TOKEN,
-    FENCE, IS_PROCESSED, PROCESSED_AT, UPDATED_AT, EXPIRES_AT, DUE_TIME, PRIORITY, TOPIC, NAMESPACE,
+    ID,
+    STATUS_CODE,
+    ATTEMPTS,
+    RETRY_COUNT,
+    LAST_ERROR,
+    NEXT_ATTEMPT_AT,
+    LOCKED_UNTIL,
+    OWNER_TOKEN,
+    FENCE,
+    IS_PROCESSED,
+    PROCESSED_AT,
+    UPDATED_AT,
+    EXPIRES_AT,
+    DUE_TIME,
+    PRIORITY,
+    TOPIC,
+    NAMESPACE,
     MESSAGES, /* rows of the table message */
     NAMED,    /* messages that pending, lease, done and dead name, all together */
     OPEN,     /* of these, those that lease rows say are open */
@@ -133,12 +148,10 @@ static bool same_row(struct run *run, int index, const struct row *row)
            same_text(run, "owner_token", index, row->text[OWNER_TOKEN],
                      want->place == M_LEASED ? owner : NULL) &&
            same_int(run, "fence", index, row->number[FENCE], want->fence) &&
-           same_int(run, "is_processed", index, row->number[IS_PROCESSED],
-                    want->place == M_DONE) &&
+           same_int(run, "is_processed", index, row->number[IS_PROCESSED], want->place == M_DONE) &&
            same_int(run, "priority", index, row->number[PRIORITY], m_level(want)) &&
            same_text(run, "topic", index, row->text[TOPIC], m_topics[want->draft.topic]) &&
-           same_text(run, "namespace", index, row->text[NAMESPACE],
-                     m_namespaces[want->draft.ns]) &&
+           same_text(run, "namespace", index, row->text[NAMESPACE], m_namespaces[want->draft.ns]) &&
            same_times(run, index, row);
 }
 

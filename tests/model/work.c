@@ -13,7 +13,8 @@ static struct m_draft draft_of(struct run *run)
         .topic = roll(run, M_TOPICS),
         .number = run->drafts++,
         .key = chance(run, 35) ? roll(run, M_KEYS) : -1,
-        .correlated = chance(run, 30), .headed = chance(run, 20),
+        .correlated = chance(run, 30),
+        .headed = chance(run, 20),
         .priority = chance(run, 50) ? 0 : roll(run, 5),
         .max_attempts = chance(run, 60) ? 0 : 1 + roll(run, 3),
         .due_at = ONE_OF(run, 0, 0, 0, -3600, -1, 1, 5, 90),
@@ -97,9 +98,10 @@ bool step_enqueue(struct run *run)
         messages[i] = message_from(&drafts[i], &words[i]);
     }
     say(run, "enqueue");
-    if (!went_well(run, count == 1 ? ph_enqueue(run->store, tx_of(run), messages, 0, got, &t_err)
-                                   : ph_enqueue_many(run->store, tx_of(run), messages,
-                                                     (size_t)count, 0, got, &t_err),
+    if (!went_well(run,
+                   count == 1 ? ph_enqueue(run->store, tx_of(run), messages, 0, got, &t_err)
+                              : ph_enqueue_many(run->store, tx_of(run), messages, (size_t)count, 0,
+                                                got, &t_err),
                    "enqueue"))
         return false;
     for (int i = 0; i < count; i++) {
@@ -172,8 +174,9 @@ bool step_claim(struct run *run)
     opts.topics = claim.topics != M_ANY_TOPIC ? topics : NULL;
     say(run, "claim (owner %d lease %d size %d ns %d topics %u)", claim.owner, claim.lease_s,
         claim.batch_size, claim.ns, claim.topics);
-    ok = went_well(run, ph_outbox_claim(run->store, tx_of(run), owner_of(claim.owner), &opts, 0,
-                                        &batch, &t_err),
+    ok = went_well(run,
+                   ph_outbox_claim(run->store, tx_of(run), owner_of(claim.owner), &opts, 0, &batch,
+                                   &t_err),
                    "claim") &&
          claimed_as_expected(run, &claim, batch);
     /* A store may begin its next claim where its last full batch began. Only what comes back in
@@ -292,8 +295,8 @@ static int settle_mixed(struct run *run, ph_owner owner, const struct m_item *it
     ph_settlement settlements[LIST_MAX] = { 0 };
 
     for (size_t i = 0; i < count; i++)
-        settlements[i] = (ph_settlement){ refs[i], items[i].verb, m_errors[items[i].error],
-                                          items[i].delay_ms };
+        settlements[i] =
+            (ph_settlement){ refs[i], items[i].verb, m_errors[items[i].error], items[i].delay_ms };
     return ph_outbox_settle(run->store, tx_of(run), owner, settlements, count, 0, got, &t_err);
 }
 
@@ -322,8 +325,9 @@ bool step_settle(struct run *run)
             say(run, "(%lld ms)", (long long)items[i].delay_ms);
     }
     say(run, ":");
-    if (!went_well(run, alike ? settle_alike(run, owner_of(owner), items, refs, (size_t)count, got)
-                              : settle_mixed(run, owner_of(owner), items, refs, (size_t)count, got),
+    if (!went_well(run,
+                   alike ? settle_alike(run, owner_of(owner), items, refs, (size_t)count, got)
+                         : settle_mixed(run, owner_of(owner), items, refs, (size_t)count, got),
                    "settle"))
         return false;
     m_settle(&run->model, owner, items, count, want);
@@ -343,8 +347,9 @@ bool step_renew(struct run *run)
     count = list_of(run, items, refs);
     owner = settler(run, items);
     say(run, " by %d for %d s:", owner, lease_s);
-    if (!went_well(run, ph_outbox_renew(run->store, tx_of(run), owner_of(owner), refs,
-                                        (size_t)count, lease_s == 30 ? 0 : lease_s, 0, got, &t_err),
+    if (!went_well(run,
+                   ph_outbox_renew(run->store, tx_of(run), owner_of(owner), refs, (size_t)count,
+                                   lease_s == 30 ? 0 : lease_s, 0, got, &t_err),
                    "renew"))
         return false;
     m_renew(&run->model, owner, items, count, lease_s, want);
@@ -360,6 +365,6 @@ bool step_reap(struct run *run)
         return false;
     want = m_reap(&run->model);
     say(run, " %lld", (long long)got);
-    return got == want || differ(run, "reap answered %lld, should be %lld", (long long)got,
-                                 (long long)want);
+    return got == want ||
+           differ(run, "reap answered %lld, should be %lld", (long long)got, (long long)want);
 }

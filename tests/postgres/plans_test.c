@@ -27,7 +27,8 @@ static bool touches_a_table(const json_t *node)
 
     if (json_object_get(node, "Relation Name"))
         return true;
-    json_array_foreach(json_object_get(node, "Plans"), i, child) {
+    json_array_foreach(json_object_get(node, "Plans"), i, child)
+    {
         if (touches_a_table(child))
             return true;
     }
@@ -67,8 +68,7 @@ static void judge(const json_t *node, const char *query, struct plans *plans)
         printf("%s in: %.1200s\n", what, query);
         plans->bad++;
     }
-    json_array_foreach(json_object_get(node, "Plans"), i, child)
-        judge(child, query, plans);
+    json_array_foreach(json_object_get(node, "Plans"), i, child) judge(child, query, plans);
 }
 
 /* auto_explain sends "duration: 0.123 ms  plan:\n{…}" as a notice. */
@@ -256,7 +256,8 @@ static const json_t *node_of(const json_t *node, const char *table)
 
     if (name && strcmp(name, table) == 0)
         return node;
-    json_array_foreach(json_object_get(node, "Plans"), i, child) {
+    json_array_foreach(json_object_get(node, "Plans"), i, child)
+    {
         const json_t *found = node_of(child, table);
 
         if (found)

@@ -218,7 +218,7 @@ static void try_everything(const struct role *role)
 
     try_the_test_clock(role);
     t_clock_set(owner, T_EPOCH); /* which has a schema with functions */
-    try_to_build(conn); /* before the rest, which also shows that no grant came of it */
+    try_to_build(conn);          /* before the rest, which also shows that no grant came of it */
     try_functions(role, conn);
     try_relations(role, conn);
     try_sequences(conn);

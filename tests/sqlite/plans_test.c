@@ -96,6 +96,7 @@ TEST(a_message_is_found_through_the_view_by_keys)
     t_open(NULL);
     conn = t_connect();
     /* Leases are looked through, as by state_get. */
-    CHECK(look_at(t_native(conn), "state_get",
-                  "SELECT * FROM posthorn_outbox WHERE id = '00000000-0001-8000-8000-000000000000'"));
+    CHECK(
+        look_at(t_native(conn), "state_get",
+                "SELECT * FROM posthorn_outbox WHERE id = '00000000-0001-8000-8000-000000000000'"));
 }

@@ -17,22 +17,22 @@ static const struct sample samples[] = {
     S("", 0),
     S("abc", 3),
     S("\x7f", 1),
-    S("\xc2\x80", 1), /* U+0080, the first of two bytes */
-    S("\xdf\xbf", 1), /* U+07FF, the last */
-    S("\xe0\xa0\x80", 1), /* U+0800 */
-    S("\xed\x9f\xbf", 1), /* U+D7FF, before the surrogates */
-    S("\xee\x80\x80", 1), /* U+E000, behind them */
-    S("\xef\xbf\xbf", 1), /* U+FFFF */
+    S("\xc2\x80", 1),         /* U+0080, the first of two bytes */
+    S("\xdf\xbf", 1),         /* U+07FF, the last */
+    S("\xe0\xa0\x80", 1),     /* U+0800 */
+    S("\xed\x9f\xbf", 1),     /* U+D7FF, before the surrogates */
+    S("\xee\x80\x80", 1),     /* U+E000, behind them */
+    S("\xef\xbf\xbf", 1),     /* U+FFFF */
     S("\xf0\x90\x80\x80", 1), /* U+10000 */
     S("\xf4\x8f\xbf\xbf", 1), /* U+10FFFF, the last of all */
     S("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x93\xaf", 4),
     S("\x80", -1), /* a continuation alone */
     S("\xbf", -1),
-    S("\xc0\x80", -1), /* overlong NUL */
-    S("\xc1\xbf", -1), /* overlong */
-    S("\xe0\x9f\xbf", -1), /* overlong */
+    S("\xc0\x80", -1),         /* overlong NUL */
+    S("\xc1\xbf", -1),         /* overlong */
+    S("\xe0\x9f\xbf", -1),     /* overlong */
     S("\xf0\x8f\xbf\xbf", -1), /* overlong */
-    S("\xed\xa0\x80", -1), /* a surrogate */
+    S("\xed\xa0\x80", -1),     /* a surrogate */
     S("\xed\xbf\xbf", -1),
     S("\xf4\x90\x80\x80", -1), /* above U+10FFFF */
     S("\xf5\x80\x80\x80", -1),

@@ -101,8 +101,8 @@ static void add_claim(struct ph__pg_params *p, const struct ph__claim *claim,
     }
 }
 
-void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int row,
-                          ph_delivery *to, bool *failed)
+void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int row, ph_delivery *to,
+                          bool *failed)
 {
     const uint8_t *tenant = ph__pg_uuid(result, row, 5);
 

@@ -89,8 +89,9 @@ static int finish_connecting(PGconn *conn, struct ph__call *call)
         if (PQstatus(conn) == CONNECTION_BAD || status == PGRES_POLLING_FAILED)
             return ph__pg_fail_connect(conn, call->err);
         if (ph__pg_wait(PQsocket(conn), events, call->deadline) < 0) {
-            ph__fail(call->err, PH_ETIMEOUT,
-                     "the server did not answer within the time limit; check the URL and that it is up");
+            ph__fail(
+                call->err, PH_ETIMEOUT,
+                "the server did not answer within the time limit; check the URL and that it is up");
             return ph__fail_flags(call->err, PH_ETIMEOUT, PH_RETRY);
         }
         status = PQconnectPoll(conn);
@@ -104,9 +105,10 @@ static int url_check(struct ph__call *call)
     PQconninfoOption *options = PQconninfoParse(conninfo_of(call->store->url), NULL);
 
     if (!options)
-        return ph__fail(call->err, PH_EINVAL,
-                        "libpq cannot read the URL; write postgresql://user@host:port/database?key=value "
-                        "or postgresql:key=value, with special characters as %%xx");
+        return ph__fail(
+            call->err, PH_EINVAL,
+            "libpq cannot read the URL; write postgresql://user@host:port/database?key=value "
+            "or postgresql:key=value, with special characters as %%xx");
     PQconninfoFree(options);
     return 0;
 }
@@ -202,7 +204,8 @@ int ph__pg_check_tx(void *connection, ph_error *err)
     const char *encoding = PQparameterStatus(conn, "client_encoding");
 
     if (PQstatus(conn) != CONNECTION_OK) {
-        ph__fail(err, PH_ECONNECT, "your connection is closed; connect again and repeat the transaction");
+        ph__fail(err, PH_ECONNECT,
+                 "your connection is closed; connect again and repeat the transaction");
         return ph__fail_flags(err, PH_ECONNECT, PH_TX_DEAD);
     }
     if (PQpipelineStatus(conn) != PQ_PIPELINE_OFF)

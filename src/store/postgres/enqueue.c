@@ -95,7 +95,8 @@ static int check_volume(const struct ph__message *messages, size_t count, ph_err
         sum += messages[i].payload_length;
     if (sum > most)
         return ph__fail(err, PH_EINVAL,
-                        "the payloads have %zu bytes together; at most %zu fit in one call", sum, most);
+                        "the payloads have %zu bytes together; at most %zu fit in one call", sum,
+                        most);
     return 0;
 }
 
@@ -123,7 +124,8 @@ int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__m
         if (count == 1)
             r = ph__fail(call->err, PH_EINVAL, "%s", problem);
         else
-            r = ph__fail(call->err, PH_EINVAL, "message %d: %s", (int)ph__pg_int(result, 0, 4), problem);
+            r = ph__fail(call->err, PH_EINVAL, "message %d: %s", (int)ph__pg_int(result, 0, 4),
+                         problem);
     } else if ((size_t)PQntuples(result) != count) {
         r = ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
     }

@@ -10,8 +10,8 @@
 #include <string.h>
 
 extern const struct ph__embedded ph__pg_migrations[]; /* 0001_…, 0002_… in order */
-extern const struct ph__embedded ph__pg_functions[]; /* views last */
-extern const struct ph__embedded ph__pg_frame[]; /* preamble, closing, roles, test_clock */
+extern const struct ph__embedded ph__pg_functions[];  /* views last */
+extern const struct ph__embedded ph__pg_frame[];      /* preamble, closing, roles, test_clock */
 
 static const char *frame(const char *name)
 {

@@ -157,7 +157,8 @@ static const char *const door_words[] = { "outbox", "inbox", "timers", "job_runs
 static void setting(struct ph__buffer *json, const char *name, int64_t value)
 {
     if (value)
-        ph__buffer_printf(json, "%s\"%s\":%lld", json->length > 1 ? "," : "", name, (long long)value);
+        ph__buffer_printf(json, "%s\"%s\":%lld", json->length > 1 ? "," : "", name,
+                          (long long)value);
 }
 
 static void settings_json(struct ph__buffer *json, const ph_queue_settings *s)
@@ -211,7 +212,8 @@ int ph__pg_queue_pause(struct ph__call *call, enum ph__door door, const char *ns
 
     ph__pg_add_text(&params, door_words[door]);
     ph__pg_add_text(&params, ns);
-    r = ph__pg_run(call, paused ? PG_QUEUE_PAUSE : PG_QUEUE_RESUME, &params, PG_REPEATABLE, &result);
+    r = ph__pg_run(call, paused ? PG_QUEUE_PAUSE : PG_QUEUE_RESUME, &params, PG_REPEATABLE,
+                   &result);
     ph__pg_params_free(&params);
     PQclear(result);
     return r;

@@ -93,8 +93,8 @@ void ph__pg_add_jsonb(struct ph__pg_params *params, const char *json)
     close_value(params);
 }
 
-void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array, enum ph__pg_oid element,
-                        size_t count)
+void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array,
+                        enum ph__pg_oid element, size_t count)
 {
     next(params, array);
     ph__buffer_be32(&params->data, count ? 1 : 0); /* dimensions */

@@ -40,9 +40,20 @@ char *ph__pg_substitute(const ph_store *store, const char *text);
 #define PH__PG_PARAMS 14
 
 enum ph__pg_oid {
-    PG_BOOL = 16, PG_INT8 = 20, PG_INT2 = 21, PG_INT4 = 23, PG_TEXT = 25, PG_INT2S = 1005,
-    PG_TEXTS = 1009, PG_INT8S = 1016, PG_TIME = 1184, PG_TIMES = 1185, PG_UUID = 2950,
-    PG_UUIDS = 2951, PG_JSONB = 3802, PG_JSONBS = 3807
+    PG_BOOL = 16,
+    PG_INT8 = 20,
+    PG_INT2 = 21,
+    PG_INT4 = 23,
+    PG_TEXT = 25,
+    PG_INT2S = 1005,
+    PG_TEXTS = 1009,
+    PG_INT8S = 1016,
+    PG_TIME = 1184,
+    PG_TIMES = 1185,
+    PG_UUID = 2950,
+    PG_UUIDS = 2951,
+    PG_JSONB = 3802,
+    PG_JSONBS = 3807
 };
 
 /* Binary parameters. Fixed-size values and arrays live in data; long texts are
@@ -66,8 +77,8 @@ void ph__pg_add_bytes(struct ph__pg_params *params, const char *bytes, size_t le
 void ph__pg_add_jsonb(struct ph__pg_params *params, const char *json); /* NULL: null */
 
 /* An array: begin, then its elements, then end. */
-void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array, enum ph__pg_oid element,
-                        size_t count);
+void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array,
+                        enum ph__pg_oid element, size_t count);
 void ph__pg_item_null(struct ph__pg_params *params);
 void ph__pg_item_int2(struct ph__pg_params *params, int value);
 void ph__pg_item_int8(struct ph__pg_params *params, int64_t value);
@@ -97,17 +108,17 @@ int ph__pg_int2_at(const PGresult *result, int row, int column, size_t index);
 /* Where a claimer's last full batches began, so that the next claim need not
  * walk over what it has taken already (sql/functions/work_claim.sql). */
 struct ph__pg_bounds {
-    uint64_t key;               /* a hash of namespace and topics; 0: none */
+    uint64_t key;                 /* a hash of namespace and topics; 0: none */
     int64_t from_due[PH__LEVELS]; /* 0: from the start */
     ph_work_id from_id[PH__LEVELS];
     int64_t whole_look_next_ms; /* CLOCK_MONOTONIC */
 };
 
 struct ph__pg_own {
-    PGconn *conn;              /* NULL: not connected */
-    bool ended;                /* the server has said that it ends the session */
+    PGconn *conn; /* NULL: not connected */
+    bool ended;   /* the server has said that it ends the session */
     bool schema_checked;
-    bool has_test_clock;       /* installed through this store */
+    bool has_test_clock; /* installed through this store */
     bool use_prepared;
     bool prepared[PG_STATEMENTS];
     char *texts[PG_STATEMENTS]; /* with the store's names in them; NULL until needed */
@@ -160,8 +171,8 @@ int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__m
                    size_t count, ph_enqueued *ret_enqueued);
 int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch);
 /* The columns that a claim and a lookup have in common, of one row. */
-void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int row,
-                          ph_delivery *to, bool *failed);
+void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int row, ph_delivery *to,
+                          bool *failed);
 int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
                   const ph_settlement *items, size_t count, ph_outcome *ret_outcomes);
 int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,

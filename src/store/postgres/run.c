@@ -204,19 +204,20 @@ static int prepare(struct ph__call *call, struct ph__pg_own *own, enum ph__pg_st
 }
 
 static int send_query(PGconn *conn, const char *prepared, const char *sql,
-                const struct ph__pg_params *params)
+                      const struct ph__pg_params *params)
 {
     const char *values[PH__PG_PARAMS] = { 0 };
     int formats[PH__PG_PARAMS] = { 0 };
 
     for (int i = 0; i < params->count; i++) {
         if (params->length[i] >= 0)
-            values[i] = params->borrowed[i] ? params->borrowed[i]
-                                            : params->data.data + params->offset[i];
+            values[i] =
+                params->borrowed[i] ? params->borrowed[i] : params->data.data + params->offset[i];
         formats[i] = 1;
     }
     if (prepared)
-        return PQsendQueryPrepared(conn, prepared, params->count, values, params->length, formats, 1);
+        return PQsendQueryPrepared(conn, prepared, params->count, values, params->length, formats,
+                                   1);
     return PQsendQueryParams(conn, sql, params->count, params->types, values, params->length,
                              formats, 1);
 }
@@ -259,9 +260,10 @@ static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph
     if (lost) {
         ph__pg_drop(own);
         if (repeat == PG_ONCE) {
-            ph__fail(err, PH_EUNKNOWN,
-                     "the connection was lost before the answer came; it has happened wholly or not "
-                     "at all: look, or repeat it with a dedupe key");
+            ph__fail(
+                err, PH_EUNKNOWN,
+                "the connection was lost before the answer came; it has happened wholly or not "
+                "at all: look, or repeat it with a dedupe key");
             err->flags = PH_RETRY | PH_UNKNOWN;
             return false;
         }
@@ -344,8 +346,7 @@ static int run_in_callers(struct ph__call *call, enum ph__pg_statement statement
 }
 
 int ph__pg_run(struct ph__call *call, enum ph__pg_statement statement,
-               const struct ph__pg_params *params, enum ph__pg_repeat repeat,
-               PGresult **ret_result)
+               const struct ph__pg_params *params, enum ph__pg_repeat repeat, PGresult **ret_result)
 {
     struct ph__pg_own *own = call->store->own;
 

@@ -56,7 +56,8 @@ static int read_outcomes(struct ph__call *call, const PGresult *result, size_t c
         int outcome = ph__pg_int2_at(result, 0, 0, i);
 
         if (outcome < PH_OUTCOME_UNKNOWN || outcome > PH_OUTCOME_RENEWED)
-            return ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
+            return ph__fail(call->err, PH_EDATABASE,
+                            "the schema's functions do not fit this library");
         ret_outcomes[i] = (ph_outcome)outcome;
     }
     return 0;

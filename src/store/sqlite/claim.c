@@ -29,7 +29,7 @@ struct claiming {
     struct ph__arena *arena; /* the batch's */
     struct ph__queue_row queue;
     struct ph__topics topics;
-    size_t capacity; /* of batch->items */
+    size_t capacity;     /* of batch->items */
     struct unfit *unfit; /* of the present level; NULL until needed */
     size_t unfit_count, buried;
     int lost; /* > 0: the batch is one message whose worker died */

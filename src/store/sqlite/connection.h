@@ -6,13 +6,13 @@
 #include "store/store.h"
 
 struct ph__sqlite {
-    sqlite3 *db; /* NULL: the file does not exist yet */
+    sqlite3 *db;      /* NULL: the file does not exist yet */
     sqlite3 *sibling; /* for checkpoints only; NULL until the first */
     struct ph__sqlite_statements statements;
     ph__deadline deadline; /* of the present call: how long to wait for a lock */
-    bool waiting; /* counted in ph__sqlite_waiting */
+    bool waiting;          /* counted in ph__sqlite_waiting */
     bool schema_checked;
-    int wal_pages; /* in the write-ahead log after our last commit */
+    int wal_pages;     /* in the write-ahead log after our last commit */
     int checkpoint_at; /* pages: then a checkpoint is tried */
 };
 

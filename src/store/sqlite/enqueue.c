@@ -12,9 +12,9 @@
 struct enqueueing {
     struct ph__sqlite_tx tx;
     enum ph__door door;
-    const char *ns; /* of queue; NULL: none yet */
+    const char *ns;             /* of queue; NULL: none yet */
     struct ph__queue_row queue; /* messages of one call mostly share it */
-    uint32_t nonces[64]; /* random numbers, taken from the kernel many at a time */
+    uint32_t nonces[64];        /* random numbers, taken from the kernel many at a time */
     size_t nonces_left;
 };
 

@@ -11,7 +11,7 @@ struct ph__held {
     struct ph__lease_row lease;
     bool changed;
     size_t acked_count;
-    bool *acked; /* per message of the lease; NULL: none */
+    bool *acked;        /* per message of the lease; NULL: none */
     ph_outcome renewal; /* renew: what came of it; 0: not tried yet */
 };
 
@@ -21,8 +21,8 @@ struct ph__held_set {
     enum ph__door door;
     ph_owner owner;
     struct ph__held *first, **last; /* in the order in which they were read */
-    struct ph__held *hint; /* where the previous message was found */
-    bool all; /* every lease of the owner has been read */
+    struct ph__held *hint;          /* where the previous message was found */
+    bool all;                       /* every lease of the owner has been read */
 };
 
 void ph__held_init(struct ph__held_set *set, struct ph__sqlite_tx *tx, struct ph__arena *arena,

@@ -18,9 +18,9 @@ struct ph__lease_row {
     ph_owner owner;
     int lost;
     size_t count, open;
-    const int64_t *ids; /* ascending */
+    const int64_t *ids;  /* ascending */
     const int *attempts; /* NULL: all 1 */
-    char *settled; /* '0' or '1' each; ends with NUL */
+    char *settled;       /* '0' or '1' each; ends with NUL */
 };
 
 /* Loads the query's present row (columns as in lease_by_fence); memory from the arena. */

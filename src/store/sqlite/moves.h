@@ -13,7 +13,7 @@ struct ph__message_facts {
     uint64_t salt;
     int level;
     int max_attempts; /* 0: the queue's */
-    uint32_t topic; /* its hash */
+    uint32_t topic;   /* its hash */
 };
 int ph__message_facts(struct ph__sqlite_tx *tx, int64_t id, struct ph__message_facts *ret_facts);
 

@@ -46,12 +46,12 @@ struct ph__query {
     struct ph__sqlite_tx *tx;
     sqlite3_stmt *stmt;
     int parameter; /* the last one that was bound */
-    int failed; /* a ph_status, already in the call's error */
+    int failed;    /* a ph_status, already in the call's error */
 };
 struct ph__query ph__query(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which);
 void ph__query_int(struct ph__query *query, int64_t value);
 void ph__query_int_or_null(struct ph__query *query, int64_t value); /* 0: NULL */
-void ph__query_text(struct ph__query *query, const char *text); /* NULL: NULL */
+void ph__query_text(struct ph__query *query, const char *text);     /* NULL: NULL */
 void ph__query_bytes(struct ph__query *query, const char *text, size_t length);
 void ph__query_id(struct ph__query *query, const uint8_t id[16]); /* NULL: NULL */
 void ph__query_null(struct ph__query *query);

@@ -9,7 +9,7 @@
 
 struct ph__topics {
     const char **sorted; /* NULL: all are wanted */
-    uint32_t *hashes; /* sorted as well */
+    uint32_t *hashes;    /* sorted as well */
     size_t count;
 };
 

@@ -11,8 +11,8 @@ struct ph__sqlite_tx {
     bool writes;
     struct ph__sqlite_statements *statements;
     struct ph__sqlite_statements borrowed; /* on the caller's connection: for this call only */
-    sqlite3_int64 last_rowid; /* the caller's, put back at the end */
-    int64_t now; /* the clock, read once */
+    sqlite3_int64 last_rowid;              /* the caller's, put back at the end */
+    int64_t now;                           /* the clock, read once */
     uint32_t store_id;
 };
 
