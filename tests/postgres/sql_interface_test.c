@@ -334,6 +334,21 @@ TEST(a_claim_in_a_transaction_that_rolls_back_never_was)
     t_check_places(conn);
 }
 
+TEST(a_claim_that_finds_nothing_takes_no_transaction_id)
+{
+    struct t_conn *conn;
+
+    t_open(NULL);
+    conn = a_connection(NULL);
+    t_sql(conn, "SELECT {t}enqueue('t', 'p', due_at => clock_timestamp() + interval '1 h')");
+    t_begin(conn);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}outbox_claim(" OWNER ", 30, 10)"), 0);
+    CHECK_STR(t_value(conn, "SELECT pg_current_xact_id_if_assigned()"), "");
+    t_sql(conn, "SELECT {t}enqueue('t', 'p')"); /* that it can be told apart */
+    CHECK(strcmp(t_value(conn, "SELECT pg_current_xact_id_if_assigned()"), "") != 0);
+    t_rollback(conn);
+}
+
 TEST(a_claim_names_its_topics_and_namespace)
 {
     struct t_conn *conn;

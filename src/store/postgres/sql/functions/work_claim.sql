@@ -1,11 +1,13 @@
 -- work_claim(…) leases up to n due messages of a queue and answers them in order.
 --
 -- Locks, in this order: expired leases (SKIP LOCKED), pending rows (SKIP LOCKED);
--- it waits for nobody. An empty claim writes nothing and takes no transaction id.
+-- it waits for nobody. An empty claim writes nothing, unless it was slow
+-- over a large index and leaves a hint, and takes no transaction id.
 -- from_due, from_id: per level, where this claimer's last full batch began; a
--- hint that spares it the walk over index entries of rows already taken. Without it the
--- hint table serves, which slow claims write (at most once per second). After a
--- short batch the start is looked at again, but at most for 5 % of the time.
+-- hint that spares it the walk over index entries of rows already taken. Without
+-- it the hint table serves, which slow claims write (at most once per second).
+-- After a short batch the start is looked at again, but at most for 5 % of the
+-- time.
 CREATE OR REPLACE FUNCTION {p}work_claim(
     _door smallint, _owner uuid, _lease_s int, _n int, _ns text, _topics text[], _from_due timestamptz[],
     _from_id uuid[])

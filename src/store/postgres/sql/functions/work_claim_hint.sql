@@ -1,6 +1,7 @@
 -- work_claim_hint(…): after a slow claim, remembers where its batch began. One
 -- writer at a time, at most once per second, so that the row stays small even
--- when an old transaction keeps its dead versions.
+-- when an old transaction keeps its dead versions. Not while the index is small:
+-- then something else was slow, such as planning in a new session.
 CREATE OR REPLACE FUNCTION {p}work_claim_hint(
     _queue int, _t timestamptz, _took interval, _whole boolean, _full boolean, _hint {p}hint, _ids uuid[],
     _dues timestamptz[]) RETURNS void
@@ -9,7 +10,8 @@ AS $$
 DECLARE
     _from timestamptz[];
 BEGIN
-    IF (_hint.written_at <= _t AND _hint.written_at > _t - interval '1 s' AND NOT _whole)
+    IF pg_relation_size('{p}pending_pkey') < 4194304 -- 4 MB
+       OR (_hint.written_at <= _t AND _hint.written_at > _t - interval '1 s' AND NOT _whole)
        OR NOT pg_try_advisory_xact_lock(hashtextextended('{schema}.{p}hint', _queue)) THEN
         RETURN;
     END IF;

@@ -1,0 +1,99 @@
+/* hints_test.c - where a claim starts to look: only a hint. A wrong one can
+ * make a message wait for the next look from the start, but never lose it. */
+#include "common.h"
+
+#define OWNER "'11111111-1111-4111-8111-111111111111'"
+
+static long long claimed(struct t_conn *conn)
+{
+    return t_number(conn, "SELECT count(*) FROM {t}outbox_claim(" OWNER ", 30, 10)");
+}
+
+/* A hint that passes over everything that is due. */
+static void mislead(struct t_conn *conn, const char *whole_look_next)
+{
+    t_sql(conn, say("INSERT INTO {t}hint (queue, written_at, from_due, whole_look_next) "
+                    "SELECT id, {t}clock(), array_fill({t}clock() + interval '1 h', ARRAY[4]), %s "
+                    "FROM {t}queue",
+                    whole_look_next));
+}
+
+TEST(a_message_below_the_hint_is_found_by_a_look_from_the_start)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+
+    t_clock_set(store, T_EPOCH);
+    t_enqueue(store, "t", "p");
+    mislead(conn, "'-infinity'");
+    CHECK_INT(claimed(conn), 1);
+}
+
+TEST(a_dear_look_from_the_start_waits_for_its_time_and_then_finds_it)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+
+    t_clock_set(store, T_EPOCH);
+    t_enqueue(store, "t", "p");
+    mislead(conn, "{t}clock() + interval '10 s'");
+    CHECK_INT(claimed(conn), 0);
+    t_clock_advance(store, 11 * T_SECOND);
+    CHECK_INT(claimed(conn), 1);
+    t_check_places(conn);
+}
+
+TEST(a_hint_from_the_future_is_not_used)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+
+    t_clock_set(store, T_EPOCH);
+    t_enqueue(store, "t", "p");
+    mislead(conn, "{t}clock() - interval '1 s'");
+    t_clock_set(store, T_EPOCH - T_SECOND); /* the clock steps back behind the hint */
+    t_enqueue(store, "t", "q");
+    CHECK_INT(claimed(conn), 1);
+    CHECK_STR(t_value(conn, "SELECT payload FROM {t}outbox WHERE status = 'in_progress'"), "q");
+}
+
+TEST(a_callers_bound_is_a_hint_too)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+
+    t_clock_set(store, T_EPOCH);
+    t_enqueue(store, "t", "p");
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}outbox_claim(" OWNER ", 30, 10, from_due => "
+                             "array_fill({t}clock() + interval '1 h', ARRAY[4]))"),
+              1);
+}
+
+/* What an expired lease may hide behind: the hint for the look for expired ones. */
+TEST(an_expired_lease_below_the_hint_is_taken_back_within_a_minute)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+
+    t_clock_set(store, T_EPOCH);
+    t_enqueue(store, "t", "p");
+    CHECK_INT(claimed(conn), 1);
+    t_clock_advance(store, 40 * T_SECOND);
+    t_sql(conn, "INSERT INTO {t}hint (queue, written_at, reap_from, reap_whole_next) SELECT id, "
+                "'-infinity', {t}clock() - interval '1 s', {t}clock() + interval '60 s' "
+                "FROM {t}queue");
+    CHECK_INT(claimed(conn), 0);
+    t_clock_advance(store, 60 * T_SECOND);
+    CHECK_INT(claimed(conn), 1);
+}
+
+TEST(a_claim_over_a_small_index_leaves_no_hint)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect(); /* a new session plans, and is slow once */
+
+    t_enqueue(store, "t", "p");
+    CHECK_INT(claimed(conn), 1);
+    CHECK_INT(claimed(conn), 0);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}hint"), 0);
+}
