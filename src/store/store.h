@@ -17,7 +17,11 @@
  *   2. raise PH__SCHEMA_VERSION to NNNN;
  *   3. leave PH__SCHEMA_SERVES_FROM if the functions and tables that version
  *      NNNN-1 uses still work, which is the rule; raise it otherwise, and say
- *      so at the top of the changelog. */
+ *      so at the top of the changelog.
+ * On PostgreSQL functions and views are a part of the schema: once released,
+ * changing one is a change of the schema (the migration may hold a comment
+ * only). Otherwise an older library of the same version, with deployment on,
+ * would put its own back. */
 #define PH__SCHEMA_VERSION 1
 #define PH__SCHEMA_SERVES_FROM 1
 
