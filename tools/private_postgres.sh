@@ -65,7 +65,7 @@ pg_start() { # FOLDER [OPTION…]: options of postgres, stronger than those belo
 s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
         (cd "$folder" && exec setpriv "${pg_user[@]}" --pdeathsig QUIT "$pg_bin/postgres" \
             -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$pg_port" -c fsync=off \
-            -c full_page_writes=off -c max_connections=100 -c shared_buffers=64MB \
+            -c full_page_writes=off -c max_connections=100 -c max_prepared_transactions=5 -c shared_buffers=64MB \
             -c max_wal_size=2GB -c jit=off -c ssl=on -c ssl_cert_file="$folder/tls/server.crt" \
             -c ssl_key_file="$folder/tls/server.key" "$@") >"$folder/server.log" 2>&1 &
         pg_pid=$!

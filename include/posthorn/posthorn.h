@@ -39,7 +39,8 @@
  *   decides how long a lock is waited for.
  *
  * THREADS
- *   The library starts no thread. A ph_store may be used by one thread at a
+ *   The library starts no thread, except for a dispatcher (dispatcher.h) that
+ *   you start. A ph_store may be used by one thread at a
  *   time; different stores are independent, also on the same database. Calls
  *   that are given a transaction of yours only read the store: any number of
  *   threads may make them at once, each with a connection of its own (and the
@@ -146,6 +147,9 @@ PH_API const char *ph_version(void);
 /* The backends that were built in, such as "sqlite postgresql". */
 PH_API const char *ph_backends(void);
 
+/* The version of the schema that this library brings. */
+PH_API int ph_schema_version(void);
+
 /* --------------------------------------------------------------- identifiers */
 
 /* Distinct types of 16 bytes, so that they cannot be mixed up. All zero means
@@ -201,10 +205,12 @@ typedef struct {
 } ph_log_field;
 
 /* One line of log. Everything is borrowed for the duration of the callback.
- * Never a payload, a header, an error text of a handler or a password. */
+ * Never a payload, a header or a password; the error text of a handler only in
+ * the event "handle" at PH_LOG_ERROR. */
 typedef struct {
     ph_log_level level;
-    const char *event; /* "enqueue", "claim", "settle", "renew", "reap", "migrate", "connect", … */
+    const char *event; /* "enqueue", "claim", "settle", "renew", "reap", "migrate", "connect",
+                          "handle", "dispatcher", … */
     const char *store; /* the store's identifier */
     const ph_log_field *fields;
     size_t field_count;
@@ -365,6 +371,14 @@ PH_API PH_MUST_CHECK int ph_enqueue_many(ph_store *store, ph_tx tx, const ph_mes
                                          size_t count, int timeout_ms, ph_enqueued *ret_enqueued,
                                          ph_error *reterr);
 
+/* Wakes the dispatchers of a namespace (NULL: ""): call it after you have
+ * committed a transaction of yours with messages in it, so that they need not
+ * wait for the next look. Enqueueing with PH_OWN_TX does it by itself. At most
+ * one call in 5 ms reaches the server; it never waits for anyone. On SQLite the
+ * commit itself wakes them, and this does nothing. */
+PH_API PH_MUST_CHECK int ph_doorbell_ring(ph_store *store, const char *ns, int timeout_ms,
+                                          ph_error *reterr);
+
 /* --------------------------------------------------------------------- claim */
 
 /* A claimed message. We allocate it; new members are only appended. */
@@ -463,7 +477,8 @@ typedef struct {
     ph_settle_verb verb;
     const char *error;  /* abandon, fail: kept with the attempt; NULL: none. Invalid UTF-8 is
                            replaced, length is cut at PH_ERROR_TEXT_MAX */
-    int64_t delay_ms;   /* abandon: due after this time; PH_DELAY_POLICY: by the backoff policy */
+    int64_t delay_ms;   /* abandon: due after this time; PH_DELAY_POLICY: by the backoff policy.
+                           release: not before this time; 0: due as it was */
 } ph_settlement;
 
 /* Settles 1 … PH_BATCH_MAX messages, each in its own way, in one transaction.
@@ -476,12 +491,22 @@ typedef struct {
  *   abandon  attempts and retry_count stay counted; due again after the
  *            backoff. If attempts have reached the maximum: dead letter.
  *   fail     dead letter at once.
- *   release  as if it had not been claimed: the attempt is refunded.
+ *   release  as if it had not been claimed: the attempt is refunded; with a
+ *            delay the message is deferred.
  * In your own transaction: holds the lease's row until you commit; settle last.
  * Errors: PH_EINVAL (no owner, count, unknown verb, delay below -1), … */
 PH_API PH_MUST_CHECK int ph_outbox_settle(ph_store *store, ph_tx tx, ph_owner owner,
                                           const ph_settlement *items, size_t count, int timeout_ms,
                                           ph_outcome *ret_outcomes, ph_error *reterr);
+
+/* Settles 0 … PH_BATCH_MAX messages as ph_outbox_settle(), then claims as
+ * ph_outbox_claim(), in one transaction and one round trip: the loop of a
+ * worker. claim NULL: only settles, and *ret_batch is left alone. */
+PH_API PH_MUST_CHECK int ph_outbox_exchange(ph_store *store, ph_tx tx, ph_owner owner,
+                                            const ph_settlement *items, size_t count,
+                                            const ph_claim_opts *claim, int timeout_ms,
+                                            ph_outcome *ret_outcomes, ph_batch **ret_batch,
+                                            ph_error *reterr);
 
 /* The same with one verb for all. An empty list (count 0) is fine here. */
 PH_API PH_MUST_CHECK int ph_outbox_ack(ph_store *store, ph_tx tx, ph_owner owner,
@@ -625,5 +650,7 @@ PH_API PH_MUST_CHECK int ph_retention_run(ph_store *store, ph_tx tx, int limit, 
 #ifdef __cplusplus
 }
 #endif
+
+#include <posthorn/inspect.h>
 
 #endif /* POSTHORN_H */

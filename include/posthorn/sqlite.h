@@ -14,8 +14,17 @@ extern "C" {
 
 /* The connection stays the caller's, and must be to the same file as the
  * store. Begin with BEGIN IMMEDIATE: a deferred transaction that has already
- * read cannot always become a writer, and then fails with PH_EBUSY. */
+ * read cannot always become a writer, and then fails with PH_EBUSY.
+ * A call made while a statement of yours that writes is running, by an SQL
+ * function in a trigger for example, is a part of that statement, and needs no
+ * BEGIN. SQLite allows no savepoint there: if such a call fails after it has
+ * written something, it rolls the transaction back and says PH_TX_DEAD, and
+ * without BEGIN your function must let the statement fail. */
 PH_API ph_tx ph_tx_sqlite(sqlite3 *connection);
+
+/* The connection of a transaction, such as a handler's; NULL if it is not one
+ * on SQLite. Borrowed: do not close it. */
+PH_API sqlite3 *ph_tx_sqlite_connection(ph_tx tx);
 
 #ifdef __cplusplus
 }

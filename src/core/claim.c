@@ -1,4 +1,6 @@
 /* claim.c - messages out, and the batch that carries them. */
+#include "core/claim.h"
+
 #include "core/call.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -8,11 +10,9 @@
 
 #include <stdio.h>
 
-#define DEFAULT_LEASE_S 30
-#define DEFAULT_BATCH_SIZE 50
 #define TOPICS_MAX 1000
 
-static int claim_of(ph_owner owner, const ph_claim_opts *from, struct ph__claim *to, ph_error *err)
+int ph__claim_load(ph_owner owner, const ph_claim_opts *from, struct ph__claim *to, ph_error *err)
 {
     ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
     int r = ph__options_load(&opts, sizeof(opts), from, "ph_claim_opts", err);
@@ -22,8 +22,8 @@ static int claim_of(ph_owner owner, const ph_claim_opts *from, struct ph__claim 
     *to = (struct ph__claim){
         .door = PH__OUTBOX,
         .owner = owner,
-        .lease_s = opts.lease_s ? opts.lease_s : DEFAULT_LEASE_S,
-        .batch_size = opts.batch_size ? opts.batch_size : DEFAULT_BATCH_SIZE,
+        .lease_s = opts.lease_s ? opts.lease_s : PH__LEASE_S,
+        .batch_size = opts.batch_size ? opts.batch_size : PH__BATCH_SIZE,
         .ns = opts.ns ? opts.ns : "",
         .topics = opts.topics,
         .topic_count = opts.topic_count,
@@ -44,6 +44,19 @@ static int claim_of(ph_owner owner, const ph_claim_opts *from, struct ph__claim 
     return r < 0 ? r : ph__name_check(to->ns, "namespace", true, err);
 }
 
+void ph__claim_log(const ph_store *store, const struct ph__claim *claim, const ph_batch *batch)
+{
+    char count[24], text[PH_ID_TEXT_SIZE];
+    ph_log_field fields[] = { { "count", count },
+                              { "owner", ph_id_text(claim->owner.b, text) },
+                              { "namespace", *claim->ns ? claim->ns : NULL } };
+
+    if (!ph__log_wants(store, PH_LOG_DEBUG))
+        return;
+    snprintf(count, sizeof(count), "%zu", batch->count);
+    ph__log(store, PH_LOG_DEBUG, "claim", "leased", fields, 3);
+}
+
 int ph_outbox_claim(ph_store *store, ph_tx tx, ph_owner owner, const ph_claim_opts *opts,
                     int timeout_ms, ph_batch **ret_batch, ph_error *reterr)
 {
@@ -56,7 +69,7 @@ int ph_outbox_claim(ph_store *store, ph_tx tx, ph_owner owner, const ph_claim_op
     if (r == 0 && !ret_batch)
         r = ph__fail(call.err, PH_EINVAL, "ret_batch is NULL");
     if (r == 0)
-        r = claim_of(owner, opts, &claim, call.err);
+        r = ph__claim_load(owner, opts, &claim, call.err);
     if (r < 0)
         return r;
     batch = ph__alloc_zero(1, sizeof(*batch));
@@ -67,15 +80,7 @@ int ph_outbox_claim(ph_store *store, ph_tx tx, ph_owner owner, const ph_claim_op
         ph_batch_free(batch);
         return r;
     }
-    if (ph__log_wants(store, PH_LOG_DEBUG)) {
-        char count[24], text[PH_ID_TEXT_SIZE];
-        ph_log_field fields[] = { { "count", count },
-                                  { "owner", ph_id_text(owner.b, text) },
-                                  { "namespace", *claim.ns ? claim.ns : NULL } };
-
-        snprintf(count, sizeof(count), "%zu", batch->count);
-        ph__log(store, PH_LOG_DEBUG, "claim", "leased", fields, 3);
-    }
+    ph__claim_log(store, &claim, batch);
     *ret_batch = batch;
     return 0;
 }

@@ -6,6 +6,11 @@
 
 #include <stdio.h>
 
+int ph_schema_version(void)
+{
+    return PH__SCHEMA_VERSION;
+}
+
 int ph_migrate(ph_store *store, int timeout_ms, int *ret_applied, ph_error *reterr)
 {
     struct ph__call call;

@@ -1,4 +1,6 @@
 /* open.c - opening and closing a store: URL, names, options. */
+#include "core/open.h"
+
 #include "core/call.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -138,6 +140,21 @@ int ph_open_lazy(const char *url, const ph_store_opts *opts, ph_store **ret_stor
     if (!store)
         return ph__fail_memory(reterr);
     *ret_store = store;
+    return 0;
+}
+
+int ph__store_clone(const ph_store *store, ph_store **ret_store, ph_error *err)
+{
+    ph_store_opts opts = store->opts;
+    ph_store *clone;
+
+    opts.schema = store->schema;
+    opts.table_prefix = store->prefix;
+    opts.store_id = store->id;
+    clone = store_new(store->url, store->backend, &opts);
+    if (!clone)
+        return ph__fail_memory(err);
+    *ret_store = clone;
     return 0;
 }
 

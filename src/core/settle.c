@@ -1,5 +1,8 @@
 /* settle.c - what becomes of claimed messages: ack, abandon, fail, release, renew, reap. */
+#include "core/settle.h"
+
 #include "core/call.h"
+#include "core/claim.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "util/alloc.h"
@@ -9,7 +12,6 @@
 #include <string.h>
 
 #define DELAY_MAX_MS (INT64_C(366) * 86400 * 1000)
-#define DEFAULT_LEASE_S 30
 
 ph_lease_ref ph_lease_ref_of(const ph_delivery *delivery)
 {
@@ -26,7 +28,8 @@ static int64_t delay_of(const ph_store *store, const ph_settlement *item)
 {
     int64_t delay = item->delay_ms;
 
-    if (delay == PH_DELAY_POLICY && store->opts.backoff && item->lease.attempts > 0) {
+    if (delay == PH_DELAY_POLICY && item->verb == PH_ABANDON && store->opts.backoff &&
+        item->lease.attempts > 0) {
         delay = store->opts.backoff(store->opts.backoff_context, item->lease.retry_count + 1,
                                     item->lease.attempts);
         if (delay < 0)
@@ -117,30 +120,52 @@ static void log_outcomes(const ph_store *store, const char *event, ph_owner owne
     ph__log(store, PH_LOG_DEBUG, event, "done", fields, 3);
 }
 
+int ph__settling_load(struct ph__settling *settling, struct ph__call *call, ph_owner owner,
+                      const ph_settlement *items, size_t count, size_t least)
+{
+    int r = list_check(items, count, least, owner, call->err);
+
+    settling->count = count;
+    if (r < 0 || count == 0)
+        return r;
+    r = prepare(call, items, count, &settling->arena, &settling->items);
+    if (r < 0)
+        return r;
+    settling->outcomes = ph__arena_alloc(&settling->arena, count * sizeof(*settling->outcomes));
+    return settling->outcomes ? 0 : ph__fail_memory(call->err);
+}
+
+void ph__settling_done(struct ph__settling *settling, const ph_store *store, ph_owner owner,
+                       ph_outcome *ret_outcomes)
+{
+    if (settling->count == 0)
+        return;
+    log_outcomes(store, "settle", owner, settling->outcomes, settling->count);
+    if (ret_outcomes)
+        memcpy(ret_outcomes, settling->outcomes, settling->count * sizeof(*ret_outcomes));
+}
+
+void ph__settling_free(struct ph__settling *settling)
+{
+    ph__arena_free(&settling->arena);
+}
+
 int ph_outbox_settle(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
                      size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
 {
-    struct ph__arena arena = { 0 };
-    ph_settlement *prepared = NULL;
-    ph_outcome *outcomes = NULL;
+    struct ph__settling settling = { 0 };
     struct ph__call call;
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
     if (r == 0)
-        r = list_check(items, count, 1, owner, call.err);
+        r = ph__settling_load(&settling, &call, owner, items, count, 1);
     if (r == 0)
-        r = prepare(&call, items, count, &arena, &prepared);
-    if (r == 0 && !(outcomes = ph__arena_alloc(&arena, count * sizeof(*outcomes))))
-        r = ph__fail_memory(call.err);
+        r = store->backend->settle(&call, PH__OUTBOX, owner, settling.items, count,
+                                   settling.outcomes);
     if (r == 0)
-        r = store->backend->settle(&call, PH__OUTBOX, owner, prepared, count, outcomes);
-    if (r == 0) {
-        log_outcomes(store, "settle", owner, outcomes, count);
-        if (ret_outcomes)
-            memcpy(ret_outcomes, outcomes, count * sizeof(*outcomes));
-    }
-    ph__arena_free(&arena);
+        ph__settling_done(&settling, store, owner, ret_outcomes);
+    ph__settling_free(&settling);
     return r;
 }
 
@@ -220,14 +245,14 @@ int ph_outbox_renew(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_re
         r = list_check(items, count, 0, owner, call.err);
     if (r == 0 && (lease_s < 0 || lease_s > PH_LEASE_MAX_S))
         r = ph__fail(call.err, PH_EINVAL, "lease_s is %d; allowed are 1 to %d, or 0 for %d",
-                     lease_s, PH_LEASE_MAX_S, DEFAULT_LEASE_S);
+                     lease_s, PH_LEASE_MAX_S, PH__LEASE_S);
     if (r < 0 || count == 0)
         return r;
     outcomes = ph__alloc_zero(count, sizeof(*outcomes));
     if (!outcomes)
         return ph__fail_memory(call.err);
     r = store->backend->renew(&call, PH__OUTBOX, owner, items, count,
-                              lease_s ? lease_s : DEFAULT_LEASE_S, outcomes);
+                              lease_s ? lease_s : PH__LEASE_S, outcomes);
     if (r == 0) {
         log_outcomes(store, "renew", owner, outcomes, count);
         if (ret_outcomes)

@@ -22,7 +22,7 @@
  * changing one is a change of the schema (the migration may hold a comment
  * only). Otherwise an older library of the same version, with deployment on,
  * would put its own back. */
-#define PH__SCHEMA_VERSION 1
+#define PH__SCHEMA_VERSION 2
 #define PH__SCHEMA_SERVES_FROM 1
 
 /* Doors: the number is part of every work id and of the stored queues. */
@@ -83,6 +83,40 @@ struct ph__info {
     struct ph__arena arena;
 };
 
+/* A checked request for a list. */
+struct ph__list {
+    enum ph__door door;
+    const char *ns, *topic; /* NULL: all */
+    ph_list_state state;
+    bool oldest_first, with_payload;
+    int limit;
+    ph_work_id after; /* zero: from the beginning */
+};
+
+struct ph_message_list {
+    struct ph__arena arena;
+    ph_message_info *items; /* from the arena */
+    size_t count;
+};
+
+struct ph_queue_list {
+    struct ph__arena arena;
+    ph_queue_info *items; /* from the arena */
+    size_t count;
+};
+
+/* What the doctor collects into (core/doctor.c). */
+struct ph__examination {
+    bool deep;
+    bool usable; /* the schema can be worked with: only then are its tables looked at */
+    void (*progress)(void *context, int64_t done, int64_t total); /* never NULL */
+    void *progress_context;
+    ph_report *report;
+};
+/* Adds a finding. check and advice are literals (advice NULL: none). */
+void ph__finding(struct ph__examination *examination, const char *check, ph_finding_level level,
+                 const char *advice, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
 struct ph__backend {
     const char *name; /* "sqlite", "postgresql" */
     const char *default_prefix;
@@ -113,6 +147,24 @@ struct ph__backend {
     int (*renew)(struct ph__call *call, enum ph__door door, ph_owner owner,
                  const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes);
     int (*reap)(struct ph__call *call, enum ph__door door, int64_t *ret_count);
+    /* Settles (count may be 0), then claims, in one transaction and one round trip. */
+    int (*exchange)(struct ph__call *call, const ph_settlement *items, size_t count,
+                    ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch);
+
+    /* A transaction on the store's own connection, for a handler. Between begin and end only
+     * calls with ret_tx (and those of the handler) touch that connection. commit false: rolls
+     * back. A commit that turned out to be a rollback is PH_ETXDEAD; one whose answer never came
+     * has PH_UNKNOWN. After end the connection is fit for the next begin, whatever the handler
+     * did to it, or will be made anew. */
+    int (*tx_begin)(struct ph__call *call, ph_tx *ret_tx);
+    int (*tx_end)(struct ph__call *call, bool commit);
+
+    /* The doorbell. listen: asks to be woken when messages come into ns; cheap when it is
+     * already so on this connection. *ret_fd: to be polled for input; -1: there is none here.
+     * taken: eats what has come, and says whether it may concern ns. ring: after a commit. */
+    int (*doorbell_listen)(struct ph__call *call, const char *ns, int *ret_fd);
+    bool (*doorbell_taken)(ph_store *store, const char *ns);
+    int (*doorbell_ring)(struct ph__call *call, const char *ns);
 
     /* PH_ENOTFOUND without a message if there is none. */
     int (*find)(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info);
@@ -127,6 +179,12 @@ struct ph__backend {
                      const ph_queue_settings *settings);
     int (*queue_pause)(struct ph__call *call, enum ph__door door, const char *ns, bool paused);
     int (*retention)(struct ph__call *call, int limit, int64_t *ret_count);
+
+    int (*list)(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);
+    int (*queue_list)(struct ph__call *call, enum ph__door door, const char *ns,
+                      ph_queue_list *ret_list);
+    /* The findings that only this backend can make. */
+    int (*examine)(struct ph__call *call, struct ph__examination *examination);
 
     /* For tests only: the schema's owner replaces the clock. time NULL: back to the real one. */
     int (*test_clock)(struct ph__call *call, const int64_t *time);

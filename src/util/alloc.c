@@ -1,19 +1,21 @@
 #include "util/alloc.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-long ph__alloc_fail_after = -1;
+_Atomic long ph__alloc_fail_after = -1;
 
 static bool must_fail(void)
 {
-    if (ph__alloc_fail_after < 0)
-        return false;
-    if (ph__alloc_fail_after == 0)
-        return true;
-    ph__alloc_fail_after--;
-    return false;
+    long left = atomic_load_explicit(&ph__alloc_fail_after, memory_order_relaxed);
+
+    while (left > 0) {
+        if (atomic_compare_exchange_weak(&ph__alloc_fail_after, &left, left - 1))
+            return false;
+    }
+    return left == 0;
 }
 
 void *ph__alloc(size_t size)

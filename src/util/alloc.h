@@ -13,7 +13,8 @@ void *ph__realloc(void *memory, size_t size);
 char *ph__strdup(const char *text);
 void ph__dealloc(void *memory);
 
-/* Test hook: < 0 never fails; n >= 0: n more allocations succeed, later ones fail. */
-extern long ph__alloc_fail_after;
+/* Test hook: < 0 never fails; n >= 0: n more allocations succeed, later ones fail. Atomic, since
+ * tests set it while other threads work. */
+extern _Atomic long ph__alloc_fail_after;
 
 #endif

@@ -84,6 +84,7 @@ TEST(deployment_creates_what_is_missing_and_again_changes_nothing)
     REQ_INT("OBX-108", applied, inspect(store).library);
     CHECK(inspect(store).usable && !inspect(store).pending);
     CHECK_INT(inspect(store).installed, inspect(store).library);
+    CHECK_INT(inspect(store).library, ph_schema_version());
     t_enqueue(store, "orders", "kept");
     for (int i = 0; i < 3; i++) {
         REQ_INT("OBX-110", ph_migrate(store, 0, &applied, &t_err), 0);

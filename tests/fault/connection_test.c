@@ -141,6 +141,49 @@ TEST(a_dedupe_key_makes_a_lost_answer_harmless)
     t_disconnect(conn);
 }
 
+/* What was settled is settled, what was claimed comes back when its lease has run out. */
+TEST(an_exchange_whose_answer_is_lost_is_unknown)
+{
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_owner owner = ph_owner_new();
+    ph_settlement item = { .verb = PH_ACK };
+    ph_outcome outcome = PH_OUTCOME_UNKNOWN;
+    ph_batch *batch = NULL;
+    ph_store *store;
+    struct t_conn *conn;
+
+    only_pg();
+    store = open_through_proxy();
+    conn = t_connect();
+    t_enqueue(store, "orders", "0");
+    t_enqueue(store, "orders", "1");
+    item.lease = take_one(store, owner);
+    opts.topics = (const char *const[]){ "nothing" };
+    opts.topic_count = 1;
+    OK(ph_outbox_exchange(store, PH_OWN_TX, ph_owner_new(), &item, 1, &opts, 0, &outcome, &batch,
+                          &t_err)); /* not its lease; but from here on it is prepared */
+    CHECK_INT(outcome, PH_OUTCOME_STALE);
+    CHECK_INT(ph_batch_count(batch), 0);
+    ph_batch_free(batch);
+    batch = NULL;
+    outcome = PH_OUTCOME_UNKNOWN;
+    opts.topics = NULL;
+    proxy_set(PROXY_CUT_ANSWER);
+    check_unknown(
+        ph_outbox_exchange(store, PH_OWN_TX, owner, &item, 1, &opts, 0, &outcome, &batch, &t_err));
+    CHECK(batch == NULL);
+    CHECK_INT(outcome, PH_OUTCOME_UNKNOWN);
+    for (int i = 0; i < 500 && see(store, item.lease.work_id).status != PH_DONE; i++)
+        nap();
+    CHECK_INT(see(store, item.lease.work_id).status, PH_DONE);
+    CHECK_INT(ack(store, owner, item.lease), PH_OUTCOME_STALE);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}outbox WHERE status = 'in_progress' "
+                             "AND topic = 'orders'"),
+              1);
+    t_check_places(conn);
+    t_disconnect(conn);
+}
+
 TEST(a_claim_whose_answer_is_lost_loses_no_message)
 {
     ph_owner owner = ph_owner_new();
@@ -412,6 +455,7 @@ TEST(a_server_that_stopped_answering_is_given_up_at_the_time_limit)
                                       "'posthorn' ORDER BY backend_start DESC");
     }
     OK(try_put(stores[0], PH_OWN_TX, &m));
+    (void)t_clock(stores[0]); /* the doorbell's answer has been read: nothing is under way */
     for (int i = 0; i < 3; i++)
         server_freeze(pids[i]);
     at = now_s();

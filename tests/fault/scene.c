@@ -126,6 +126,42 @@ static int settle(struct scene *scene, ph_tx tx)
     return ph_outbox_settle(scene->store, tx, scene->owner, items, SCENE_MESSAGES, 0, NULL, &t_err);
 }
 
+/* Settles what is leased, and claims what comes of it. */
+static int exchange(struct scene *scene, ph_tx tx)
+{
+    ph_settlement items[SCENE_MESSAGES] = {
+        { scene->leases[0], PH_RELEASE, NULL, 0 },
+        { scene->leases[1], PH_ACK, NULL, 0 },
+        { scene->leases[2], PH_RELEASE, NULL, 60000 },
+    };
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_batch *batch = NULL;
+    int r = ph_outbox_exchange(scene->store, tx, scene->owner, items, SCENE_MESSAGES, &opts, 0,
+                               NULL, &batch, &t_err);
+
+    CHECK(r == 0 || batch == NULL);
+    ph_batch_free(batch);
+    return r;
+}
+
+static int exchange_nothing(struct scene *scene, ph_tx tx)
+{
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_batch *batch = NULL;
+    int r =
+        ph_outbox_exchange(scene->store, tx, scene->owner, NULL, 0, &opts, 0, NULL, &batch, &t_err);
+
+    CHECK(r == 0 || batch == NULL);
+    ph_batch_free(batch);
+    return r;
+}
+
+static int ring(struct scene *scene, ph_tx tx)
+{
+    (void)tx;
+    return ph_doorbell_ring(scene->store, NULL, 0, &t_err);
+}
+
 static int renew(struct scene *scene, ph_tx tx)
 {
     return ph_outbox_renew(scene->store, tx, scene->owner, scene->leases, SCENE_MESSAGES, 60, 0,
@@ -152,6 +188,65 @@ static int count(struct scene *scene, ph_tx tx)
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
 
     return ph_outbox_count(scene->store, tx, NULL, 0, &counts, &t_err);
+}
+
+static int list_state(struct scene *scene, ph_tx tx, ph_list_state state)
+{
+    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list *list = NULL;
+    int r;
+
+    opts.state = state;
+    opts.topic = "topic";
+    opts.with_payload = true;
+    r = ph_outbox_list(scene->store, tx, &opts, 0, &list, &t_err);
+    CHECK(r == 0 || list == NULL);
+    ph_message_list_free(list);
+    return r;
+}
+
+static int list_ready(struct scene *scene, ph_tx tx)
+{
+    return list_state(scene, tx, PH_LIST_READY);
+}
+
+static int list_leased(struct scene *scene, ph_tx tx)
+{
+    return list_state(scene, tx, PH_LIST_IN_PROGRESS);
+}
+
+static int list_done(struct scene *scene, ph_tx tx)
+{
+    return list_state(scene, tx, PH_LIST_DONE);
+}
+
+static int list_dead(struct scene *scene, ph_tx tx)
+{
+    return list_state(scene, tx, PH_LIST_DEAD);
+}
+
+static int queue_list(struct scene *scene, ph_tx tx)
+{
+    ph_queue_list *list = NULL;
+    int r = ph_outbox_queue_list(scene->store, tx, NULL, 0, &list, &t_err);
+
+    CHECK(r == 0 || list == NULL);
+    ph_queue_list_free(list);
+    return r;
+}
+
+static int doctor(struct scene *scene, ph_tx tx)
+{
+    ph_doctor_opts opts = PH_DOCTOR_OPTS_INIT;
+    ph_report *report = NULL;
+    int r;
+
+    (void)tx;
+    opts.deep = true;
+    r = ph_doctor(scene->store, &opts, 0, &report, &t_err);
+    CHECK(r == 0 || report == NULL);
+    ph_report_free(report);
+    return r;
 }
 
 static int retry_dead(struct scene *scene, ph_tx tx)
@@ -242,10 +337,19 @@ const struct verb verbs[] = {
     { "fail", WITH_LEASED, false, fail },
     { "release", WITH_LEASED, false, give_back },
     { "settle", WITH_LEASED, false, settle },
+    { "exchange", WITH_LEASED, false, exchange },
+    { "exchange of nothing", WITH_PENDING, false, exchange_nothing },
+    { "ring", WITH_PENDING, true, ring },
     { "renew", WITH_LEASED, false, renew },
     { "reap", WITH_EXPIRED, false, reap },
     { "find", WITH_DEAD, false, find },
     { "count", WITH_PENDING, false, count },
+    { "list of ready", WITH_PENDING, false, list_ready },
+    { "list of leased", WITH_LEASED, false, list_leased },
+    { "list of done", WITH_DONE, false, list_done },
+    { "list of dead", WITH_DEAD, false, list_dead },
+    { "queue_list", WITH_PENDING, false, queue_list },
+    { "doctor", WITH_LEASED, true, doctor },
     { "dead_retry", WITH_DEAD, false, retry_dead },
     { "dead_discard", WITH_DEAD, false, discard },
     { "queue_set", WITH_PENDING, false, queue_set },

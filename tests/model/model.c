@@ -336,6 +336,7 @@ static ph_outcome settle_one(struct model *model, struct m_message *message,
                              const struct m_item *item)
 {
     int owner = message->owner;
+    int64_t due;
 
     switch (item->verb) {
     case PH_ACK:
@@ -347,8 +348,9 @@ static ph_outcome settle_one(struct model *model, struct m_message *message,
         bury(model, message, M_DEAD_FAILED, owner);
         return PH_OUTCOME_FAILED;
     case PH_RELEASE:
-        note(model, message, M_RELEASED, 0, owner, model->now);
-        come_back(message, model->now);
+        due = model->now + (item->delay_ms > 0 ? item->delay_ms * 1000 : 0);
+        note(model, message, M_RELEASED, 0, owner, due);
+        come_back(message, due);
         message->attempts--;
         return PH_OUTCOME_RELEASED;
     case PH_ABANDON:

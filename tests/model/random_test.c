@@ -62,10 +62,10 @@ static bool step_clock(struct run *run)
 }
 
 static const struct choice choices[] = {
-    { 20, step_enqueue },  { 25, step_claim }, { 25, step_settle },    { 6, step_renew },
-    { 4, step_reap },      { 14, step_clock }, { 4, step_dead_retry }, { 2, step_dead_discard },
-    { 4, step_queue_set }, { 3, step_pause },  { 3, step_retention },  { 3, step_count },
-    { 5, step_find },
+    { 20, step_enqueue },     { 25, step_claim },    { 20, step_settle }, { 15, step_exchange },
+    { 6, step_renew },        { 4, step_reap },      { 14, step_clock },  { 4, step_dead_retry },
+    { 2, step_dead_discard }, { 4, step_queue_set }, { 3, step_pause },   { 3, step_retention },
+    { 3, step_count },        { 5, step_find },
 };
 #define CHOICES (sizeof(choices) / sizeof(*choices))
 

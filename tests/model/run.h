@@ -61,6 +61,7 @@ bool same_delivery(struct run *run, int index, const ph_delivery *got);
 bool step_enqueue(struct run *run);
 bool step_claim(struct run *run);
 bool step_settle(struct run *run);
+bool step_exchange(struct run *run);
 bool step_renew(struct run *run);
 bool step_reap(struct run *run);
 bool step_dead_retry(struct run *run);

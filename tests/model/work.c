@@ -147,9 +147,19 @@ static bool claimed_as_expected(struct run *run, struct m_claim *claim, const ph
     return true;
 }
 
-bool step_claim(struct run *run)
+/* A claim as the model and as the store take it. */
+struct request {
+    struct m_claim claim;
+    ph_claim_opts opts;
+    const char *topics[M_TOPICS];
+};
+
+static void request_claim(struct run *run, struct request *request)
 {
-    struct m_claim claim = {
+    struct m_claim *claim = &request->claim;
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+
+    *claim = (struct m_claim){
         .owner = roll(run, M_OWNERS),
         .lease_s = (int)ONE_OF(run, 1, 5, 30, 60, 300),
         .batch_size = (int)ONE_OF(run, 1, 2, 3, 5, 50),
@@ -157,32 +167,48 @@ bool step_claim(struct run *run)
         .topics = chance(run, 75) ? M_ANY_TOPIC : 1 + (unsigned)roll(run, (int)M_ANY_TOPIC),
         .fence = 1,
     };
-    const char *topics[M_TOPICS];
-    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    opts.lease_s = claim->lease_s == 30 ? 0 : claim->lease_s;
+    opts.batch_size = claim->batch_size == 50 ? 0 : claim->batch_size;
+    opts.ns = claim->ns ? m_namespaces[claim->ns] : NULL;
+    for (int i = 0; i < M_TOPICS && claim->topics != M_ANY_TOPIC; i++) {
+        if (claim->topics & 1u << i)
+            request->topics[opts.topic_count++] = m_topics[i];
+    }
+    opts.topics = claim->topics != M_ANY_TOPIC ? request->topics : NULL;
+    request->opts = opts;
+}
+
+static void say_claim(struct run *run, const struct m_claim *claim)
+{
+    say(run, "claim (owner %d lease %d size %d ns %d topics %u)", claim->owner, claim->lease_s,
+        claim->batch_size, claim->ns, claim->topics);
+}
+
+/* A store may begin its next claim where its last full batch began. Only what comes back in
+ * the same microsecond could lie before that, so time goes on. */
+static void go_on_after(struct run *run, const struct m_claim *claim, const ph_batch *batch)
+{
+    if (!run->in_tx && ph_batch_count(batch) == (size_t)claim->batch_size)
+        set_clock(run, run->model.now + 1);
+}
+
+bool step_claim(struct run *run)
+{
+    struct request request;
     ph_batch *batch = NULL;
     bool ok;
 
     if (run->model.lease_count >= M_LEASES)
         return true;
-    opts.lease_s = claim.lease_s == 30 ? 0 : claim.lease_s;
-    opts.batch_size = claim.batch_size == 50 ? 0 : claim.batch_size;
-    opts.ns = claim.ns ? m_namespaces[claim.ns] : NULL;
-    for (int i = 0; i < M_TOPICS && claim.topics != M_ANY_TOPIC; i++) {
-        if (claim.topics & 1u << i)
-            topics[opts.topic_count++] = m_topics[i];
-    }
-    opts.topics = claim.topics != M_ANY_TOPIC ? topics : NULL;
-    say(run, "claim (owner %d lease %d size %d ns %d topics %u)", claim.owner, claim.lease_s,
-        claim.batch_size, claim.ns, claim.topics);
+    request_claim(run, &request);
+    say_claim(run, &request.claim);
     ok = went_well(run,
-                   ph_outbox_claim(run->store, tx_of(run), owner_of(claim.owner), &opts, 0, &batch,
-                                   &t_err),
+                   ph_outbox_claim(run->store, tx_of(run), owner_of(request.claim.owner),
+                                   &request.opts, 0, &batch, &t_err),
                    "claim") &&
-         claimed_as_expected(run, &claim, batch);
-    /* A store may begin its next claim where its last full batch began. Only what comes back in
-     * the same microsecond could lie before that, so time goes on. */
-    if (ok && !run->in_tx && ph_batch_count(batch) == (size_t)claim.batch_size)
-        set_clock(run, run->model.now + 1);
+         claimed_as_expected(run, &request.claim, batch);
+    if (ok)
+        go_on_after(run, &request.claim, batch);
     ph_batch_free(batch);
     return ok;
 }
@@ -289,15 +315,28 @@ static int settle_alike(struct run *run, ph_owner owner, const struct m_item *li
                              0, got, &t_err);
 }
 
+static void settlements_of(const struct m_item *items, const ph_lease_ref *refs, size_t count,
+                           ph_settlement *to)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] =
+            (ph_settlement){ refs[i], items[i].verb, m_errors[items[i].error], items[i].delay_ms };
+}
+
 static int settle_mixed(struct run *run, ph_owner owner, const struct m_item *items,
                         const ph_lease_ref *refs, size_t count, ph_outcome *got)
 {
     ph_settlement settlements[LIST_MAX] = { 0 };
 
-    for (size_t i = 0; i < count; i++)
-        settlements[i] =
-            (ph_settlement){ refs[i], items[i].verb, m_errors[items[i].error], items[i].delay_ms };
+    settlements_of(items, refs, count, settlements);
     return ph_outbox_settle(run->store, tx_of(run), owner, settlements, count, 0, got, &t_err);
+}
+
+static void say_item(struct run *run, const struct m_item *item)
+{
+    say(run, " %s", verb_names[item->verb]);
+    if (item->verb == PH_ABANDON || item->verb == PH_RELEASE)
+        say(run, "(%lld ms)", (long long)item->delay_ms);
 }
 
 bool step_settle(struct run *run)
@@ -318,11 +357,9 @@ bool step_settle(struct run *run)
         if (alike) {
             items[i].verb = items[0].verb;
             items[i].error = items[0].error;
-            items[i].delay_ms = items[0].delay_ms;
+            items[i].delay_ms = items[0].verb == PH_RELEASE ? 0 : items[0].delay_ms;
         }
-        say(run, " %s", verb_names[items[i].verb]);
-        if (items[i].verb == PH_ABANDON)
-            say(run, "(%lld ms)", (long long)items[i].delay_ms);
+        say_item(run, &items[i]);
     }
     say(run, ":");
     if (!went_well(run,
@@ -332,6 +369,48 @@ bool step_settle(struct run *run)
         return false;
     m_settle(&run->model, owner, items, count, want);
     return same_outcomes(run, items, count, got, want);
+}
+
+/* Settles, then claims what may have come back just now. */
+bool step_exchange(struct run *run)
+{
+    struct m_item items[LIST_MAX];
+    ph_lease_ref refs[LIST_MAX];
+    ph_settlement settlements[LIST_MAX] = { 0 };
+    ph_outcome got[LIST_MAX], want[LIST_MAX];
+    struct request request;
+    ph_batch *batch = NULL;
+    int count = 0;
+    bool ok;
+
+    if (run->model.lease_count >= M_LEASES || run->model.message_count == 0)
+        return true;
+    say(run, "exchange");
+    request_claim(run, &request);
+    if (chance(run, 80)) {
+        count = list_of(run, items, refs);
+        request.claim.owner = settler(run, items);
+    }
+    for (int i = 0; i < count; i++)
+        say_item(run, &items[i]);
+    settlements_of(items, refs, (size_t)count, settlements);
+    say(run, ", ");
+    say_claim(run, &request.claim);
+    say(run, ":");
+    ok = went_well(run,
+                   ph_outbox_exchange(run->store, tx_of(run), owner_of(request.claim.owner),
+                                      settlements, (size_t)count, &request.opts, 0, got, &batch,
+                                      &t_err),
+                   "exchange");
+    if (ok) {
+        m_settle(&run->model, request.claim.owner, items, count, want);
+        ok = same_outcomes(run, items, count, got, want) &&
+             claimed_as_expected(run, &request.claim, batch);
+    }
+    if (ok)
+        go_on_after(run, &request.claim, batch);
+    ph_batch_free(batch);
+    return ok;
 }
 
 bool step_renew(struct run *run)

@@ -1,8 +1,7 @@
 /* pooler_test.c - through PgBouncer in transaction mode, where each transaction
  * may run in another session of the server, and prepared statements do not last. */
-#include "common.h"
+#include "seam.h"
 
-#include <libpq-fe.h>
 #include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
@@ -194,7 +193,8 @@ TEST(a_statement_prepared_in_another_session_is_no_error)
 
     t_enqueue(store, "t", "p");
     CHECK_INT(warnings, 0);
-    t_begin(other); /* takes the session that was used last */
+    (void)t_clock(store); /* has read the doorbell's answer: the session is free */
+    t_begin(other);       /* takes the session that was used last */
     t_enqueue(store, "t", "p");
     CHECK_INT(warnings, 1);
     t_rollback(other);
@@ -240,6 +240,82 @@ TEST(a_callers_transaction_goes_through_the_pooler)
     t_commit(conn);
     CHECK_INT(t_ack_all(store, owner, batch), 1);
     t_disconnect(conn);
+    ph_close(store);
+    stop_pooler();
+}
+
+/* Nobody would hear a notification there; but to ring goes through it. */
+TEST(the_doorbell_does_not_listen_through_the_pooler)
+{
+    const char *url = start_pooler();
+    int warnings = 0;
+    ph_store *pooled = open_through(url, PH_PREPARED_AUTO, &warnings), *direct = t_open(NULL);
+
+    CHECK_INT(seam_listen(pooled), -1);
+    CHECK_INT(seam_listen(pooled), -1);
+    CHECK(!seam_taken(pooled, ""));
+    CHECK(seam_listen(direct) >= 0);
+    t_enqueue(pooled, "t", "p");
+    CHECK(seam_hears(direct, ""));
+    usleep(6000);
+    OK(ph_doorbell_ring(pooled, NULL, 0, &t_err));
+    CHECK(seam_hears(direct, ""));
+    ph_close(pooled);
+    stop_pooler();
+}
+
+TEST(the_doctor_names_the_pooler)
+{
+    const char *url = start_pooler();
+    int warnings = 0;
+    ph_store *stores[2];
+    ph_report *report = NULL;
+
+    stores[0] = open_through(url, PH_PREPARED_AUTO, &warnings);
+    stores[1] = t_open(NULL);
+    for (int i = 0; i < 2; i++) {
+        bool found = false;
+
+        OK(ph_doctor(stores[i], NULL, 0, &report, &t_err));
+        for (size_t k = 0; k < ph_report_count(report); k++)
+            found |= strcmp(ph_report_at(report, k)->check, "pooler") == 0 &&
+                     ph_report_at(report, k)->level == (i == 0 ? PH_FINDING_INFO : PH_FINDING_OK);
+        CHECK(found);
+        ph_report_free(report);
+    }
+    ph_close(stores[0]);
+    stop_pooler();
+}
+
+TEST(exchanges_and_handlers_go_through_the_pooler)
+{
+    const char *url = start_pooler();
+    ph_settlement item = { .verb = PH_ACK };
+    ph_owner owner = ph_owner_new();
+    ph_claim_opts one = PH_CLAIM_OPTS_INIT;
+    ph_outcome outcome = PH_OUTCOME_UNKNOWN;
+    ph_batch *batch = NULL;
+    int warnings = 0;
+    ph_store *store = open_through(url, PH_PREPARED_AUTO, &warnings);
+    struct t_conn *direct = t_connect();
+
+    one.batch_size = 1;
+    one.topics = (const char *const[]){ "t" };
+    one.topic_count = 1;
+    for (int i = 0; i < 3; i++)
+        t_enqueue(store, "t", "p");
+    for (int i = 0; i < 4; i++) {
+        OK(ph_outbox_exchange(store, PH_OWN_TX, owner, &item, i > 0 ? 1 : 0, &one, 0, &outcome,
+                              &batch, &t_err));
+        CHECK_INT(outcome, i > 0 ? PH_OUTCOME_ACKED : PH_OUTCOME_UNKNOWN);
+        CHECK_INT(ph_batch_count(batch), i < 3 ? 1 : 0);
+        if (i < 3)
+            item.lease = ph_lease_ref_of(ph_batch_at(batch, 0));
+        ph_batch_free(batch);
+        PQclear(PQexec(seam_begin(store), say("SELECT \"%s\".enqueue('u', 'p')", t_schema())));
+        OK(seam_end(store, i % 2 == 0));
+    }
+    CHECK_INT(t_number(direct, "SELECT count(*) FROM {t}message WHERE topic = 'u'"), 2);
     ph_close(store);
     stop_pooler();
 }

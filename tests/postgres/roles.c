@@ -1,15 +1,17 @@
 #include "roles.h"
 
 #define EVERYBODY " clock schema_version "
-#define ENQUEUE " enqueue enqueue_many work_enqueue work_enqueue_many "
+#define ENQUEUE " enqueue enqueue_many work_enqueue work_enqueue_many doorbell_ring "
 #define WORK                                                                                       \
     " outbox_claim outbox_ack outbox_abandon outbox_fail outbox_release outbox_renew "             \
     "outbox_reap_expired work_claim work_settle work_renew "
 
+#define READ " work_count work_history id_number work_list work_queues work_places "
+#define VIEWS " outbox dead_letters queues "
+
 const struct role producer = { "producer", EVERYBODY ENQUEUE, "" };
-const struct role worker = { "worker", EVERYBODY ENQUEUE WORK, "" };
-const struct role reader = { "reader", EVERYBODY " work_count work_history id_number ",
-                             " outbox dead_letters queues " };
+const struct role worker = { "worker", EVERYBODY ENQUEUE WORK READ, VIEWS };
+const struct role reader = { "reader", EVERYBODY READ, VIEWS };
 const struct role stranger = { "stranger", "", "" };
 
 static const char *database; /* of this test */

@@ -16,7 +16,6 @@ static void denied(int status)
 static void operating_is_denied(ph_store *store)
 {
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
-    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     ph_work_id id = { { 1 } };
 
     settings.max_attempts = 3;
@@ -27,17 +26,57 @@ static void operating_is_denied(ph_store *store)
     denied(ph_dead_discard(store, PH_OWN_TX, &id, 1, 0, NULL, &t_err));
     denied(ph_retention_run(store, PH_OWN_TX, 0, 0, NULL, &t_err));
     denied(ph_migrate(store, 0, NULL, &t_err));
-    denied(ph_schema_inspect(store, 0, &status, &t_err));
 }
 
 static void looking_is_denied(ph_store *store)
 {
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_message_list *list = NULL;
+    ph_queue_list *queues = NULL;
     ph_message_info *info = NULL;
+    ph_report *report = NULL;
     ph_work_id id = { { 1 } };
 
     denied(ph_outbox_find(store, PH_OWN_TX, id, 0, &info, &t_err));
     denied(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
+    denied(ph_outbox_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
+    denied(ph_outbox_queue_list(store, PH_OWN_TX, NULL, 0, &queues, &t_err));
+    denied(ph_doctor(store, NULL, 0, &report, &t_err));
+}
+
+/* The version of the schema is no secret from those who may use it. */
+static void inspecting_is_allowed(ph_store *store)
+{
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
+
+    OK(ph_schema_inspect(store, 0, &status, &t_err));
+    CHECK(status.usable && !status.pending);
+    CHECK_INT(status.installed, status.library);
+}
+
+static void looking_is_allowed(ph_store *store, ph_work_id id, size_t messages)
+{
+    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_doctor_opts deep = PH_DOCTOR_OPTS_INIT;
+    ph_message_list *list = NULL;
+    ph_queue_list *queues = NULL;
+    ph_message_info *info = NULL;
+    ph_report *report = NULL;
+
+    OK(ph_outbox_find(store, PH_OWN_TX, id, 0, &info, &t_err));
+    OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
+    OK(ph_outbox_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
+    CHECK_INT(ph_message_list_count(list), messages);
+    OK(ph_outbox_queue_list(store, PH_OWN_TX, NULL, 0, &queues, &t_err));
+    CHECK_INT(ph_queue_list_count(queues), 1);
+    deep.deep = true;
+    OK(ph_doctor(store, &deep, 0, &report, &t_err));
+    CHECK(ph_report_count(report) >= 8);
+    ph_message_info_free(info);
+    ph_message_list_free(list);
+    ph_queue_list_free(queues);
+    ph_report_free(report);
+    inspecting_is_allowed(store);
 }
 
 static void working_is_denied(ph_store *store)
@@ -78,9 +117,12 @@ TEST(the_producer_enqueues)
     t_commit(conn);
     CHECK_INT(t_number(super, "SELECT count(*) FROM {t}outbox"), 6);
 
+    OK(ph_doorbell_ring(store, "a namespace that is new", 0, &t_err));
+    t_sql(conn, "SELECT {t}doorbell_ring()");
     working_is_denied(store);
     looking_is_denied(store);
     operating_is_denied(store);
+    inspecting_is_allowed(store);
     t_begin(conn);
     denied(ph_outbox_claim(store, t_tx(conn), ph_owner_new(), NULL, 0, &batch, &t_err));
     CHECK(t_err.flags & PH_TX_DEAD);
@@ -153,7 +195,8 @@ TEST(the_worker_works)
     REQ_STR("OBX-123",
             t_value(super, "SELECT string_agg(status, ' ' ORDER BY status) FROM {t}outbox"),
             "done failed in_progress ready ready");
-    looking_is_denied(store);
+    OK(ph_doorbell_ring(store, NULL, 0, &t_err));
+    looking_is_allowed(store, refs[2].work_id, 5);
     operating_is_denied(store);
     ph_close(store);
     roles_tear_down();
@@ -197,7 +240,9 @@ TEST(the_reader_reads)
     CHECK_STR(t_value(conn, "SELECT reason FROM {t}dead_letters"), "failed");
     CHECK_STR(t_value(conn, "SELECT door FROM {t}queues"), "outbox");
 
+    looking_is_allowed(store, ids[0].work_id, 3);
     denied(ph_enqueue(store, PH_OWN_TX, &m, 0, NULL, &t_err));
+    denied(ph_doorbell_ring(store, NULL, 0, &t_err));
     working_is_denied(store);
     operating_is_denied(store);
     t_disconnect(conn);

@@ -59,6 +59,7 @@ static const struct signature signatures[] = {
     { "dead_retry", "work_ids uuid[]", "TABLE(old uuid, new uuid)" },
     { "dead_discard", "work_ids uuid[]", "integer" },
     { "retention_run", "batch integer DEFAULT 1000", "bigint" },
+    { "doorbell_ring", "namespace text DEFAULT ''::text", "void" },
     { "clock", "", "timestamp with time zone" },
 };
 
@@ -307,6 +308,20 @@ TEST(a_message_lives_its_life_in_sql)
               "3:2:1:sorry 5:1:0");
     REQ_STR("OBX-112", t_value(conn, "SELECT {t}outbox_reap_expired()"), "0");
     t_check_places(conn);
+}
+
+/* Without a delay the queue's policy decides: 2 s after the first attempt. */
+TEST(an_abandon_without_delay_waits_as_the_queue_says)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = a_connection(NULL);
+
+    t_clock_set(store, T_EPOCH);
+    t_sql(conn, "SELECT {t}enqueue('a', '1')");
+    claim(conn, 1);
+    CHECK_STR(outcomes(conn, "{t}outbox_abandon(" OWNER ", ARRAY(SELECT work_id FROM claimed))"),
+              "abandoned");
+    CHECK_STR(t_value(conn, "SELECT next_attempt_at - {t}clock() FROM {t}outbox"), "00:00:02");
 }
 
 TEST(a_claim_in_a_transaction_that_rolls_back_never_was)

@@ -20,6 +20,12 @@ const struct ph__backend ph__postgres_backend = {
     .settle = ph__pg_settle,
     .renew = ph__pg_renew,
     .reap = ph__pg_reap,
+    .exchange = ph__pg_exchange,
+    .tx_begin = ph__pg_tx_begin,
+    .tx_end = ph__pg_tx_end,
+    .doorbell_listen = ph__pg_doorbell_listen,
+    .doorbell_taken = ph__pg_doorbell_taken,
+    .doorbell_ring = ph__pg_doorbell_ring,
     .find = ph__pg_find,
     .count = ph__pg_count,
     .dead_retry = ph__pg_dead_retry,
@@ -27,8 +33,16 @@ const struct ph__backend ph__postgres_backend = {
     .queue_set = ph__pg_queue_set,
     .queue_pause = ph__pg_queue_pause,
     .retention = ph__pg_retention,
+    .list = ph__pg_list,
+    .queue_list = ph__pg_queue_list,
+    .examine = ph__pg_examine,
     .test_clock = ph__pg_test_clock,
 };
+
+PGconn *ph_tx_pg_connection(ph_tx tx)
+{
+    return tx.backend == &ph__postgres_backend ? tx.connection : NULL;
+}
 
 ph_tx ph_tx_pg(PGconn *connection)
 {

@@ -1,4 +1,5 @@
-/* claim.c - messages out of PostgreSQL, and the hint where to start looking. */
+/* claim.c - messages out of PostgreSQL, alone or after settlements, and the hint where to
+ * start looking. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
@@ -6,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#define OUTCOMES_COLUMN 15 /* of an exchange, whose first row has nothing else */
 #define WHOLE_LOOK_MIN_MS 1000
 #define WHOLE_LOOK_SHARE 20 /* a look from the start may use a twentieth of the time */
 
@@ -73,8 +75,6 @@ static void bounds_learn(struct ph__pg_bounds *bounds, const struct ph__claim *c
 static void add_claim(struct ph__pg_params *p, const struct ph__claim *claim,
                       const struct ph__pg_bounds *bounds)
 {
-    ph__pg_add_int2(p, claim->door);
-    ph__pg_add_uuid(p, claim->owner.b);
     ph__pg_add_int4(p, claim->lease_s);
     ph__pg_add_int4(p, claim->batch_size);
     ph__pg_add_text(p, claim->ns);
@@ -127,9 +127,10 @@ void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int r
     to->priority = (ph_priority)(ph__pg_int(result, row, 14) + 1);
 }
 
-static int read_batch(const struct ph__claim *claim, const PGresult *result, ph_batch *batch)
+static int read_batch(const struct ph__claim *claim, const PGresult *result, int first,
+                      ph_batch *batch)
 {
-    int rows = PQntuples(result);
+    int rows = PQntuples(result) - first;
     bool failed = false;
     const char *ns = ph__arena_copy(&batch->arena, claim->ns, strlen(claim->ns));
 
@@ -137,14 +138,15 @@ static int read_batch(const struct ph__claim *claim, const PGresult *result, ph_
     if (!batch->items || !ns)
         return PH_ENOMEM;
     for (int row = 0; row < rows && !failed; row++) {
-        ph__pg_read_delivery(&batch->arena, result, row, &batch->items[row], &failed);
+        ph__pg_read_delivery(&batch->arena, result, first + row, &batch->items[row], &failed);
         batch->items[row].ns = ns;
     }
     batch->count = (size_t)rows;
     return failed ? PH_ENOMEM : 0;
 }
 
-int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch)
+int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t count,
+                    ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch)
 {
     struct ph__pg_own *own = call->connection ? NULL : call->store->own;
     bool bounded = own && bounds_apply(&own->bounds, claim);
@@ -153,17 +155,27 @@ int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch 
     PGresult *result = NULL;
     int r;
 
+    ph__pg_add_int2(&params, claim->door);
+    ph__pg_add_uuid(&params, claim->owner.b);
+    if (count > 0)
+        ph__pg_add_settlements(&params, items, count);
     add_claim(&params, claim, bounded ? &own->bounds : NULL);
-    r = ph__pg_run(call, PG_CLAIM, &params, PG_REPEATABLE, &result);
+    r = ph__pg_run(call, count > 0 ? PG_EXCHANGE : PG_CLAIM, &params,
+                   count > 0 ? PG_ONCE : PG_REPEATABLE, &result);
     ph__pg_params_free(&params);
-    if (r < 0)
-        return r;
-    r = read_batch(claim, result, batch);
+    if (r == 0 && count > 0)
+        r = ph__pg_read_outcomes(call, result, OUTCOMES_COLUMN, count, ret_outcomes);
+    if (r == 0 && read_batch(claim, result, count > 0 ? 1 : 0, batch) < 0)
+        /* the server has leased them: only a rollback can undo that */
+        r = ph__fail_flags(call->err, ph__fail_memory(call->err),
+                           call->connection ? PH_TX_DEAD : PH_UNKNOWN);
     PQclear(result);
-    if (r < 0) /* the server has leased them: only a rollback can undo that */
-        return ph__fail_flags(call->err, ph__fail_memory(call->err),
-                              call->connection ? PH_TX_DEAD : PH_UNKNOWN);
-    if (own)
+    if (r == 0 && own)
         bounds_learn(&own->bounds, claim, batch, !bounded, started_ms);
-    return 0;
+    return r;
+}
+
+int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch)
+{
+    return ph__pg_exchange(call, NULL, 0, NULL, claim, batch);
 }

@@ -69,6 +69,13 @@ static void on_notice(void *context, const PGresult *result)
         own->ended = true;
 }
 
+void ph__pg_tune(struct ph__pg_own *own)
+{
+    PQsetNoticeReceiver(own->conn, on_notice, own);
+    PQsetErrorVerbosity(own->conn, PQERRORS_DEFAULT);
+    PQuntrace(own->conn);
+}
+
 /* Defaults come before the caller's URL, which overrides them; what must hold comes after. */
 static PGconn *start_connecting(const char *url)
 {
@@ -128,28 +135,36 @@ static int dial(struct ph__call *call, struct ph__pg_own *own)
         PQfinish(conn);
         return r;
     }
-    PQsetNoticeReceiver(conn, on_notice, own);
     own->conn = conn;
     own->ended = false;
+    own->lent = false;
+    own->bell = PG_BELL_UNKNOWN;
+    own->ringing = false;
+    own->mute = false;
     own->schema_checked = false;
+    ph__pg_tune(own);
     memset(own->prepared, 0, sizeof(own->prepared));
     return 0;
 }
 
+bool ph__pg_hear(struct ph__pg_own *own)
+{
+    struct pollfd fd = { .fd = PQsocket(own->conn), .events = POLLIN };
+
+    while (PQstatus(own->conn) == CONNECTION_OK && !own->ended && poll(&fd, 1, 0) > 0) {
+        if (!PQconsumeInput(own->conn))
+            return false;
+        (void)PQisBusy(own->conn); /* understands what has come, such as last words */
+    }
+    return PQstatus(own->conn) == CONNECTION_OK && !own->ended;
+}
+
 /* Has the server hung up while nobody was looking? Then a new connection is
  * safe: nothing was under way. */
-static bool is_alive(struct ph__pg_own *own)
+static bool is_alive(struct ph__pg_own *own, ph__deadline deadline)
 {
-    PGconn *conn = own->conn;
-    struct pollfd fd = { .fd = PQsocket(conn), .events = POLLIN };
-
-    if (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE)
-        return false;
-    while (poll(&fd, 1, 0) > 0) { /* the last words first, then the end of the stream */
-        if (!PQconsumeInput(conn) || PQisBusy(conn) || own->ended)
-            return false;
-    }
-    return PQstatus(conn) == CONNECTION_OK;
+    return ph__pg_ring_end(own, deadline) && PQtransactionStatus(own->conn) == PQTRANS_IDLE &&
+           ph__pg_hear(own) && !PQisBusy(own->conn);
 }
 
 int ph__pg_connect(struct ph__call *call, bool check_schema)
@@ -165,7 +180,7 @@ int ph__pg_connect(struct ph__call *call, bool check_schema)
         own->use_prepared = store->opts.prepared == PH_PREPARED_AUTO;
         store->own = own;
     }
-    if (own->conn && !is_alive(own)) {
+    if (own->conn && !is_alive(own, call->deadline)) {
         ph__log(store, PH_LOG_WARN, "connect", "the server closed the connection; connecting again",
                 NULL, 0);
         ph__pg_drop(own);

@@ -132,5 +132,7 @@ int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__m
     for (size_t i = 0; r == 0 && i < count; i++)
         read_enqueued(result, (int)i, &ret_enqueued[i]);
     PQclear(result);
+    if (r == 0 && !call->connection)
+        ph__pg_ring_after(call, messages, count, ret_enqueued);
     return r;
 }

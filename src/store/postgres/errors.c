@@ -96,6 +96,15 @@ int ph__pg_fail_connect(const PGconn *conn, ph_error *err)
     return ph__fail_flags(err, PH_ECONNECT, PH_RETRY);
 }
 
+int ph__pg_fail_unknown(ph_error *err)
+{
+    ph__fail(err, PH_EUNKNOWN,
+             "the connection was lost before the answer came; it has happened wholly or not "
+             "at all: look, or repeat it with a dedupe key");
+    err->flags = PH_RETRY | PH_UNKNOWN;
+    return PH_EUNKNOWN;
+}
+
 int ph__pg_fail(const PGconn *conn, const PGresult *result, ph_error *err)
 {
     const char *sqlstate = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;

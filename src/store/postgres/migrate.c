@@ -103,22 +103,29 @@ static int look(struct ph__call *call, struct installed *ret)
 {
     char digest[20];
     PGresult *result = NULL;
-    int r = run_substituted(call, "SELECT to_regclass('{schema}.{p}store') IS NOT NULL", &result);
+    int r = run_substituted(call,
+                            "SELECT to_regclass('{schema}.{p}store') IS NOT NULL, "
+                            "has_table_privilege(to_regclass('{schema}.{p}store'), 'SELECT')",
+                            &result);
     bool there = r == 0 && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
+    bool may_read = r == 0 && strcmp(PQgetvalue(result, 0, 1), "t") == 0;
 
     PQclear(result);
     *ret = (struct installed){ 0 };
     if (r < 0 || !there)
         return r;
-    r = run_substituted(call, "SELECT version, serves_from, functions FROM {schema}.{p}store",
+    snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)functions_digest());
+    r = run_substituted(call,
+                        may_read ? "SELECT version, serves_from, functions FROM {schema}.{p}store"
+                                 : "SELECT version, serves_from FROM {schema}.{p}schema_version()",
                         &result);
     if (r < 0)
         return r;
     if (PQntuples(result) == 1) {
-        snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)functions_digest());
         ret->version = atoi(PQgetvalue(result, 0, 0));
         ret->serves_from = atoi(PQgetvalue(result, 0, 1));
-        ret->same_functions = strcmp(PQgetvalue(result, 0, 2), digest) == 0;
+        /* the others, who could not migrate either, are not told */
+        ret->same_functions = !may_read || strcmp(PQgetvalue(result, 0, 2), digest) == 0;
     }
     PQclear(result);
     return 0;

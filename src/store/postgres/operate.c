@@ -8,34 +8,39 @@
 
 /* ---------------------------------------------------------------------- find */
 
+/* Only lists have it: there the payload itself may have been left out. */
+#define LENGTH_COLUMN 27
+
 static void read_id(uint8_t to[16], const uint8_t *from)
 {
     if (from)
         memcpy(to, from, 16);
 }
 
-static bool read_info(const PGresult *result, struct ph__info *to)
+bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row,
+                      ph_message_info *info)
 {
-    ph_message_info *info = &to->info;
-    ph_delivery *message = ph__arena_alloc(&to->arena, sizeof(*message));
+    ph_delivery *message = ph__arena_alloc(arena, sizeof(*message));
     bool failed = false;
 
     if (!message)
         return false;
-    ph__pg_read_delivery(&to->arena, result, 0, message, &failed);
-    message->ns = ph__pg_text(&to->arena, result, 0, 15, &failed);
+    ph__pg_read_delivery(arena, result, row, message, &failed);
+    message->ns = ph__pg_text(arena, result, row, 15, &failed);
+    if (PQnfields(result) > LENGTH_COLUMN)
+        message->payload_length = (size_t)ph__pg_int(result, row, LENGTH_COLUMN);
     info->message = message;
-    info->status = (ph_message_status)ph__pg_int(result, 0, 16);
-    info->max_attempts = (int)ph__pg_int(result, 0, 17);
-    info->requested_due_at = ph__pg_time(result, 0, 18);
-    info->expires_at = ph__pg_time(result, 0, 19);
-    info->locked_until = ph__pg_time(result, 0, 20);
-    read_id(info->owner.b, ph__pg_uuid(result, 0, 21));
-    info->processed_at = ph__pg_time(result, 0, 22);
-    info->updated_at = ph__pg_time(result, 0, 23);
-    info->next_attempt_at = ph__pg_time(result, 0, 24);
-    info->dead_reason = ph__pg_text(&to->arena, result, 0, 25, &failed);
-    read_id(info->retried_as.b, ph__pg_uuid(result, 0, 26));
+    info->status = (ph_message_status)ph__pg_int(result, row, 16);
+    info->max_attempts = (int)ph__pg_int(result, row, 17);
+    info->requested_due_at = ph__pg_time(result, row, 18);
+    info->expires_at = ph__pg_time(result, row, 19);
+    info->locked_until = ph__pg_time(result, row, 20);
+    read_id(info->owner.b, ph__pg_uuid(result, row, 21));
+    info->processed_at = ph__pg_time(result, row, 22);
+    info->updated_at = ph__pg_time(result, row, 23);
+    info->next_attempt_at = ph__pg_time(result, row, 24);
+    info->dead_reason = ph__pg_text(arena, result, row, 25, &failed);
+    read_id(info->retried_as.b, ph__pg_uuid(result, row, 26));
     return !failed;
 }
 
@@ -71,7 +76,8 @@ int ph__pg_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct
         r = PH_ENOTFOUND;
     if (r == 0)
         r = ph__pg_run(call, PG_HISTORY, &params, PG_READS, &history);
-    if (r == 0 && !(read_info(result, info) && read_history(history, info)))
+    if (r == 0 &&
+        !(ph__pg_read_info(&info->arena, result, 0, &info->info) && read_history(history, info)))
         r = ph__fail_memory(call->err);
     ph__pg_params_free(&params);
     PQclear(result);

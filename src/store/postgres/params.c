@@ -29,6 +29,13 @@ void ph__pg_add_null(struct ph__pg_params *params, enum ph__pg_oid type)
     next(params, type);
 }
 
+void ph__pg_add_bool(struct ph__pg_params *params, bool value)
+{
+    next(params, PG_BOOL);
+    ph__buffer_bytes(&params->data, value ? "\x01" : "\x00", 1);
+    close_value(params);
+}
+
 void ph__pg_add_int2(struct ph__pg_params *params, int value)
 {
     next(params, PG_INT2);

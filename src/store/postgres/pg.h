@@ -17,6 +17,7 @@ enum ph__pg_statement {
     PG_ENQUEUE_MANY,
     PG_CLAIM,
     PG_SETTLE,
+    PG_EXCHANGE,
     PG_RENEW,
     PG_REAP,
     PG_FIND,
@@ -28,6 +29,13 @@ enum ph__pg_statement {
     PG_QUEUE_PAUSE,
     PG_QUEUE_RESUME,
     PG_RETENTION,
+    PG_LIST,
+    PG_QUEUES,
+    PG_DOORBELL_RING,
+    PG_BEGIN,
+    PG_SERVER,
+    PG_VACUUM_HOLDER,
+    PG_PLACES,
     PG_STATEMENTS
 };
 
@@ -68,6 +76,7 @@ struct ph__pg_params {
 };
 
 void ph__pg_add_null(struct ph__pg_params *params, enum ph__pg_oid type);
+void ph__pg_add_bool(struct ph__pg_params *params, bool value);
 void ph__pg_add_int2(struct ph__pg_params *params, int value);
 void ph__pg_add_int4(struct ph__pg_params *params, int value);
 void ph__pg_add_uuid(struct ph__pg_params *params, const uint8_t *id); /* NULL: null */
@@ -114,9 +123,17 @@ struct ph__pg_bounds {
     int64_t whole_look_next_ms; /* CLOCK_MONOTONIC */
 };
 
+/* Are we woken by this connection? */
+enum ph__pg_bell { PG_BELL_UNKNOWN, PG_BELL_LISTENING, PG_BELL_NONE };
+
 struct ph__pg_own {
     PGconn *conn; /* NULL: not connected */
     bool ended;   /* the server has said that it ends the session */
+    bool lent;    /* a handler has had this connection */
+    enum ph__pg_bell bell;
+    bool ringing;             /* a ring was sent, and its answer has not been read */
+    bool mute;                /* the server refuses rings: none are sent along with enqueues */
+    ph__deadline quiet_until; /* no ring before that */
     bool schema_checked;
     bool has_test_clock; /* installed through this store */
     bool use_prepared;
@@ -128,6 +145,9 @@ struct ph__pg_own {
 int ph__pg_connect(struct ph__call *call, bool check_schema);
 void ph__pg_disconnect(ph_store *store);
 void ph__pg_drop(struct ph__pg_own *own); /* closes the connection, keeps the rest */
+void ph__pg_tune(struct ph__pg_own *own); /* libpq's side of the connection as we want it */
+/* Takes in what the server has said unasked; false if it has ended the session. */
+bool ph__pg_hear(struct ph__pg_own *own);
 char *ph__pg_describe(const char *url);
 bool ph__pg_matches(const char *url);
 int ph__pg_check_tx(void *connection, ph_error *err);
@@ -149,12 +169,32 @@ int ph__pg_run(struct ph__call *call, enum ph__pg_statement statement,
  * text are one transaction. */
 int ph__pg_run_text(struct ph__call *call, PGconn *conn, const char *sql, PGresult **ret_result);
 
+/* The same for a text that begins with COMMIT or ROLLBACK: *ret_first is the answer to
+ * that, and it is no failure if what follows fails: *ret_clean is false then. */
+int ph__pg_run_ending(struct ph__call *call, PGconn *conn, const char *sql, PGresult **ret_first,
+                      bool *ret_clean);
+
+/* Sends a statement on the store's own connection and does not wait. Its answer must be
+ * read by ph__pg_collect before the connection is used again. False if it was lost. */
+bool ph__pg_send(struct ph__call *call, enum ph__pg_statement statement,
+                 const struct ph__pg_params *params);
+/* Reads to the end of the answer. *result becomes the last result, which is the
+ * one that counts, or an error before it; NULL if the connection was lost
+ * without one. PH_ETIMEOUT at the deadline: then it holds what has come so far,
+ * for another call. */
+int ph__pg_collect(PGconn *conn, ph__deadline deadline, PGresult **result);
+
+/* Sends what is still to be sent and reads until a whole result is there. */
+int ph__pg_wait_result(PGconn *conn, ph__deadline deadline);
+
 /* Waits until socket is ready (POLLIN, POLLOUT); PH_ETIMEOUT at the deadline. */
 int ph__pg_wait(int socket, short events, ph__deadline deadline);
 
 /* ------------------------------------------------------------------- errors */
 
 int ph__pg_fail_connect(const PGconn *conn, ph_error *err);
+/* The connection was lost before the answer came to what must not be repeated. */
+int ph__pg_fail_unknown(ph_error *err);
 /* result may be NULL: the connection was lost. */
 int ph__pg_fail(const PGconn *conn, const PGresult *result, ph_error *err);
 
@@ -170,16 +210,40 @@ int ph__pg_clock(struct ph__call *call, int64_t *ret_time);
 int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__message *messages,
                    size_t count, ph_enqueued *ret_enqueued);
 int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch);
+int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t count,
+                    ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch);
 /* The columns that a claim and a lookup have in common, of one row. */
 void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int row, ph_delivery *to,
                           bool *failed);
+/* The parameters of settlements after door and owner, and the outcomes in the first row. */
+void ph__pg_add_settlements(struct ph__pg_params *params, const ph_settlement *items, size_t count);
+int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int column, size_t count,
+                         ph_outcome *ret_outcomes);
 int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
                   const ph_settlement *items, size_t count, ph_outcome *ret_outcomes);
 int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
                  const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes);
 int ph__pg_reap(struct ph__call *call, enum ph__door door, int64_t *ret_count);
 
+int ph__pg_tx_begin(struct ph__call *call, ph_tx *ret_tx);
+int ph__pg_tx_end(struct ph__call *call, bool commit);
+
+int ph__pg_doorbell_listen(struct ph__call *call, const char *ns, int *ret_fd);
+bool ph__pg_doorbell_taken(ph_store *store, const char *ns);
+int ph__pg_doorbell_ring(struct ph__call *call, const char *ns);
+/* Quotes nothing: the schema's name is allow-listed. */
+#define PH__PG_CHANNEL_SIZE 64
+void ph__pg_channel(const ph_store *store, char ret_name[PH__PG_CHANNEL_SIZE]);
+/* After our own enqueue: rings where somebody may wait, without waiting for the server. */
+void ph__pg_ring_after(struct ph__call *call, const struct ph__message *messages, size_t count,
+                       const ph_enqueued *enqueued);
+/* Reads the answer of a ring that was sent; false if the connection is lost. */
+bool ph__pg_ring_end(struct ph__pg_own *own, ph__deadline deadline);
+
 int ph__pg_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info);
+/* One row of a look-up or a list; false when memory is out. */
+bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row,
+                      ph_message_info *to);
 int ph__pg_count(struct ph__call *call, enum ph__door door, const char *ns,
                  ph_outbox_counts *ret_counts);
 int ph__pg_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count,
@@ -190,5 +254,10 @@ int ph__pg_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
                      const ph_queue_settings *settings);
 int ph__pg_queue_pause(struct ph__call *call, enum ph__door door, const char *ns, bool paused);
 int ph__pg_retention(struct ph__call *call, int limit, int64_t *ret_count);
+
+int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);
+int ph__pg_queue_list(struct ph__call *call, enum ph__door door, const char *ns,
+                      ph_queue_list *ret_list);
+int ph__pg_examine(struct ph__call *call, struct ph__examination *examination);
 
 #endif

@@ -46,8 +46,7 @@ char *ph__pg_substitute(const ph_store *store, const char *text)
     return out.data;
 }
 
-/* Sends what is still to be sent and reads until a whole result is there. */
-static int wait_for_result(PGconn *conn, ph__deadline deadline)
+int ph__pg_wait_result(PGconn *conn, ph__deadline deadline)
 {
     for (;;) {
         int unsent = PQflush(conn);
@@ -65,13 +64,10 @@ static int wait_for_result(PGconn *conn, ph__deadline deadline)
     }
 }
 
-/* Reads to the end of the answer. *result becomes the last result, which is the
- * one that counts, or an error before it; NULL if the connection was lost
- * without one. At the deadline it holds what has come so far, for another call. */
-static int collect(PGconn *conn, ph__deadline deadline, PGresult **result)
+int ph__pg_collect(PGconn *conn, ph__deadline deadline, PGresult **result)
 {
     for (;;) {
-        int r = wait_for_result(conn, deadline);
+        int r = ph__pg_wait_result(conn, deadline);
         PGresult *next;
 
         if (r < 0)
@@ -114,19 +110,16 @@ static bool is_awake(PGconn *conn, ph__deadline deadline)
     return awake;
 }
 
-/* At the time limit: asks the server to stop, and gives it a moment to say so.
- * False if it did not; otherwise there may be an answer after all. */
-static bool cancel(PGconn *conn, PGresult **result)
+/* At the time limit: asks the server to stop. Then it has until the deadline
+ * given to say so; there may be an answer after all. */
+static bool cancel(PGconn *conn, ph__deadline deadline)
 {
-    ph__deadline deadline = ph__deadline_in(CANCEL_WAIT_MS);
     PGcancel *request = PQgetCancel(conn);
     char ignored[256];
-    bool ended = request && is_awake(conn, deadline) &&
-                 PQcancel(request, ignored, sizeof(ignored)) &&
-                 collect(conn, deadline, result) == 0;
+    bool asked = request && is_awake(conn, deadline) && PQcancel(request, ignored, sizeof(ignored));
 
     PQfreeCancel(request);
-    return ended;
+    return asked;
 }
 
 static bool succeeded(const PGresult *result)
@@ -141,28 +134,43 @@ static bool lost_connection(PGconn *conn)
     return PQstatus(conn) == CONNECTION_BAD;
 }
 
+/* What a result means. late: the time limit was reached before; ended: the
+ * server has answered all the same, or the connection is lost. */
+static int judge(struct ph__call *call, PGconn *conn, bool late, bool ended, const PGresult *result)
+{
+    int r;
+
+    if (ended && result && succeeded(result))
+        return 0;
+    if (late && (!ended || !result || lost_connection(conn))) {
+        ph__fail(call->err, PH_ETIMEOUT, "the server did not answer within the time limit");
+        call->err->flags |= PH_RETRY | PH_UNKNOWN;
+        return PH_ETIMEOUT;
+    }
+    r = ph__pg_fail(conn, result, call->err);
+    if (late && r == PH_ETIMEOUT) /* the server only says that somebody cancelled it */
+        snprintf(call->err->message, sizeof(call->err->message),
+                 "the time limit was reached; allow more time, or try again");
+    return r;
+}
+
 /* Waits for the answer to what was sent. */
 static int await(struct ph__call *call, PGconn *conn, PGresult **ret_result)
 {
     PGresult *result = NULL;
-    int r = collect(conn, call->deadline, &result);
-    bool late = r < 0, ended = !late || cancel(conn, &result);
+    bool late = ph__pg_collect(conn, call->deadline, &result) < 0, ended = !late;
+    ph__deadline grace;
+    int r;
 
-    if (ended && result && succeeded(result)) {
+    if (late) {
+        grace = ph__deadline_in(CANCEL_WAIT_MS);
+        ended = cancel(conn, grace) && ph__pg_collect(conn, grace, &result) == 0;
+    }
+    r = judge(call, conn, late, ended, result);
+    if (r == 0)
         *ret_result = result;
-        return 0;
-    }
-    if (late && (!ended || !result || lost_connection(conn))) {
-        ph__fail(call->err, PH_ETIMEOUT, "the server did not answer within the time limit");
-        call->err->flags |= PH_RETRY | PH_UNKNOWN;
-        r = PH_ETIMEOUT;
-    } else {
-        r = ph__pg_fail(conn, result, call->err);
-        if (late && r == PH_ETIMEOUT) /* the server only says that somebody cancelled it */
-            snprintf(call->err->message, sizeof(call->err->message),
-                     "the time limit was reached; allow more time, or try again");
-    }
-    PQclear(result);
+    else
+        PQclear(result);
     return r;
 }
 
@@ -181,6 +189,47 @@ int ph__pg_run_text(struct ph__call *call, PGconn *conn, const char *sql, PGresu
     else
         PQclear(result);
     return 0;
+}
+
+/* Collects the first result apart from the others. */
+static int collect_apart(PGconn *conn, ph__deadline deadline, PGresult **first, PGresult **rest)
+{
+    if (!*first) {
+        int r = ph__pg_wait_result(conn, deadline);
+
+        if (r < 0)
+            return r;
+        *first = PQgetResult(conn);
+        if (!*first)
+            return 0;
+    }
+    return ph__pg_collect(conn, deadline, rest);
+}
+
+int ph__pg_run_ending(struct ph__call *call, PGconn *conn, const char *sql, PGresult **ret_first,
+                      bool *ret_clean)
+{
+    PGresult *first = NULL, *rest = NULL;
+    bool late, ended;
+    ph__deadline grace;
+    int r;
+
+    if (!PQsendQuery(conn, sql))
+        return ph__pg_fail(conn, NULL, call->err);
+    late = collect_apart(conn, call->deadline, &first, &rest) < 0;
+    ended = !late;
+    if (late) {
+        grace = ph__deadline_in(CANCEL_WAIT_MS);
+        ended = cancel(conn, grace) && collect_apart(conn, grace, &first, &rest) == 0;
+    }
+    *ret_clean = ended && rest && succeeded(rest);
+    PQclear(rest);
+    r = first && succeeded(first) ? 0 : judge(call, conn, late, ended, first);
+    if (r == 0)
+        *ret_first = first;
+    else
+        PQclear(first);
+    return r;
 }
 
 /* ---------------------------------------------------- statements with parameters */
@@ -203,6 +252,15 @@ static int prepare(struct ph__call *call, struct ph__pg_own *own, enum ph__pg_st
     return 0;
 }
 
+/* With the store's names in it; NULL when memory is out. */
+static const char *text_of(const ph_store *store, struct ph__pg_own *own,
+                           enum ph__pg_statement statement)
+{
+    if (!own->texts[statement])
+        own->texts[statement] = ph__pg_substitute(store, ph__pg_calls[statement].text);
+    return own->texts[statement];
+}
+
 static int send_query(PGconn *conn, const char *prepared, const char *sql,
                       const struct ph__pg_params *params)
 {
@@ -220,6 +278,15 @@ static int send_query(PGconn *conn, const char *prepared, const char *sql,
                                    1);
     return PQsendQueryParams(conn, sql, params->count, params->types, values, params->length,
                              formats, 1);
+}
+
+bool ph__pg_send(struct ph__call *call, enum ph__pg_statement statement,
+                 const struct ph__pg_params *params)
+{
+    struct ph__pg_own *own = call->store->own;
+    const char *sql = text_of(call->store, own, statement);
+
+    return sql && !params->data.failed && send_query(own->conn, NULL, sql, params) != 0;
 }
 
 /* One try. */
@@ -260,11 +327,7 @@ static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph
     if (lost) {
         ph__pg_drop(own);
         if (repeat == PG_ONCE) {
-            ph__fail(
-                err, PH_EUNKNOWN,
-                "the connection was lost before the answer came; it has happened wholly or not "
-                "at all: look, or repeat it with a dedupe key");
-            err->flags = PH_RETRY | PH_UNKNOWN;
+            ph__pg_fail_unknown(err);
             return false;
         }
         err->flags &= ~PH_UNKNOWN;
@@ -272,6 +335,10 @@ static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph
         if (ph__deadline_left_ms(call->deadline) == 0)
             return false;
         ph__deadline_nap(call->deadline, CONFLICT_NAP_MS);
+        return true;
+    }
+    if (own->use_prepared && own->lent && prepared_trouble(err)) {
+        ph__pg_drop(own); /* a handler has deallocated what was not its own */
         return true;
     }
     if (own->use_prepared && prepared_trouble(err)) {
@@ -307,6 +374,8 @@ static int run_own(struct ph__call *call, enum ph__pg_statement statement, const
     ph_error conflict = { 0 };
     bool unknown = false;
 
+    if (own->conn && !ph__pg_ring_end(own, call->deadline))
+        ph__pg_drop(own); /* nothing but a ring was under way */
     for (;;) {
         int r = own->conn ? 0 : reconnect(call, statement);
 
@@ -349,14 +418,14 @@ int ph__pg_run(struct ph__call *call, enum ph__pg_statement statement,
                const struct ph__pg_params *params, enum ph__pg_repeat repeat, PGresult **ret_result)
 {
     struct ph__pg_own *own = call->store->own;
+    const char *sql;
 
     if (params->data.failed)
         return ph__fail_memory(call->err);
     if (call->connection)
         return run_in_callers(call, statement, params, ret_result);
-    if (!own->texts[statement])
-        own->texts[statement] = ph__pg_substitute(call->store, ph__pg_calls[statement].text);
-    if (!own->texts[statement])
+    sql = text_of(call->store, own, statement);
+    if (!sql)
         return ph__fail_memory(call->err);
-    return run_own(call, statement, own->texts[statement], params, repeat, ret_result);
+    return run_own(call, statement, sql, params, repeat, ret_result);
 }

@@ -22,7 +22,7 @@ static bool details_alike(const ph_settlement *items, size_t count)
     return true;
 }
 
-static void add_settlements(struct ph__pg_params *p, const ph_settlement *items, size_t count)
+void ph__pg_add_settlements(struct ph__pg_params *p, const ph_settlement *items, size_t count)
 {
     size_t verbs = verbs_alike(items, count) ? 1 : count;
     size_t details = details_alike(items, count) ? 1 : count;
@@ -49,11 +49,11 @@ static void add_settlements(struct ph__pg_params *p, const ph_settlement *items,
     ph__pg_array_end(p);
 }
 
-static int read_outcomes(struct ph__call *call, const PGresult *result, size_t count,
+int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int column, size_t count,
                          ph_outcome *ret_outcomes)
 {
     for (size_t i = 0; i < count; i++) {
-        int outcome = ph__pg_int2_at(result, 0, 0, i);
+        int outcome = ph__pg_int2_at(result, 0, column, i);
 
         if (outcome < PH_OUTCOME_UNKNOWN || outcome > PH_OUTCOME_RENEWED)
             return ph__fail(call->err, PH_EDATABASE,
@@ -72,11 +72,11 @@ int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
 
     ph__pg_add_int2(&params, door);
     ph__pg_add_uuid(&params, owner.b);
-    add_settlements(&params, items, count);
+    ph__pg_add_settlements(&params, items, count);
     r = ph__pg_run(call, PG_SETTLE, &params, PG_ONCE, &result);
     ph__pg_params_free(&params);
     if (r == 0)
-        r = read_outcomes(call, result, count, ret_outcomes);
+        r = ph__pg_read_outcomes(call, result, 0, count, ret_outcomes);
     PQclear(result);
     return r;
 }
@@ -102,7 +102,7 @@ int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
     r = ph__pg_run(call, PG_RENEW, &params, PG_REPEATABLE, &result);
     ph__pg_params_free(&params);
     if (r == 0)
-        r = read_outcomes(call, result, count, ret_outcomes);
+        r = ph__pg_read_outcomes(call, result, 0, count, ret_outcomes);
     PQclear(result);
     return r;
 }

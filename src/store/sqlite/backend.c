@@ -1,7 +1,9 @@
 /* backend.c - SQLite behind the seam. */
 #include "core/error.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/doorbell.h"
 #include "store/sqlite/migrate.h"
+#include "store/sqlite/transaction.h"
 #include "store/sqlite/verbs.h"
 #include "util/alloc.h"
 
@@ -21,7 +23,7 @@ static char *describe(const char *url)
 
 static int check_tx(void *connection, ph_error *err)
 {
-    if (sqlite3_get_autocommit(connection))
+    if (sqlite3_get_autocommit(connection) && !ph__sqlite_is_writing(connection))
         return ph__fail(
             err, PH_ENOTX,
             "no transaction is open on this connection; begin one with BEGIN IMMEDIATE");
@@ -31,6 +33,11 @@ static int check_tx(void *connection, ph_error *err)
 ph_tx ph_tx_sqlite(sqlite3 *connection)
 {
     return (ph_tx){ &ph__sqlite_backend, connection };
+}
+
+sqlite3 *ph_tx_sqlite_connection(ph_tx tx)
+{
+    return tx.backend == &ph__sqlite_backend ? tx.connection : NULL;
 }
 
 const struct ph__backend ph__sqlite_backend = {
@@ -50,6 +57,12 @@ const struct ph__backend ph__sqlite_backend = {
     .settle = ph__sqlite_settle,
     .renew = ph__sqlite_renew,
     .reap = ph__sqlite_reap,
+    .exchange = ph__sqlite_exchange,
+    .tx_begin = ph__sqlite_tx_begin,
+    .tx_end = ph__sqlite_tx_end,
+    .doorbell_listen = ph__sqlite_doorbell_listen,
+    .doorbell_taken = ph__sqlite_doorbell_taken,
+    .doorbell_ring = ph__sqlite_doorbell_ring,
     .find = ph__sqlite_find,
     .count = ph__sqlite_count,
     .dead_retry = ph__sqlite_dead_retry,
@@ -57,5 +70,8 @@ const struct ph__backend ph__sqlite_backend = {
     .queue_set = ph__sqlite_queue_set,
     .queue_pause = ph__sqlite_queue_pause,
     .retention = ph__sqlite_retention,
+    .list = ph__sqlite_list,
+    .queue_list = ph__sqlite_queue_list,
+    .examine = ph__sqlite_examine,
     .test_clock = ph__sqlite_test_clock,
 };

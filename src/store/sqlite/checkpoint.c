@@ -22,22 +22,28 @@ static int on_commit(void *context, sqlite3 *db, const char *schema, int pages)
 
 void ph__sqlite_watch_wal(struct ph__sqlite *own)
 {
-    own->checkpoint_at = CHECKPOINT_PAGES;
+    if (own->checkpoint_at == 0)
+        own->checkpoint_at = CHECKPOINT_PAGES;
     sqlite3_wal_hook(own->db, on_commit, own);
 }
 
-static void checkpoint(struct ph__sqlite *own, const char *path)
+bool ph__sqlite_checkpoint_now(struct ph__sqlite *own, const char *path, int *ret_pages,
+                               int *ret_moved)
 {
+    int rc = SQLITE_ERROR;
+
     own->deadline = 0; /* the busy handlers give up at once */
     if (!own->sibling && ph__sqlite_open(path, false, own, &own->sibling) != SQLITE_OK) {
         sqlite3_close(own->sibling);
         own->sibling = NULL;
     }
     if (own->sibling && sqlite3_exec(own->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK) {
-        sqlite3_wal_checkpoint_v2(own->sibling, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        rc = sqlite3_wal_checkpoint_v2(own->sibling, NULL, SQLITE_CHECKPOINT_PASSIVE, ret_pages,
+                                       ret_moved);
         sqlite3_exec(own->db, "ROLLBACK", NULL, NULL, NULL);
     }
     ph__sqlite_stop_waiting(own);
+    return rc == SQLITE_OK;
 }
 
 void ph__sqlite_checkpoint_if_due(struct ph__sqlite *own, const char *path)
@@ -46,11 +52,11 @@ void ph__sqlite_checkpoint_if_due(struct ph__sqlite *own, const char *path)
         return;
     /* An old reader can keep the log from being restarted: then not at every commit. */
     own->checkpoint_at = own->wal_pages + CHECKPOINT_PAGES;
-    checkpoint(own, path);
+    (void)ph__sqlite_checkpoint_now(own, path, NULL, NULL);
 }
 
 void ph__sqlite_checkpoint_at_close(struct ph__sqlite *own, const char *path)
 {
     if (own->wal_pages > 0)
-        checkpoint(own, path);
+        (void)ph__sqlite_checkpoint_now(own, path, NULL, NULL);
 }

@@ -7,6 +7,11 @@
 /* Notes the size of the log at every commit of own->db. */
 void ph__sqlite_watch_wal(struct ph__sqlite *own);
 
+/* Makes a checkpoint, as far as readers let it: of the log's pages so many are in
+ * the file then (both may be NULL; -1 without a log). False: it could not be tried. */
+bool ph__sqlite_checkpoint_now(struct ph__sqlite *own, const char *path, int *ret_pages,
+                               int *ret_moved);
+
 /* After a commit: makes a checkpoint if the log has grown. It waits for nobody,
  * and that it fails is not the caller's business: a later one makes up for it. */
 void ph__sqlite_checkpoint_if_due(struct ph__sqlite *own, const char *path);

@@ -1,6 +1,7 @@
 /* claim.c - takes due messages out of pending, under one new lease row. */
 #include "core/error.h"
 #include "core/id.h"
+#include "store/sqlite/exchange.h"
 #include "store/sqlite/lease_row.h"
 #include "store/sqlite/moves.h"
 #include "store/sqlite/queue_row.h"
@@ -23,7 +24,7 @@ struct unfit {
 };
 
 struct claiming {
-    struct ph__sqlite_tx tx;
+    struct ph__sqlite_tx *tx;
     const struct ph__claim *claim;
     ph_batch *batch;
     struct ph__arena *arena; /* the batch's */
@@ -44,16 +45,16 @@ enum { DUE, ID, ATTEMPTS, LOST, SALT, TOPIC, MESSAGE_ID, TENANT_ID, DEDUPE_KEY, 
 
 static int fail_memory(struct claiming *c)
 {
-    return ph__fail_memory(c->tx.call->err);
+    return ph__fail_memory(c->tx->call->err);
 }
 
 static struct ph__query level_query(struct claiming *c, enum ph__sqlite_statement which, int level)
 {
-    struct ph__query query = ph__query(&c->tx, which);
+    struct ph__query query = ph__query(c->tx, which);
 
     ph__query_int(&query, c->queue.id);
     ph__query_int(&query, level);
-    ph__query_int(&query, c->tx.now);
+    ph__query_int(&query, c->tx->now);
     return query;
 }
 
@@ -147,7 +148,7 @@ static int visit(struct claiming *c, const struct ph__query *query, int level)
     int lost = (int)ph__column_int(query, LOST);
     int r;
 
-    if (!ph__column_is_null(query, EXPIRES_AT) && ph__column_int(query, EXPIRES_AT) <= c->tx.now) {
+    if (!ph__column_is_null(query, EXPIRES_AT) && ph__column_int(query, EXPIRES_AT) <= c->tx->now) {
         r = set_aside(c, query, true);
     } else if (attempts >= (own_max ? own_max : c->queue.max_attempts)) {
         r = set_aside(c, query, false);
@@ -176,7 +177,7 @@ static int look_further(const struct claiming *c, struct ph__query *query)
 /* Visits one row that claim_look has found; 1 also if its topic is not wanted after all. */
 static int visit_found(struct claiming *c, const struct ph__query *found, int level)
 {
-    struct ph__query query = ph__query(&c->tx, PH__SQL_claim_one);
+    struct ph__query query = ph__query(c->tx, PH__SQL_claim_one);
     const char *topic;
     int r;
 
@@ -199,7 +200,7 @@ static int visit_found(struct claiming *c, const struct ph__query *found, int le
 static int delete_pending(struct claiming *c, enum ph__sqlite_statement which, int level,
                           int64_t due, int64_t id)
 {
-    struct ph__query query = ph__query(&c->tx, which);
+    struct ph__query query = ph__query(c->tx, which);
 
     ph__query_int(&query, c->queue.id);
     ph__query_int(&query, level);
@@ -241,9 +242,9 @@ static int bury_unfit(struct claiming *c)
                                            .kind = PH__EXPIRED };
 
         if (u->expired)
-            r = ph__log_attempt(&c->tx, &entry);
+            r = ph__log_attempt(c->tx, &entry);
         if (r == 0)
-            r = ph__bury(&c->tx, u->id, c->queue.id,
+            r = ph__bury(c->tx, u->id, c->queue.id,
                          u->expired ? PH__DEAD_EXPIRED : PH__DEAD_ATTEMPTS, NULL);
     }
     c->unfit_count = 0;
@@ -297,7 +298,7 @@ static int claim_level(struct claiming *c, int level)
 
 static int claim_levels(struct claiming *c)
 {
-    struct ph__query query = ph__query(&c->tx, PH__SQL_fence_last);
+    struct ph__query query = ph__query(c->tx, PH__SQL_fence_last);
     int64_t last;
     int r = ph__query_one(&query, &last, 0);
     bool reverse = r == 0 && (last + 1) % REVERSE_EVERY == 0;
@@ -315,7 +316,7 @@ static int load_past(struct claiming *c, ph_delivery *item)
 
     if (item->attempts == 1)
         return 0;
-    query = ph__query(&c->tx, PH__SQL_attempt_facts);
+    query = ph__query(c->tx, PH__SQL_attempt_facts);
     ph__query_int(&query, number_of(item));
     r = ph__query_row(&query);
     if (r <= 0)
@@ -366,7 +367,7 @@ static int list_items(struct claiming *c, int64_t **ret_ids, int **ret_attempts)
 
 static int insert_lease(struct claiming *c, const int64_t *ids, const int *attempts)
 {
-    struct ph__query query = ph__query(&c->tx, PH__SQL_lease_insert);
+    struct ph__query query = ph__query(c->tx, PH__SQL_lease_insert);
     struct ph__buffer packed_ids = { 0 }, packed_attempts = { 0 };
     size_t count = c->batch->count;
     int r;
@@ -376,8 +377,8 @@ static int insert_lease(struct claiming *c, const int64_t *ids, const int *attem
         ph__pack_attempts(&packed_attempts, attempts, count);
     ph__query_id(&query, c->claim->owner.b);
     ph__query_int(&query, c->queue.id);
-    ph__query_int(&query, c->tx.now);
-    ph__query_int(&query, c->tx.now + (int64_t)c->claim->lease_s * 1000000);
+    ph__query_int(&query, c->tx->now);
+    ph__query_int(&query, c->tx->now + (int64_t)c->claim->lease_s * 1000000);
     ph__query_int(&query, c->lost);
     ph__query_int(&query, (int64_t)count);
     ph__query_int(&query, ids[0]);
@@ -403,7 +404,7 @@ static int lease_items(struct claiming *c)
     r = ns ? list_items(c, &ids, &attempts) : fail_memory(c);
     if (r == 0)
         r = insert_lease(c, ids, attempts);
-    fence = sqlite3_last_insert_rowid(c->tx.db);
+    fence = sqlite3_last_insert_rowid(c->tx->db);
     for (size_t i = 0; r == 0 && i < c->batch->count; i++) {
         c->batch->items[i].fence = fence;
         c->batch->items[i].ns = ns;
@@ -415,11 +416,11 @@ static int lease_items(struct claiming *c)
 /* 1 if a claim would find something to do. Takes no lock. */
 static int look(struct claiming *c)
 {
-    int r = ph__queue_by_name(&c->tx, c->claim->door, c->claim->ns, &c->queue);
+    int r = ph__queue_by_name(c->tx, c->claim->door, c->claim->ns, &c->queue);
 
     if (r < 0 || !c->queue.id || c->queue.paused)
         return r;
-    r = ph__reap_needed(&c->tx, c->claim->door);
+    r = ph__reap_needed(c->tx, c->claim->door);
     for (int level = 0; r == 0 && level < PH__LEVELS; level++) {
         struct ph__query query = level_query(c, PH__SQL_claim_look, level);
 
@@ -432,38 +433,55 @@ static int look(struct claiming *c)
 
 static int look_first(struct claiming *c, struct ph__call *call)
 {
-    int r = ph__sqlite_begin_read(&c->tx, call), found;
+    int r = ph__sqlite_begin_read(c->tx, call), found;
 
     if (r < 0)
         return r;
     found = look(c);
-    r = ph__sqlite_end(&c->tx, found < 0 ? found : 0);
+    r = ph__sqlite_end(c->tx, found < 0 ? found : 0);
     return r < 0 ? r : found;
 }
 
 static int claim_under_lock(struct claiming *c)
 {
     int64_t reaped = 0;
-    int r = ph__queue_by_name(&c->tx, c->claim->door, c->claim->ns, &c->queue);
+    int r = ph__queue_by_name(c->tx, c->claim->door, c->claim->ns, &c->queue);
 
     if (r < 0 || !c->queue.id || c->queue.paused)
         return r;
-    r = ph__reap_leases(&c->tx, c->claim->door, REAP_LEASES_MAX, &reaped);
+    r = ph__reap_leases(c->tx, c->claim->door, REAP_LEASES_MAX, &reaped);
     if (r == 0)
         r = claim_levels(c);
     return r < 0 ? r : lease_items(c);
 }
 
+static int set_up(struct claiming *c, struct ph__sqlite_tx *tx, struct ph__call *call,
+                  const struct ph__claim *claim, ph_batch *batch)
+{
+    *c = (struct claiming){ .tx = tx, .claim = claim, .batch = batch, .arena = &batch->arena };
+    if (!ph__topics_load(&c->topics, claim->topics, claim->topic_count, c->arena))
+        return ph__fail_memory(call->err);
+    return 0;
+}
+
+int ph__claim_under_lock(struct ph__sqlite_tx *tx, const struct ph__claim *claim, ph_batch *batch)
+{
+    struct claiming c;
+    int r = set_up(&c, tx, tx->call, claim, batch);
+
+    return r < 0 ? r : claim_under_lock(&c);
+}
+
 int ph__sqlite_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch)
 {
-    struct claiming c = { .claim = claim, .batch = batch, .arena = &batch->arena };
-    int r;
+    struct ph__sqlite_tx tx;
+    struct claiming c;
+    int r = set_up(&c, &tx, call, claim, batch);
 
-    if (!ph__topics_load(&c.topics, claim->topics, claim->topic_count, c.arena))
-        return ph__fail_memory(call->err);
-    r = call->connection ? 1 : look_first(&c, call);
+    if (r == 0)
+        r = call->connection ? 1 : look_first(&c, call);
     if (r <= 0)
         return r;
-    r = ph__sqlite_begin_write(&c.tx, call);
-    return r < 0 ? r : ph__sqlite_end(&c.tx, claim_under_lock(&c));
+    r = ph__sqlite_begin_write(&tx, call);
+    return r < 0 ? r : ph__sqlite_end(&tx, claim_under_lock(&c));
 }

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "store/sqlite/checkpoint.h"
+#include "store/sqlite/doorbell.h"
 #include "store/sqlite/errors.h"
 #include "store/sqlite/migrate.h"
 #include "store/sqlite/waiting.h"
@@ -14,7 +15,9 @@
 
 #define SCHEME "sqlite:"
 /* 8 MB of cache: a claim among a million scheduled messages finds its pages there. */
-#define SETTINGS "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA cache_size = -8000"
+#define SETTINGS                                                                                   \
+    "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA cache_size = -8000;"                  \
+    "PRAGMA query_only = OFF; PRAGMA locking_mode = NORMAL"
 
 _Atomic int ph__sqlite_waiting;
 
@@ -29,6 +32,8 @@ static int on_busy(void *context, int tries)
 {
     struct ph__sqlite *own = context;
 
+    if (own->lent && tries == 0)
+        own->deadline = ph__deadline_in(own->timeout_ms);
     if (!own->waiting) {
         own->waiting = true;
         atomic_fetch_add(&ph__sqlite_waiting, 1);
@@ -48,7 +53,7 @@ void ph__sqlite_stop_waiting(struct ph__sqlite *own)
 }
 
 /* Checkpoints are made in checkpoint.c only. */
-static int configure(sqlite3 *db, struct ph__sqlite *own)
+int ph__sqlite_take_control(sqlite3 *db, struct ph__sqlite *own)
 {
     int rc = sqlite3_extended_result_codes(db, 1);
 
@@ -58,9 +63,12 @@ static int configure(sqlite3 *db, struct ph__sqlite *own)
         rc = sqlite3_wal_autocheckpoint(db, 0);
     if (rc == SQLITE_OK)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_exec(db, SETTINGS, NULL, NULL, NULL);
     return rc;
+}
+
+int ph__sqlite_apply_settings(sqlite3 *db)
+{
+    return sqlite3_exec(db, SETTINGS, NULL, NULL, NULL);
 }
 
 int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlite3 **ret_db)
@@ -69,7 +77,9 @@ int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlit
     int rc = sqlite3_open_v2(path, ret_db, flags, NULL);
 
     if (rc == SQLITE_OK)
-        rc = configure(*ret_db, own);
+        rc = ph__sqlite_take_control(*ret_db, own);
+    if (rc == SQLITE_OK)
+        rc = ph__sqlite_apply_settings(*ret_db);
     return rc;
 }
 
@@ -136,6 +146,8 @@ static int attach(struct ph__call *call)
         own = ph__alloc_zero(1, sizeof(*own));
         if (!own)
             return ph__fail_memory(call->err);
+        own->timeout_ms = call->store->timeout_ms;
+        own->bell.fd = -1;
         call->store->own = own;
     }
     own->deadline = call->deadline;
@@ -168,15 +180,30 @@ int ph__sqlite_connect(struct ph__call *call, bool check_schema)
     return r;
 }
 
+/* A handler may have left statements behind: closing waits for their end then,
+ * and they must hold nothing until it comes. */
+void ph__sqlite_close(struct ph__sqlite *own)
+{
+    ph__sqlite_reset_all(own->db);
+    if (!sqlite3_get_autocommit(own->db))
+        sqlite3_exec(own->db, "ROLLBACK", NULL, NULL, NULL);
+    ph__sqlite_statements_free(&own->statements);
+    sqlite3_close_v2(own->db);
+    own->db = NULL;
+    own->schema_checked = false;
+    own->bell.version_known = false;
+}
+
 void ph__sqlite_disconnect(ph_store *store)
 {
     struct ph__sqlite *own = store->own;
 
-    if (own->db)
+    if (own->db) {
         ph__sqlite_checkpoint_at_close(own, ph__sqlite_path(store));
-    ph__sqlite_statements_free(&own->statements);
+        ph__sqlite_close(own);
+    }
     sqlite3_close(own->sibling);
-    sqlite3_close(own->db);
+    ph__sqlite_doorbell_remove(own);
     ph__dealloc(own);
     store->own = NULL;
 }

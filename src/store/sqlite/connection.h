@@ -5,6 +5,14 @@
 #include "store/sqlite/statements.h"
 #include "store/store.h"
 
+/* The doorbell (doorbell.c). */
+struct ph__sqlite_bell {
+    int fd;             /* inotify's; -1: none */
+    bool armed;         /* both files are watched */
+    bool version_known; /* of the present connection */
+    int64_t version;    /* PRAGMA data_version when we last looked */
+};
+
 struct ph__sqlite {
     sqlite3 *db;      /* NULL: the file does not exist yet */
     sqlite3 *sibling; /* for checkpoints only; NULL until the first */
@@ -14,6 +22,10 @@ struct ph__sqlite {
     bool schema_checked;
     int wal_pages;     /* in the write-ahead log after our last commit */
     int checkpoint_at; /* pages: then a checkpoint is tried */
+    bool lent;         /* a handler has db, in a transaction (lend.c) */
+    bool ended;        /* it has ended that transaction itself */
+    int timeout_ms;    /* the store's: how long a statement of the handler waits for a lock */
+    struct ph__sqlite_bell bell;
 };
 
 /* The seam's verbs. */
@@ -28,6 +40,14 @@ int ph__sqlite_create(struct ph__call *call);
 
 /* Opens one more connection to the file, with the same settings. */
 int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlite3 **ret_db);
+
+/* Makes the connection ours: whatever is set by calls, and then by PRAGMAs, which
+ * need a connection without a transaction. Both return SQLite's code. */
+int ph__sqlite_take_control(sqlite3 *db, struct ph__sqlite *own);
+int ph__sqlite_apply_settings(sqlite3 *db);
+
+/* Closes the connection; the next connect opens it anew. */
+void ph__sqlite_close(struct ph__sqlite *own);
 
 /* The busy handler's work for one statement is over. */
 void ph__sqlite_stop_waiting(struct ph__sqlite *own);

@@ -12,6 +12,7 @@
 
 #define PH__ID_WIDTH 13
 #define PH__ATTEMPTS_WIDTH 5
+#define PH__DONE_SPREAD_MAX 1000 /* hi - lo of a row of done: lookups by id rely on it */
 
 struct ph__lease_row {
     int64_t fence, queue, claimed_at, until;

@@ -125,6 +125,19 @@ int ph__sqlite_migrate(struct ph__call *call, int *ret_applied)
     return r;
 }
 
+int ph__sqlite_migrate_within(struct ph__call *call, int *ret_applied)
+{
+    struct ph__sqlite_tx tx;
+    int applied = 0;
+    int r = ph__sqlite_begin_bare(&tx, call);
+
+    if (r == 0)
+        r = ph__sqlite_end(&tx, apply_missing(&tx, &applied));
+    if (r == 0)
+        *ret_applied = applied;
+    return r;
+}
+
 int ph__sqlite_inspect(struct ph__call *call, ph_schema_status *ret_status)
 {
     const struct ph__sqlite *own = call->store->own;

@@ -9,6 +9,9 @@ int ph__sqlite_migrate(struct ph__call *call, int *ret_applied);
 int ph__sqlite_inspect(struct ph__call *call, ph_schema_status *ret_status);
 int ph__sqlite_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error *err);
 
+/* Brings the schema up inside the transaction that is open on the caller's connection. */
+int ph__sqlite_migrate_within(struct ph__call *call, int *ret_applied);
+
 /* 0 if this library can work with a schema of these numbers. */
 int ph__sqlite_version_check(int version, int serves_from, ph_error *err);
 

@@ -1,4 +1,5 @@
 /* operate.c - the clock, counts, and the settings of queues. */
+#include "store/sqlite/operate.h"
 #include "store/sqlite/queue_row.h"
 #include "store/sqlite/verbs.h"
 
@@ -42,7 +43,7 @@ static struct ph__query count_query(struct ph__sqlite_tx *tx, enum ph__sqlite_st
     return query;
 }
 
-static int count_all(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+int ph__count_within(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
                      ph_outbox_counts *counts)
 {
     struct ph__query query = count_query(tx, PH__SQL_count_pending, door, ns);
@@ -77,7 +78,7 @@ int ph__sqlite_count(struct ph__call *call, enum ph__door door, const char *ns,
 
     if (r < 0)
         return r;
-    r = ph__sqlite_end(&tx, count_all(&tx, door, ns, &counts));
+    r = ph__sqlite_end(&tx, ph__count_within(&tx, door, ns, &counts));
     if (r == 0)
         *ret_counts = counts;
     return r;

@@ -1,14 +1,13 @@
 /* settle.c - what becomes of leased messages. The write lock makes it simple:
  * what was read of a lease is still so when it is written. */
 #include "core/error.h"
+#include "store/sqlite/exchange.h"
 #include "store/sqlite/held.h"
 #include "store/sqlite/queue_row.h"
 #include "store/sqlite/verbs.h"
 
-#define DONE_SPREAD_MAX 1000 /* hi - lo of a row of done: lookups by id rely on it */
-
 struct settling {
-    struct ph__sqlite_tx tx;
+    struct ph__sqlite_tx *tx;
     struct ph__arena arena;
     struct ph__held_set held;
     struct ph__queue_row queue;
@@ -16,7 +15,7 @@ struct settling {
 
 static int count_retries(struct settling *s, int64_t id, int *ret_count)
 {
-    struct ph__query query = ph__query(&s->tx, PH__SQL_retry_count);
+    struct ph__query query = ph__query(s->tx, PH__SQL_retry_count);
     int64_t count = 0;
     int r;
 
@@ -38,7 +37,7 @@ static int due_after(struct settling *s, const ph_settlement *item, int64_t id, 
         if (r == 0)
             delay_us = ph__queue_backoff_us(&s->queue, retries + 1, attempts);
     }
-    *ret_due = s->tx.now + delay_us;
+    *ret_due = s->tx->now + delay_us;
     return r;
 }
 
@@ -59,23 +58,23 @@ static int give_back(struct settling *s, const struct ph__attempt_entry *entry,
     int r;
 
     logged.next_due = &due;
-    r = ph__log_attempt(&s->tx, &logged);
-    return r < 0 ? r : ph__put_pending(&s->tx, &row);
+    r = ph__log_attempt(s->tx, &logged);
+    return r < 0 ? r : ph__put_pending(s->tx, &row);
 }
 
 static int kill_off(struct settling *s, const struct ph__attempt_entry *entry, int64_t queue,
                     enum ph__dead_reason reason)
 {
-    int r = ph__log_attempt(&s->tx, entry);
+    int r = ph__log_attempt(s->tx, entry);
 
-    return r < 0 ? r : ph__bury(&s->tx, entry->id, queue, reason, entry->owner);
+    return r < 0 ? r : ph__bury(s->tx, entry->id, queue, reason, entry->owner);
 }
 
 static int abandon(struct settling *s, const ph_settlement *item, const struct ph__hold *hold,
                    const struct ph__attempt_entry *entry, ph_outcome *ret_outcome)
 {
     int64_t due;
-    int max, r = ph__queue_by_id(&s->tx, hold->held->lease.queue, &s->queue);
+    int max, r = ph__queue_by_id(s->tx, hold->held->lease.queue, &s->queue);
 
     if (r < 0)
         return r;
@@ -97,10 +96,16 @@ static int ack(struct settling *s, const struct ph__hold *hold)
     if (!held->acked)
         held->acked = ph__arena_alloc(&s->arena, held->lease.count * sizeof(*held->acked));
     if (!held->acked)
-        return ph__fail_memory(s->tx.call->err);
+        return ph__fail_memory(s->tx->call->err);
     held->acked[hold->position] = true;
     held->acked_count++;
     return 0;
+}
+
+/* How long a released message is deferred: usually not at all. */
+static int64_t deferral_us(const ph_settlement *item)
+{
+    return item->delay_ms > 0 ? item->delay_ms * 1000 : 0;
 }
 
 static int apply(struct settling *s, const ph_settlement *item, const struct ph__hold *hold,
@@ -128,9 +133,10 @@ static int apply(struct settling *s, const ph_settlement *item, const struct ph_
     case PH_RELEASE:
         entry.kind = PH__RELEASED;
         *ret_outcome = PH_OUTCOME_RELEASED;
-        return give_back(s, &entry, hold, s->tx.now, true);
+        return give_back(s, &entry, hold, s->tx->now + deferral_us(item), true);
     }
-    return ph__fail(s->tx.call->err, PH_EINVAL, "verb %d is not a ph_settle_verb", (int)item->verb);
+    return ph__fail(s->tx->call->err, PH_EINVAL, "verb %d is not a ph_settle_verb",
+                    (int)item->verb);
 }
 
 static int settle_one(struct settling *s, const ph_settlement *item, ph_outcome *ret_outcome)
@@ -151,18 +157,18 @@ static int settle_one(struct settling *s, const ph_settlement *item, ph_outcome 
 static int insert_done(struct settling *s, const struct ph__lease_row *lease, const int64_t *ids,
                        size_t count)
 {
-    struct ph__query query = ph__query(&s->tx, PH__SQL_done_insert);
+    struct ph__query query = ph__query(s->tx, PH__SQL_done_insert);
     struct ph__buffer packed = { 0 };
     int r;
 
     ph__pack_ids(&packed, ids, count);
     ph__query_int(&query, lease->queue);
     ph__query_id(&query, lease->owner.b);
-    ph__query_int(&query, s->tx.now);
+    ph__query_int(&query, s->tx->now);
     ph__query_int(&query, ids[0]);
     ph__query_int(&query, ids[count - 1]);
     ph__query_text(&query, packed.data);
-    r = packed.failed ? ph__fail_memory(s->tx.call->err) : ph__query_run(&query);
+    r = packed.failed ? ph__fail_memory(s->tx->call->err) : ph__query_run(&query);
     ph__buffer_free(&packed);
     return r;
 }
@@ -173,7 +179,7 @@ static int write_done(struct settling *s, const struct ph__lease_row *lease, con
     int r = 0;
 
     for (size_t from = 0, to; r == 0 && from < count; from = to) {
-        for (to = from + 1; to < count && ids[to] - ids[from] <= DONE_SPREAD_MAX;)
+        for (to = from + 1; to < count && ids[to] - ids[from] <= PH__DONE_SPREAD_MAX;)
             to++;
         r = insert_done(s, lease, ids + from, to - from);
     }
@@ -191,16 +197,16 @@ static int write_acks(struct settling *s, const struct ph__held *held)
         return 0;
     ids = ph__arena_alloc(&s->arena, held->acked_count * sizeof(*ids));
     if (!ids)
-        return ph__fail_memory(s->tx.call->err);
+        return ph__fail_memory(s->tx->call->err);
     for (size_t i = 0; i < lease->count; i++) {
         if (held->acked[i])
             ids[count++] = lease->ids[i];
     }
-    r = ph__queue_by_id(&s->tx, lease->queue, &s->queue);
+    r = ph__queue_by_id(s->tx, lease->queue, &s->queue);
     if (r == 0 && !s->queue.delete_on_ack)
         return write_done(s, lease, ids, count);
     for (size_t i = 0; r == 0 && i < count; i++)
-        r = ph__delete_message(&s->tx, ids[i]);
+        r = ph__delete_message(s->tx, ids[i]);
     return r;
 }
 
@@ -208,7 +214,7 @@ static int write_acks(struct settling *s, const struct ph__held *held)
 static int write_lease(struct settling *s, const struct ph__lease_row *lease)
 {
     struct ph__query query =
-        ph__query(&s->tx, lease->open == 0 ? PH__SQL_lease_delete : PH__SQL_lease_settle);
+        ph__query(s->tx, lease->open == 0 ? PH__SQL_lease_delete : PH__SQL_lease_settle);
 
     ph__query_int(&query, lease->fence);
     if (lease->open > 0) {
@@ -222,7 +228,7 @@ static int settle_all(struct settling *s, const ph_settlement *items, size_t cou
                       ph_outcome *ret_outcomes)
 {
     const size_t *firsts;
-    int r = ph__held_firsts(items, sizeof(*items), count, &s->arena, s->tx.call->err, &firsts);
+    int r = ph__held_firsts(items, sizeof(*items), count, &s->arena, s->tx->call->err, &firsts);
 
     for (size_t i = 0; r == 0 && i < count; i++) {
         if (firsts && firsts[i] != i)
@@ -240,16 +246,25 @@ static int settle_all(struct settling *s, const ph_settlement *items, size_t cou
     return r;
 }
 
+int ph__settle_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner owner,
+                          const ph_settlement *items, size_t count, ph_outcome *ret_outcomes)
+{
+    struct settling s = { .tx = tx };
+    int r;
+
+    ph__held_init(&s.held, tx, &s.arena, door, owner);
+    r = settle_all(&s, items, count, ret_outcomes);
+    ph__arena_free(&s.arena);
+    return r;
+}
+
 int ph__sqlite_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
                       const ph_settlement *items, size_t count, ph_outcome *ret_outcomes)
 {
-    struct settling s = { 0 };
-    int r = ph__sqlite_begin_write(&s.tx, call);
+    struct ph__sqlite_tx tx;
+    int r = ph__sqlite_begin_write(&tx, call);
 
     if (r < 0)
         return r;
-    ph__held_init(&s.held, &s.tx, &s.arena, door, owner);
-    r = ph__sqlite_end(&s.tx, settle_all(&s, items, count, ret_outcomes));
-    ph__arena_free(&s.arena);
-    return r;
+    return ph__sqlite_end(&tx, ph__settle_under_lock(&tx, door, owner, items, count, ret_outcomes));
 }

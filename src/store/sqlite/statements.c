@@ -21,6 +21,16 @@ void ph__sqlite_statements_free(struct ph__sqlite_statements *statements)
     }
 }
 
+void ph__sqlite_reset_all(sqlite3 *db)
+{
+    sqlite3_stmt *each = NULL;
+
+    while ((each = sqlite3_next_stmt(db, each)) != NULL) {
+        if (sqlite3_stmt_busy(each))
+            sqlite3_reset(each);
+    }
+}
+
 static int prepare(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which, sqlite3_stmt **ret)
 {
     const struct ph__embedded *entry = ph__sqlite_statement_texts;

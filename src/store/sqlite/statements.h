@@ -12,6 +12,7 @@
 #define PH__SQLITE_STATEMENTS(X)                                                                   \
     X(begin_read) X(begin_write) X(commit) X(rollback)                                             \
     X(savepoint) X(savepoint_undo) X(savepoint_release) X(lock) X(store_get) X(clock_set)          \
+    X(temp_any) X(data_version) X(journal_mode) X(synchronous) X(quick_check)                      \
     X(queue_by_name) X(queue_by_id) X(queue_insert) X(queue_update) X(queue_pause)                 \
     X(message_insert) X(pending_insert) X(dedupe_get) X(dedupe_insert)                             \
     X(claim_look) X(claim_one) X(claim_walk) X(fence_last) X(pending_delete)                       \
@@ -21,8 +22,12 @@
     X(message_facts) X(done_insert) X(attempt_log_insert) X(retry_count) X(dead_insert)            \
     X(dedupe_gone) X(attempt_log_delete) X(message_delete)                                         \
     X(state_get) X(attempt_log_get) X(count_pending) X(count_lease) X(count_dead)                  \
+    X(queue_list) X(list_all_newest) X(list_all_oldest) X(list_pending) X(list_lease)              \
+    X(list_done_newest) X(list_done_oldest) X(list_dead_newest) X(list_dead_oldest)                \
     X(dead_get) X(message_copy) X(dedupe_move) X(dead_mark) X(dead_delete)                         \
-    X(retention_done) X(done_delete) X(done_shorten) X(retention_dead) X(retention_dedupe)
+    X(retention_done) X(done_delete) X(done_shorten) X(retention_dead) X(retention_dedupe)         \
+    X(places_range) X(places_message) X(places_pending) X(places_dead) X(places_lease)             \
+    X(places_done)
 /* clang-format on */
 
 enum ph__sqlite_statement {
@@ -37,6 +42,9 @@ struct ph__sqlite_statements {
     sqlite3_stmt *all[PH__SQLITE_STATEMENT_COUNT];
 };
 void ph__sqlite_statements_free(struct ph__sqlite_statements *statements);
+
+/* Ends whatever runs on a connection, also what is not ours. */
+void ph__sqlite_reset_all(sqlite3 *db);
 
 /* One run of a statement. Bind in order; the first failure is remembered and
  * comes back from ph__query_row() or ph__query_run(), so that callers check

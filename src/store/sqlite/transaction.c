@@ -54,6 +54,17 @@ static int read_store(struct ph__sqlite_tx *tx)
     return r;
 }
 
+bool ph__sqlite_is_writing(sqlite3 *db)
+{
+    sqlite3_stmt *stmt = NULL;
+
+    while ((stmt = sqlite3_next_stmt(db, stmt)) != NULL) {
+        if (sqlite3_stmt_busy(stmt) && !sqlite3_stmt_readonly(stmt))
+            return true;
+    }
+    return false;
+}
+
 void ph__sqlite_prepare_tx(struct ph__sqlite_tx *tx, struct ph__call *call, bool writes)
 {
     memset(tx, 0, sizeof(*tx));
@@ -63,6 +74,9 @@ void ph__sqlite_prepare_tx(struct ph__sqlite_tx *tx, struct ph__call *call, bool
         tx->db = call->connection;
         tx->statements = &tx->borrowed;
         tx->last_rowid = sqlite3_last_insert_rowid(tx->db);
+        tx->nested = writes && ph__sqlite_is_writing(tx->db);
+        tx->implicit = sqlite3_get_autocommit(tx->db);
+        tx->changes = sqlite3_total_changes64(tx->db);
     } else {
         tx->own = call->store->own;
         tx->own->deadline = call->deadline;
@@ -76,23 +90,30 @@ static int prepare_undo(struct ph__sqlite_tx *tx)
 {
     int r = 0;
 
-    if (tx->own)
+    if (tx->own || tx->nested)
         r = ph__query(tx, PH__SQL_rollback).failed;
     else if (tx->writes)
         r = ph__query(tx, PH__SQL_savepoint_undo).failed;
-    if (r == 0 && !tx->own && tx->writes)
+    if (r == 0 && !tx->own && tx->writes && !tx->nested)
         r = ph__query(tx, PH__SQL_savepoint_release).failed;
     return r;
 }
 
-static int begin(struct ph__sqlite_tx *tx)
+static int begin_bare(struct ph__sqlite_tx *tx)
 {
     int r = prepare_undo(tx);
 
     if (r == 0 && tx->own)
         r = run(tx, tx->writes ? PH__SQL_begin_write : PH__SQL_begin_read);
-    if (r == 0 && !tx->own && tx->writes)
+    if (r == 0 && !tx->own && tx->writes && !tx->nested)
         r = run(tx, PH__SQL_savepoint);
+    return r;
+}
+
+static int begin(struct ph__sqlite_tx *tx)
+{
+    int r = begin_bare(tx);
+
     if (r == 0 && !tx->own && tx->writes)
         r = run(tx, PH__SQL_lock);
     return r < 0 ? r : read_store(tx);
@@ -116,6 +137,15 @@ int ph__sqlite_begin_write(struct ph__sqlite_tx *tx, struct ph__call *call)
     return r < 0 ? ph__sqlite_end(tx, r) : 0;
 }
 
+int ph__sqlite_begin_bare(struct ph__sqlite_tx *tx, struct ph__call *call)
+{
+    int r;
+
+    ph__sqlite_prepare_tx(tx, call, true);
+    r = begin_bare(tx);
+    return r < 0 ? ph__sqlite_end(tx, r) : 0;
+}
+
 static int end_own(struct ph__sqlite_tx *tx, int r)
 {
     if (r == 0) {
@@ -131,13 +161,26 @@ static int end_own(struct ph__sqlite_tx *tx, int r)
     return r;
 }
 
+/* Without a savepoint only the whole can be undone. Where the running statement is the whole,
+ * SQLite does it when our error ends that statement. */
+static void undo_nested(struct ph__sqlite_tx *tx, int r)
+{
+    if (tx->implicit || sqlite3_total_changes64(tx->db) == tx->changes)
+        return;
+    run_quietly(tx, PH__SQL_rollback);
+    ph__fail_flags(tx->call->err, r, PH_TX_DEAD);
+}
+
 /* Some errors (a full disk, an interrupt) make SQLite roll back everything. */
 static int end_callers(struct ph__sqlite_tx *tx, int r)
 {
-    if (sqlite3_get_autocommit(tx->db)) {
+    if (sqlite3_get_autocommit(tx->db) && !tx->implicit) {
         if (r == 0)
             r = ph__fail(tx->call->err, PH_ETXDEAD, "the transaction was rolled back by SQLite");
         ph__fail_flags(tx->call->err, r, PH_TX_DEAD);
+    } else if (tx->nested) {
+        if (r < 0)
+            undo_nested(tx, r);
     } else if (tx->writes) {
         if (r == 0)
             r = run(tx, PH__SQL_savepoint_release);

@@ -9,6 +9,9 @@ struct ph__sqlite_tx {
     sqlite3 *db;
     struct ph__sqlite *own; /* NULL: the caller's connection */
     bool writes;
+    bool nested;   /* called by a statement of the caller's that writes: no savepoint is allowed */
+    bool implicit; /* and that statement is its own transaction: there was no BEGIN */
+    int64_t changes; /* of the connection so far, when nested */
     struct ph__sqlite_statements *statements;
     struct ph__sqlite_statements borrowed; /* on the caller's connection: for this call only */
     sqlite3_int64 last_rowid;              /* the caller's, put back at the end */
@@ -30,6 +33,13 @@ int ph__sqlite_begin_write(struct ph__sqlite_tx *tx, struct ph__call *call);
  * transaction of ours nothing has happened, and the caller's is as it was (or
  * the error says PH_TX_DEAD). */
 int ph__sqlite_end(struct ph__sqlite_tx *tx, int r);
+
+/* The same for a write that needs no schema, on the caller's connection. */
+int ph__sqlite_begin_bare(struct ph__sqlite_tx *tx, struct ph__call *call);
+
+/* Is a statement that writes running on this connection? Then we are called by it: from a
+ * function in a trigger, in INSERT … SELECT and so on. */
+bool ph__sqlite_is_writing(sqlite3 *db);
 
 /* The last error of the connection, for the call. */
 int ph__sqlite_tx_fail(struct ph__sqlite_tx *tx);

@@ -22,6 +22,19 @@ FROM {schema}.{p}work_claim($1, $2, $3, $4, $5, $6, $7, $8)
 -- name: settle
 SELECT {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
 
+-- name: exchange
+-- The first row has only outcomes, the others are claimed messages. The claim
+-- takes its batch size from the settlement's row, so that it cannot come first.
+WITH settled AS MATERIALIZED (SELECT {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7) AS outcomes)
+SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
+       NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, outcomes
+FROM settled
+UNION ALL
+SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
+       c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, NULL
+FROM settled, LATERAL {schema}.{p}work_claim($1, $2, $8, CASE WHEN outcomes IS NOT NULL THEN $9 END,
+                                             $10, $11, $12, $13) c
+
 -- name: renew
 SELECT {schema}.{p}work_renew($1, $2, $3, $4, $5)
 
@@ -64,3 +77,51 @@ SELECT {schema}.{p}queue_resume($1, $2)
 
 -- name: retention
 SELECT {schema}.{p}retention_run($1)
+
+-- name: list
+SELECT * FROM {schema}.{p}work_list($1, $2, $3, $4, $5, $6, $7, $8)
+
+-- name: queues
+SELECT * FROM {schema}.{p}work_queues($1, $2)
+
+-- name: doorbell_ring
+-- Its commit waits for no disk, and it gives up rather than wait for others who notify.
+SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '50ms', true),
+       {schema}.{p}doorbell_ring(ns)
+FROM unnest($1) ns
+
+-- name: begin
+BEGIN ISOLATION LEVEL READ COMMITTED
+
+-- name: server
+SELECT current_setting('server_version'), current_setting('server_version_num')::int,
+       current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean,
+       current_setting('synchronous_commit'), pg_backend_pid()
+
+-- name: vacuum_holder
+-- Who keeps vacuum from removing dead rows of this database: the session,
+-- prepared transaction or replication slot with the oldest transaction in sight.
+-- What a session does is hidden from roles without pg_read_all_stats; its query
+-- is never read, for it may hold values.
+SELECT what, who, seconds, is_hidden
+FROM (SELECT 'session' AS what,
+             format('%s (user %s, application %s, %s)', a.pid, a.usename, coalesce(nullif(a.application_name, ''), '-'),
+                    coalesce(a.state, 'state hidden')) AS who,
+             floor(extract(epoch FROM clock_timestamp() - a.xact_start))::bigint AS seconds,
+             greatest(age(a.backend_xid), age(a.backend_xmin)) AS age, a.xact_start IS NULL AS is_hidden
+      FROM pg_stat_activity a
+      WHERE a.pid <> pg_backend_pid() AND (a.datname = current_database() OR a.datname IS NULL)
+        AND a.backend_type IS DISTINCT FROM 'autovacuum worker'
+        AND (a.backend_xid IS NOT NULL OR a.backend_xmin IS NOT NULL)
+      UNION ALL
+      SELECT 'prepared transaction', format('"%s" (user %s)', x.gid, x.owner),
+             floor(extract(epoch FROM clock_timestamp() - x.prepared))::bigint, age(x.transaction), false
+      FROM pg_prepared_xacts x WHERE x.database = current_database()
+      UNION ALL
+      SELECT 'replication slot', format('"%s" (%s)', s.slot_name, CASE WHEN s.active THEN 'active' ELSE 'inactive' END),
+             NULL, age(s.xmin), false
+      FROM pg_replication_slots s WHERE s.xmin IS NOT NULL) h
+ORDER BY age DESC, seconds DESC NULLS LAST LIMIT 1
+
+-- name: places
+SELECT upto, messages, wrong, examples[1], examples[2], examples[3], total FROM {schema}.{p}work_places($1, $2)

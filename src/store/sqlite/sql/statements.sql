@@ -34,6 +34,23 @@ SELECT store_id, version, serves_from, clock_us FROM {p}store WHERE one = 1
 -- name: clock_set
 UPDATE {p}store SET clock_us = ?1
 
+-- name: temp_any
+-- Has a handler left tables, views or triggers of its own on the connection?
+SELECT 1 FROM sqlite_temp_schema LIMIT 1
+
+-- name: data_version
+-- Changes when another connection has committed.
+PRAGMA data_version
+
+-- name: journal_mode
+PRAGMA journal_mode
+
+-- name: synchronous
+PRAGMA synchronous
+
+-- name: quick_check
+PRAGMA quick_check(5)
+
 -- ---------------------------------------------------------------- queues
 
 -- name: queue_by_name
@@ -221,6 +238,64 @@ SELECT count(*)
  WHERE retried_as IS NULL
    AND queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
 
+-- name: queue_list
+SELECT namespace, paused, max_attempts, backoff, backoff_base_ms, backoff_max_ms, retention_s,
+       dead_retention_s, dedupe_retention_s, max_payload_bytes, max_lease_s, delete_on_ack
+  FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2) ORDER BY namespace
+
+-- name: list_all_newest
+-- Lists are walked by number; +queue keeps an index on the queue from being
+-- preferred, which would have to be sorted.
+SELECT id FROM {p}message
+ WHERE id < ?3 AND (?4 IS NULL OR topic = ?4)
+   AND +queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+ ORDER BY id DESC LIMIT ?5
+
+-- name: list_all_oldest
+SELECT id FROM {p}message
+ WHERE id > ?3 AND (?4 IS NULL OR topic = ?4)
+   AND +queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+ ORDER BY id LIMIT ?5
+
+-- name: list_pending
+-- Not in the order of claiming, hence sorted: SQLite keeps no more than the limit.
+-- ?4: those that are due, or those that are not; ?5: 1 ascending, -1 descending.
+SELECT id FROM {p}pending
+ WHERE (due <= ?3) = ?4 AND id * ?5 > ?6 AND (?7 IS NULL OR topic = ?7)
+   AND queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+ ORDER BY id * ?5 LIMIT ?8
+
+-- name: list_lease
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids
+  FROM {p}lease
+ WHERE queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+
+-- name: list_done_newest
+SELECT hi, ids FROM {p}done
+ WHERE hi < ?3
+   AND +queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+ ORDER BY hi DESC
+
+-- name: list_done_oldest
+SELECT hi, ids FROM {p}done
+ WHERE hi > ?3
+   AND +queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+ ORDER BY hi
+
+-- name: list_dead_newest
+SELECT x.id FROM {p}dead x
+ WHERE x.id < ?3 AND x.retried_as IS NULL
+   AND (?4 IS NULL OR ?4 = (SELECT m.topic FROM {p}message m WHERE m.id = x.id))
+   AND +queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+ ORDER BY x.id DESC LIMIT ?5
+
+-- name: list_dead_oldest
+SELECT x.id FROM {p}dead x
+ WHERE x.id > ?3 AND x.retried_as IS NULL
+   AND (?4 IS NULL OR ?4 = (SELECT m.topic FROM {p}message m WHERE m.id = x.id))
+   AND +queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+ ORDER BY x.id LIMIT ?5
+
 -- name: dead_get
 SELECT m.salt, m.queue, m.level, m.message_id, m.topic, x.retried_as IS NOT NULL
   FROM {p}dead x CROSS JOIN {p}message m ON m.id = x.id
@@ -277,3 +352,24 @@ DELETE FROM {p}dedupe
         CROSS JOIN {p}dedupe d
            ON d.queue = q.id AND d.created_at <= ?1 - q.dedupe_retention_s * 1000000 AND d.gone
         WHERE q.dedupe_retention_s >= 0 LIMIT ?2)
+
+-- ------------------------------------------- the doctor's deep examination
+
+-- name: places_range
+SELECT (SELECT min(id) FROM {p}message), (SELECT max(id) FROM {p}message),
+       (SELECT count(*) FROM {p}message)
+
+-- name: places_message
+SELECT id FROM {p}message WHERE id >= ?1 AND id < ?2
+
+-- name: places_pending
+SELECT id FROM {p}pending
+
+-- name: places_dead
+SELECT id FROM {p}dead NOT INDEXED
+
+-- name: places_lease
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids FROM {p}lease
+
+-- name: places_done
+SELECT id, ids FROM {p}done

@@ -33,7 +33,7 @@ BEGIN
         _outcomes := {p}work_renew(_door, _owner, _ids, _fences, _lease_s);
     ELSE
         _outcomes := {p}work_settle(_door, _owner, _ids, _fences, ARRAY[_verb], ARRAY[{p}error_cut(_error)],
-                                    ARRAY[coalesce(least(_delay_ms, 31622400000), -1)::bigint]);
+                                    ARRAY[CASE WHEN _delay_ms IS NULL THEN -1 ELSE least(_delay_ms, 31622400000) END::bigint]);
     END IF;
     RETURN QUERY SELECT u.id, _words[u.o + 1] FROM unnest(_ids, _outcomes) u(id, o);
 END

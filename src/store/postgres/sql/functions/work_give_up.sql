@@ -28,7 +28,7 @@ BEGIN
         _due := _t + _delay_ms * interval '1 ms';
         _lost := 0;
     ELSE
-        _due := _t;
+        _due := _t + greatest(_delay_ms, 0) * interval '1 ms'; -- a delay defers it
         _attempts := _attempts - 1;
     END IF;
     INSERT INTO {p}attempt_log (at, next_due, id, owner, attempt, kind, error)

@@ -2,8 +2,8 @@
 -- 4 failed, 5 dead, 6 released), in order.
 --
 -- verbs (1 ack, 2 abandon, 3 fail, 4 release), errors and delays (ms; -1: by
--- policy) have one element for all or one per id; fences: null, or one per id,
--- where 0 means any.
+-- policy, of a release: none) have one element for all or one per id; fences:
+-- null, or one per id, where 0 means any.
 -- Locks: lease rows in ascending order, by primary key. Each is locked first,
 -- and what is done to its messages uses only the row as locked: a reap that was
 -- faster has deleted it, and then it is not found; one that comes later passes

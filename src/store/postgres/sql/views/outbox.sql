@@ -39,21 +39,26 @@ CROSS JOIN LATERAL (
            max(a.at) AS last_at,
            coalesce((array_agg(a.next_due ORDER BY a.n DESC))[1], greatest(m.due_at, m.created_at)) AS due
     FROM {p}attempt_log a WHERE a.id = m.id) h
+-- From here on each look-up stays whole (OFFSET 0), so that an index is entered with its whole key, and
+-- is made only if the ones before found nothing. Leases come last: they are read one after the other.
 LEFT JOIN LATERAL (
     SELECT p.due, p.attempts FROM {p}pending p
     WHERE p.lane = m.queue * 4 + m.level AND p.due = h.due AND p.id = m.id
-    OFFSET 0) p ON true -- stays whole, so that the index is entered with its whole key
+    OFFSET 0) p ON true
+LEFT JOIN LATERAL (
+    SELECT x.id, x.died_at FROM {p}dead x WHERE p.due IS NULL AND x.id = m.id
+    OFFSET 0) x ON true
+LEFT JOIN LATERAL (
+    SELECT d.at, d.owner FROM {p}done d
+    WHERE p.due IS NULL AND x.id IS NULL AND d.span @> {p}id_number(m.id) AND d.ids @> ARRAY[m.id]
+    LIMIT 1) d ON true
 LEFT JOIN LATERAL (
     SELECT l.id AS fence, l.owner, l.until, l.claimed_at,
            coalesce(l.attempts[array_position(l.ids, m.id)], 1) AS attempts
     FROM {p}lease l
-    WHERE l.ids @> ARRAY[m.id]
-      AND (l.settled IS NULL OR get_bit(l.settled, array_position(l.ids, m.id) - 1) = 0)) l ON p.due IS NULL
-LEFT JOIN {p}dead x ON x.id = m.id
-LEFT JOIN LATERAL (
-    SELECT d.at, d.owner FROM {p}done d
-    WHERE d.span @> {p}id_number(m.id) AND d.ids @> ARRAY[m.id] LIMIT 1) d
-    ON p.due IS NULL AND l.fence IS NULL AND x.id IS NULL
+    WHERE p.due IS NULL AND x.id IS NULL AND d.at IS NULL AND l.ids @> ARRAY[m.id]
+      AND (l.settled IS NULL OR get_bit(l.settled, array_position(l.ids, m.id) - 1) = 0)
+    LIMIT 1) l ON true
 CROSS JOIN LATERAL (
     SELECT CASE WHEN p.due IS NOT NULL THEN 0 WHEN l.fence IS NOT NULL THEN 1
                 WHEN d.at IS NOT NULL THEN 2 WHEN x.id IS NOT NULL THEN 3 END AS code) w;

@@ -1,0 +1,111 @@
+/* inspect.h - for operators: lists of messages and queues, and the doctor.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * Included by posthorn.h. Nothing here changes the database. */
+#ifndef POSTHORN_INSPECT_H
+#define POSTHORN_INSPECT_H
+
+#include <posthorn/posthorn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ messages */
+
+typedef enum {
+    PH_LIST_ALL = 0,
+    PH_LIST_READY = 1,       /* due now */
+    PH_LIST_SCHEDULED = 2,   /* due later */
+    PH_LIST_IN_PROGRESS = 3, /* leased */
+    PH_LIST_DONE = 4,
+    PH_LIST_DEAD = 5         /* not yet retried */
+} ph_list_state;
+
+typedef struct {
+    size_t size;         /* set by PH_LIST_OPTS_INIT; new members are only appended */
+    const char *ns;      /* NULL: every namespace */
+    const char *topic;   /* NULL: every topic */
+    ph_list_state state;
+    bool oldest_first;   /* otherwise the newest first; the order is that of enqueueing */
+    int limit;           /* 0: 50; at most PH_BATCH_MAX */
+    ph_work_id after;    /* the last id of the page before; zero: from the beginning */
+    bool with_payload;   /* otherwise payload and headers are NULL, payload_length still tells */
+} ph_list_opts;
+#define PH_LIST_OPTS_INIT { sizeof(ph_list_opts), NULL, NULL, PH_LIST_ALL, false, 0, { { 0 } }, false }
+
+typedef struct ph_message_list ph_message_list;
+
+/* Messages, without their histories. *ret_list is owned by the caller.
+ * Errors: PH_EINVAL, … */
+PH_API PH_MUST_CHECK int ph_outbox_list(ph_store *store, ph_tx tx, const ph_list_opts *opts,
+                                        int timeout_ms, ph_message_list **ret_list, ph_error *reterr);
+PH_API size_t ph_message_list_count(const ph_message_list *list);
+/* Borrowed until ph_message_list_free(); NULL if index is out of range. */
+PH_API const ph_message_info *ph_message_list_at(const ph_message_list *list, size_t index);
+PH_API void ph_message_list_free(ph_message_list *list);
+
+/* -------------------------------------------------------------------- queues */
+
+/* We allocate it; new members are only appended. */
+typedef struct {
+    const char *ns;
+    bool paused;
+    ph_queue_settings settings; /* every member set */
+    ph_outbox_counts counts;
+} ph_queue_info;
+
+typedef struct ph_queue_list ph_queue_list;
+
+/* The outbox queues by namespace (NULL: all), with settings and counts. */
+PH_API PH_MUST_CHECK int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
+                                              ph_queue_list **ret_list, ph_error *reterr);
+PH_API size_t ph_queue_list_count(const ph_queue_list *list);
+PH_API const ph_queue_info *ph_queue_list_at(const ph_queue_list *list, size_t index);
+PH_API void ph_queue_list_free(ph_queue_list *list);
+
+/* -------------------------------------------------------------------- doctor */
+
+typedef enum {
+    PH_FINDING_OK = 0,
+    PH_FINDING_INFO = 1,    /* worth knowing */
+    PH_FINDING_WARNING = 2, /* works, but will hurt */
+    PH_FINDING_ERROR = 3    /* does not work, or may lose messages */
+} ph_finding_level;
+
+typedef struct {
+    const char *check;  /* a stable name: "schema", "clock", "durability", "version", "vacuum",
+                           "oldest-ready", "expired-leases", "dead", "pooler", "places", … */
+    ph_finding_level level;
+    const char *text;   /* what was found */
+    const char *advice; /* what to do; NULL: nothing */
+} ph_finding;
+
+typedef struct ph_report ph_report;
+
+typedef struct {
+    size_t size; /* set by PH_DOCTOR_OPTS_INIT */
+    bool deep;   /* also check that every message is in exactly one place: reads everything */
+    /* Called now and then during a deep check: done of total, total 0 while unknown. */
+    void (*progress)(void *context, int64_t done, int64_t total);
+    void *progress_context;
+} ph_doctor_opts;
+#define PH_DOCTOR_OPTS_INIT { sizeof(ph_doctor_opts), false, NULL, NULL }
+
+/* Examines database and schema. What is wrong is a finding, not an error: it
+ * fails only if it cannot look (PH_ECONNECT, PH_EAUTH, PH_ETIMEOUT …). A
+ * missing schema is a finding. */
+PH_API PH_MUST_CHECK int ph_doctor(ph_store *store, const ph_doctor_opts *opts, int timeout_ms,
+                                   ph_report **ret_report, ph_error *reterr);
+PH_API size_t ph_report_count(const ph_report *report);
+PH_API const ph_finding *ph_report_at(const ph_report *report, size_t index);
+/* The worst level in it. */
+PH_API ph_finding_level ph_report_worst(const ph_report *report);
+PH_API void ph_report_free(ph_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POSTHORN_INSPECT_H */

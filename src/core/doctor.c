@@ -1,0 +1,226 @@
+/* doctor.c - the findings that are alike on every backend, and the report. */
+#include "core/call.h"
+#include "core/error.h"
+#include "core/options.h"
+#include "util/alloc.h"
+#include "util/buffer.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define CLOCK_WARN_MS 1000
+#define READY_WARN_MS (5 * 60 * 1000)
+#define FINDING_MAX 1024
+
+struct finding {
+    ph_finding finding;
+    struct finding *next;
+};
+
+struct ph_report {
+    struct ph__arena arena;
+    struct finding *first, **last;
+    size_t count;
+    bool failed; /* memory ran out */
+};
+
+void ph__finding(struct ph__examination *examination, const char *check, ph_finding_level level,
+                 const char *advice, const char *format, ...)
+{
+    ph_report *report = examination->report;
+    struct finding *added = ph__arena_alloc(&report->arena, sizeof(*added));
+    char text[FINDING_MAX];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (length >= (int)sizeof(text))
+        length = sizeof(text) - 1;
+    if (added)
+        added->finding =
+            (ph_finding){ check, level, ph__arena_copy(&report->arena, text, (size_t)length),
+                          advice };
+    if (!added || !added->finding.text) {
+        report->failed = true;
+        return;
+    }
+    *report->last = added;
+    report->last = &added->next;
+    report->count++;
+}
+
+static int examine_schema(struct ph__call *call, struct ph__examination *examination)
+{
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
+    int r = call->store->backend->inspect(call, &status);
+
+    if (r < 0)
+        return r;
+    examination->usable = status.usable;
+    if (status.installed == 0)
+        ph__finding(examination, "schema", PH_FINDING_ERROR, "run: posthorn migrate up",
+                    "no schema is installed");
+    else if (!status.usable)
+        ph__finding(examination, "schema", PH_FINDING_ERROR,
+                    status.installed < status.library ? "run: posthorn migrate up"
+                                                      : "use a newer posthorn",
+                    "schema version %d is installed, which this version cannot use (it brings %d)",
+                    status.installed, status.library);
+    else if (status.pending)
+        ph__finding(examination, "schema", PH_FINDING_WARNING, "run: posthorn migrate up",
+                    "schema version %d is installed; version %d is at hand", status.installed,
+                    status.library);
+    else
+        ph__finding(examination, "schema", PH_FINDING_OK, NULL, "version %d is installed",
+                    status.installed);
+    return 0;
+}
+
+static int64_t real_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int examine_clock(struct ph__call *call, struct ph__examination *examination)
+{
+    int64_t before = real_us(), there = 0, after, difference_ms;
+    int r = call->store->backend->clock(call, &there);
+
+    if (r < 0)
+        return r;
+    after = real_us();
+    difference_ms = (there - (before + (after - before) / 2)) / 1000;
+    if (llabs(difference_ms) > CLOCK_WARN_MS)
+        ph__finding(examination, "clock", PH_FINDING_WARNING,
+                    "let both machines follow a time server; due times and leases go by the "
+                    "database's clock",
+                    "the database's clock is %" PRId64 " ms %s this machine's",
+                    (int64_t)llabs(difference_ms), difference_ms > 0 ? "ahead of" : "behind");
+    else
+        ph__finding(examination, "clock", PH_FINDING_OK, NULL,
+                    "the database's clock differs by %" PRId64 " ms (asking took %" PRId64 " us)",
+                    difference_ms, after - before);
+    return 0;
+}
+
+static int examine_counts(struct ph__call *call, struct ph__examination *examination)
+{
+    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    int r = call->store->backend->count(call, PH__OUTBOX, NULL, &counts);
+
+    if (r < 0)
+        return r;
+    ph__finding(examination, "oldest-ready",
+                counts.oldest_ready_ms > READY_WARN_MS ? PH_FINDING_WARNING : PH_FINDING_OK,
+                counts.oldest_ready_ms > READY_WARN_MS
+                    ? "start more workers, or resume a paused queue (posthorn queue list)"
+                    : NULL,
+                "%" PRId64 " ready, the oldest for %" PRId64 " s", counts.ready,
+                counts.oldest_ready_ms / 1000);
+    ph__finding(
+        examination, "expired-leases",
+        counts.expired_leases > 0 ? PH_FINDING_WARNING : PH_FINDING_OK,
+        counts.expired_leases > 0
+            ? "a worker has died or hangs; the next claim takes them back, or: posthorn reap"
+            : NULL,
+        "%" PRId64 " messages under leases that have run out", counts.expired_leases);
+    ph__finding(examination, "dead", counts.dead > 0 ? PH_FINDING_INFO : PH_FINDING_OK,
+                counts.dead > 0 ? "look at them with: posthorn dead list" : NULL,
+                "%" PRId64 " dead letters", counts.dead);
+    return 0;
+}
+
+static void no_progress(void *context, int64_t done, int64_t total)
+{
+    (void)context;
+    (void)done;
+    (void)total;
+}
+
+static int examine(struct ph__call *call, struct ph__examination *examination)
+{
+    int r = examine_schema(call, examination);
+
+    if (r == 0 && examination->usable)
+        r = examine_clock(call, examination);
+    if (r == 0 && examination->usable)
+        r = examine_counts(call, examination);
+    if (r == 0)
+        r = call->store->backend->examine(call, examination);
+    if (r == 0 && examination->report->failed)
+        r = ph__fail_memory(call->err);
+    return r;
+}
+
+int ph_doctor(ph_store *store, const ph_doctor_opts *opts, int timeout_ms, ph_report **ret_report,
+              ph_error *reterr)
+{
+    ph_doctor_opts loaded = PH_DOCTOR_OPTS_INIT;
+    struct ph__examination examination;
+    struct ph__call call;
+    ph_error spare;
+    ph_report *report;
+    int r = ph__call_begin_bare(&call, store, timeout_ms, reterr, &spare);
+
+    if (r == 0 && !ret_report)
+        r = ph__fail(call.err, PH_EINVAL, "ret_report is NULL");
+    if (r == 0)
+        r = ph__options_load(&loaded, sizeof(loaded), opts, "ph_doctor_opts", call.err);
+    if (r < 0)
+        return r;
+    report = ph__alloc_zero(1, sizeof(*report));
+    if (!report)
+        return ph__fail_memory(call.err);
+    report->last = &report->first;
+    examination = (struct ph__examination){ loaded.deep, false,
+                                            loaded.progress ? loaded.progress : no_progress,
+                                            loaded.progress_context, report };
+    r = examine(&call, &examination);
+    if (r < 0) {
+        ph_report_free(report);
+        return r;
+    }
+    *ret_report = report;
+    return 0;
+}
+
+size_t ph_report_count(const ph_report *report)
+{
+    return report ? report->count : 0;
+}
+
+const ph_finding *ph_report_at(const ph_report *report, size_t index)
+{
+    const struct finding *at = report ? report->first : NULL;
+
+    while (at && index-- > 0)
+        at = at->next;
+    return at ? &at->finding : NULL;
+}
+
+ph_finding_level ph_report_worst(const ph_report *report)
+{
+    ph_finding_level worst = PH_FINDING_OK;
+
+    for (const struct finding *at = report ? report->first : NULL; at; at = at->next) {
+        if (at->finding.level > worst)
+            worst = at->finding.level;
+    }
+    return worst;
+}
+
+void ph_report_free(ph_report *report)
+{
+    if (!report)
+        return;
+    ph__arena_free(&report->arena);
+    ph__dealloc(report);
+}

@@ -1,0 +1,23 @@
+/* settle.h - settlements, checked and made fit to store. */
+#ifndef PH_CORE_SETTLE_H
+#define PH_CORE_SETTLE_H
+
+#include "store/store.h"
+
+/* Settlements as a backend takes them, and room for its answers; both in arena. */
+struct ph__settling {
+    struct ph__arena arena;
+    ph_settlement *items;
+    ph_outcome *outcomes;
+    size_t count;
+};
+
+/* least: how many there must be. ph__settling_free() in any case. */
+int ph__settling_load(struct ph__settling *settling, struct ph__call *call, ph_owner owner,
+                      const ph_settlement *items, size_t count, size_t least);
+/* After success: logs, and hands the outcomes out (ret_outcomes may be NULL). */
+void ph__settling_done(struct ph__settling *settling, const ph_store *store, ph_owner owner,
+                       ph_outcome *ret_outcomes);
+void ph__settling_free(struct ph__settling *settling);
+
+#endif

@@ -1,0 +1,192 @@
+/* doctor.c - what may be wrong with a PostgreSQL server, or with what we stored in it. */
+#include "store/postgres/pg.h"
+
+#include "core/error.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define OLDEST_TESTED 150000 /* as server_version_num */
+#define HOLD_WARN_S (5 * 60)
+#define STRETCH 100000 /* messages per look at the places */
+
+static const char *text_at(const PGresult *result, int column)
+{
+    return PQgetisnull(result, 0, column) ? NULL : PQgetvalue(result, 0, column);
+}
+
+/* ------------------------------------------------------------------ the server */
+
+static void judge_durability(struct ph__examination *examination, const PGresult *result)
+{
+    bool fsync = ph__pg_int(result, 0, 2), whole_pages = ph__pg_int(result, 0, 3);
+    const char *commit = PQgetvalue(result, 0, 4);
+
+    if (!fsync)
+        ph__finding(examination, "durability", PH_FINDING_ERROR,
+                    "set fsync = on in postgresql.conf and reload the server",
+                    "fsync is off: a crash of the machine can destroy the database");
+    if (!whole_pages)
+        ph__finding(examination, "durability", PH_FINDING_WARNING,
+                    "set full_page_writes = on, unless the file system writes pages whole",
+                    "full_page_writes is off: a crash of the machine can destroy pages");
+    if (strcmp(commit, "off") == 0)
+        ph__finding(examination, "durability", PH_FINDING_WARNING,
+                    "set synchronous_commit = on for this database or role",
+                    "synchronous_commit is off: a crash can lose what was just committed");
+    else if (fsync && whole_pages)
+        ph__finding(examination, "durability", PH_FINDING_OK, NULL,
+                    "fsync is on, full_page_writes is on, synchronous_commit is %s", commit);
+}
+
+static int examine_server(struct ph__call *call, struct ph__examination *examination)
+{
+    const struct ph__pg_own *own = call->store->own;
+    struct ph__pg_params none = { 0 };
+    PGresult *result = NULL;
+    int r = ph__pg_run(call, PG_SERVER, &none, PG_READS, &result);
+
+    if (r < 0)
+        return r;
+    if (ph__pg_int(result, 0, 1) < OLDEST_TESTED)
+        ph__finding(examination, "version", PH_FINDING_WARNING,
+                    "upgrade the server: Posthorn is tested with PostgreSQL 15 and newer",
+                    "PostgreSQL %s", PQgetvalue(result, 0, 0));
+    else
+        ph__finding(examination, "version", PH_FINDING_OK, NULL, "PostgreSQL %s",
+                    PQgetvalue(result, 0, 0));
+    judge_durability(examination, result);
+    if (ph__pg_int(result, 0, 5) != PQbackendPID(own->conn))
+        ph__finding(examination, "pooler", PH_FINDING_INFO,
+                    "let dispatchers connect directly: through a pooler the doorbell does not "
+                    "reach them, and they only poll",
+                    "a pooler is in between");
+    else
+        ph__finding(examination, "pooler", PH_FINDING_OK, NULL, "none is in between");
+    PQclear(result);
+    return 0;
+}
+
+/* ---------------------------------------------------------------------- vacuum */
+
+static void judge_holder(struct ph__examination *examination, const PGresult *result)
+{
+    const char *what = text_at(result, 0), *who = text_at(result, 1);
+    int64_t seconds = ph__pg_int(result, 0, 2);
+
+    if (ph__pg_int(result, 0, 3))
+        ph__finding(examination, "vacuum", PH_FINDING_INFO,
+                    "grant the role pg_read_all_stats to see for how long",
+                    "%s %s holds back vacuum; since when is hidden from this role", what, who);
+    else if (!text_at(result, 2))
+        ph__finding(examination, "vacuum",
+                    strstr(who, "(inactive)") ? PH_FINDING_WARNING : PH_FINDING_INFO,
+                    "drop the slot if its standby is gone: SELECT pg_drop_replication_slot(…)",
+                    "%s %s holds back vacuum", what, who);
+    else
+        ph__finding(examination, "vacuum",
+                    seconds > HOLD_WARN_S ? PH_FINDING_WARNING : PH_FINDING_OK,
+                    seconds <= HOLD_WARN_S ? NULL
+                    : strcmp(what, "session") == 0
+                        ? "end it: SELECT pg_terminate_backend(pid); dead rows pile up meanwhile, "
+                          "and claims get slower"
+                        : "end it: COMMIT PREPARED or ROLLBACK PREPARED; dead rows pile up "
+                          "meanwhile, and claims get slower",
+                    "%s %s has held back vacuum for %" PRId64 " s", what, who, seconds);
+}
+
+static int examine_vacuum(struct ph__call *call, struct ph__examination *examination)
+{
+    struct ph__pg_params none = { 0 };
+    PGresult *result = NULL;
+    int r = ph__pg_run(call, PG_VACUUM_HOLDER, &none, PG_READS, &result);
+
+    if (r == PH_EPERM) {
+        ph__finding(examination, "vacuum", PH_FINDING_INFO, "grant the role pg_monitor",
+                    "this role may not see what other sessions do");
+        return ph__ok(call->err);
+    }
+    if (r < 0)
+        return r;
+    if (PQntuples(result) == 0)
+        ph__finding(examination, "vacuum", PH_FINDING_OK, NULL, "nothing holds it back");
+    else
+        judge_holder(examination, result);
+    PQclear(result);
+    return 0;
+}
+
+/* ---------------------------------------------------------------------- places */
+
+struct places {
+    ph_work_id from;
+    bool at_end;
+    int64_t messages, wrong, total;
+    struct ph__buffer examples; /* a few, in words */
+    int example_count;
+};
+
+static int look_at_stretch(struct ph__call *call, struct places *places)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    ph__pg_add_uuid(&params, places->from.b);
+    ph__pg_add_int4(&params, STRETCH);
+    r = ph__pg_run(call, PG_PLACES, &params, PG_READS, &result);
+    ph__pg_params_free(&params);
+    if (r < 0)
+        return r;
+    places->at_end = !ph__pg_uuid(result, 0, 0);
+    if (!places->at_end)
+        memcpy(places->from.b, ph__pg_uuid(result, 0, 0), sizeof(places->from.b));
+    places->messages += ph__pg_int(result, 0, 1);
+    places->wrong += ph__pg_int(result, 0, 2);
+    for (int column = 3; column < 6 && places->example_count < 3; column++) {
+        if (text_at(result, column))
+            ph__buffer_printf(&places->examples, "%s%s", places->example_count++ ? "; " : "",
+                              text_at(result, column));
+    }
+    places->total = ph__pg_int(result, 0, 6);
+    PQclear(result);
+    return 0;
+}
+
+static int examine_places(struct ph__call *call, struct ph__examination *examination)
+{
+    struct places places = { 0 };
+    int r = 0;
+
+    while (r == 0 && !places.at_end) {
+        r = look_at_stretch(call, &places);
+        if (places.at_end || places.total < places.messages)
+            places.total = places.messages;
+        if (r == 0)
+            examination->progress(examination->progress_context, places.messages, places.total);
+    }
+    if (r == 0 && places.examples.failed)
+        r = ph__fail_memory(call->err);
+    if (r == 0 && places.wrong > 0)
+        ph__finding(examination, "places", PH_FINDING_ERROR,
+                    "stop the workers and look at these rows: a message in no place is never "
+                    "handed out (enqueue it anew), one in two may be handled twice",
+                    "of %" PRId64 " messages %" PRId64 " are wrong: %s%s", places.messages,
+                    places.wrong, places.examples.data, places.wrong > 3 ? "; …" : "");
+    else if (r == 0)
+        ph__finding(examination, "places", PH_FINDING_OK, NULL,
+                    "each of %" PRId64 " messages is in exactly one place", places.messages);
+    ph__buffer_free(&places.examples);
+    return r;
+}
+
+int ph__pg_examine(struct ph__call *call, struct ph__examination *examination)
+{
+    int r = examine_server(call, examination);
+
+    if (r == 0)
+        r = examine_vacuum(call, examination);
+    if (r == 0 && examination->deep && examination->usable)
+        r = examine_places(call, examination);
+    return r;
+}

@@ -1,0 +1,179 @@
+/* doorbell.c - LISTEN and NOTIFY: dispatchers are woken when messages come.
+ *
+ * The bell is a hint and no more: whoever does not hear it looks by itself a
+ * moment later. So it may be lost with a connection, is left out when it rang a
+ * moment ago, and nobody waits for it: an enqueue sends it after its own answer
+ * has come, and the next call on the connection reads what the server said. */
+#include "store/postgres/pg.h"
+
+#include "core/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define QUIET_MS 5
+#define IN_THE_WAY_MS 1000 /* after a ring that others were in the way of */
+
+void ph__pg_channel(const ph_store *store, char ret_name[PH__PG_CHANNEL_SIZE])
+{
+    snprintf(ret_name, PH__PG_CHANNEL_SIZE, "posthorn_%s", store->schema);
+}
+
+/* ------------------------------------------------------------------ listening */
+
+/* A pooler tells a process id of its own making; and behind one that hands out sessions per
+ * transaction nobody would hear a notification. */
+static int find_pooler(struct ph__call *call, PGconn *conn, bool *ret_pooled)
+{
+    PGresult *result = NULL;
+    int r = ph__pg_run_text(call, conn, "SELECT pg_backend_pid()", &result);
+
+    if (r == 0)
+        *ret_pooled = atoi(PQgetvalue(result, 0, 0)) != PQbackendPID(conn);
+    PQclear(result);
+    return r;
+}
+
+static int start_listening(struct ph__call *call, struct ph__pg_own *own)
+{
+    char channel[PH__PG_CHANNEL_SIZE], sql[PH__PG_CHANNEL_SIZE + 16];
+    bool pooled = false;
+    int r = find_pooler(call, own->conn, &pooled);
+
+    if (r == 0 && !pooled) {
+        ph__pg_channel(call->store, channel);
+        snprintf(sql, sizeof(sql), "LISTEN \"%s\"", channel);
+        r = ph__pg_run_text(call, own->conn, sql, NULL);
+    }
+    if (r == 0)
+        own->bell = pooled ? PG_BELL_NONE : PG_BELL_LISTENING;
+    return r;
+}
+
+int ph__pg_doorbell_listen(struct ph__call *call, const char *ns, int *ret_fd)
+{
+    struct ph__pg_own *own = call->store->own;
+    int r = 0;
+
+    (void)ns; /* one channel for all: the payload names the namespace */
+    if (own->bell == PG_BELL_UNKNOWN)
+        r = start_listening(call, own);
+    if (r == 0)
+        *ret_fd = own->bell == PG_BELL_LISTENING ? PQsocket(own->conn) : -1;
+    return r;
+}
+
+bool ph__pg_doorbell_taken(ph_store *store, const char *ns)
+{
+    struct ph__pg_own *own = store->own;
+    char channel[PH__PG_CHANNEL_SIZE];
+    bool taken = false;
+    PGnotify *notice;
+
+    if (!own || !own->conn)
+        return false;
+    if (!ph__pg_hear(own))
+        return true; /* the connection is lost: a reason to look, and to connect again */
+    if (own->ringing && !PQisBusy(own->conn))
+        (void)ph__pg_ring_end(own, ph__deadline_in(0));
+    ph__pg_channel(store, channel);
+    while ((notice = PQnotifies(own->conn)) != NULL) {
+        taken |= strcmp(notice->relname, channel) == 0 && strcmp(notice->extra, ns) == 0;
+        PQfreemem(notice);
+    }
+    return taken;
+}
+
+/* -------------------------------------------------------------------- ringing */
+
+/* Says whether it is time to ring, and takes that time. */
+static bool is_quiet(struct ph__pg_own *own)
+{
+    if (ph__deadline_left_ms(own->quiet_until) > 0)
+        return false;
+    own->quiet_until = ph__deadline_in(QUIET_MS);
+    return true;
+}
+
+int ph__pg_doorbell_ring(struct ph__call *call, const char *ns)
+{
+    struct ph__pg_own *own = call->store->own;
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    if (!is_quiet(own))
+        return 0;
+    ph__pg_array_begin(&params, PG_TEXTS, PG_TEXT, 1);
+    ph__pg_item_text(&params, ns);
+    ph__pg_array_end(&params);
+    r = ph__pg_run(call, PG_DOORBELL_RING, &params, PG_READS, &result);
+    ph__pg_params_free(&params);
+    PQclear(result);
+    return r;
+}
+
+bool ph__pg_ring_end(struct ph__pg_own *own, ph__deadline deadline)
+{
+    PGresult *result = NULL;
+    const char *sqlstate;
+    int r;
+
+    if (!own->ringing)
+        return true;
+    r = ph__pg_collect(own->conn, deadline, &result);
+    sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (sqlstate && strcmp(sqlstate, "55P03") == 0) /* others notify, and their commit lasts */
+        own->quiet_until = ph__deadline_in(IN_THE_WAY_MS);
+    else if (sqlstate)
+        own->mute = true;
+    own->ringing = r < 0;
+    PQclear(result);
+    return r == 0 && PQstatus(own->conn) == CONNECTION_OK;
+}
+
+static int64_t real_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* One namespace after the other, and each run of equal ones once. */
+static size_t namespaces(const struct ph__message *messages, size_t count,
+                         const ph_enqueued *enqueued, int64_t now, struct ph__pg_params *params)
+{
+    const char *last = NULL;
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!enqueued[i].is_new || messages[i].due_at > now ||
+            (last && strcmp(last, messages[i].ns) == 0))
+            continue;
+        last = messages[i].ns;
+        found++;
+        if (params)
+            ph__pg_item_text(params, last);
+    }
+    return found;
+}
+
+void ph__pg_ring_after(struct ph__call *call, const struct ph__message *messages, size_t count,
+                       const ph_enqueued *enqueued)
+{
+    struct ph__pg_own *own = call->store->own;
+    struct ph__pg_params params = { 0 };
+    int64_t now = real_us();
+    size_t found = namespaces(messages, count, enqueued, now, NULL);
+
+    if (found == 0 || own->mute || !is_quiet(own))
+        return;
+    ph__pg_array_begin(&params, PG_TEXTS, PG_TEXT, found);
+    (void)namespaces(messages, count, enqueued, now, &params);
+    ph__pg_array_end(&params);
+    own->ringing = ph__pg_send(call, PG_DOORBELL_RING, &params);
+    ph__pg_params_free(&params);
+}

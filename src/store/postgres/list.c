@@ -1,0 +1,86 @@
+/* list.c - lists of messages and queues from PostgreSQL. */
+#include "store/postgres/pg.h"
+
+#include "core/error.h"
+
+int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    bool failed;
+    int r, rows;
+
+    ph__pg_add_int2(&params, list->door);
+    ph__pg_add_text(&params, list->ns);
+    ph__pg_add_text(&params, list->topic);
+    ph__pg_add_int4(&params, list->state);
+    ph__pg_add_bool(&params, list->oldest_first);
+    ph__pg_add_int4(&params, list->limit);
+    ph__pg_add_uuid(&params, list->after.b);
+    ph__pg_add_bool(&params, list->with_payload);
+    r = ph__pg_run(call, PG_LIST, &params, PG_READS, &result);
+    ph__pg_params_free(&params);
+    if (r < 0)
+        return r;
+    rows = PQntuples(result);
+    ret_list->items = ph__arena_alloc(&ret_list->arena, (size_t)rows * sizeof(*ret_list->items));
+    failed = !ret_list->items;
+    for (int row = 0; row < rows && !failed; row++)
+        failed = !ph__pg_read_info(&ret_list->arena, result, row, &ret_list->items[row]);
+    ret_list->count = failed ? 0 : (size_t)rows;
+    PQclear(result);
+    return failed ? ph__fail_memory(call->err) : 0;
+}
+
+static void read_queue(struct ph__arena *arena, const PGresult *result, int row, ph_queue_info *to,
+                       bool *failed)
+{
+    to->ns = ph__pg_text(arena, result, row, 0, failed);
+    to->paused = ph__pg_int(result, row, 1) != 0;
+    to->settings = (ph_queue_settings){
+        .size = sizeof(to->settings),
+        .max_attempts = (int)ph__pg_int(result, row, 2),
+        .backoff = (ph_backoff)ph__pg_int(result, row, 3),
+        .backoff_base_ms = ph__pg_int(result, row, 4),
+        .backoff_max_ms = ph__pg_int(result, row, 5),
+        .retention_s = ph__pg_int(result, row, 6),
+        .dead_retention_s = ph__pg_int(result, row, 7),
+        .dedupe_retention_s = ph__pg_int(result, row, 8),
+        .max_payload_bytes = ph__pg_int(result, row, 9),
+        .max_lease_s = (int)ph__pg_int(result, row, 10),
+        .delete_on_ack = ph__pg_int(result, row, 11) ? 1 : -1,
+    };
+    to->counts = (ph_outbox_counts){
+        .size = sizeof(to->counts),
+        .ready = ph__pg_int(result, row, 12),
+        .scheduled = ph__pg_int(result, row, 13),
+        .in_progress = ph__pg_int(result, row, 14),
+        .dead = ph__pg_int(result, row, 15),
+        .expired_leases = ph__pg_int(result, row, 16),
+        .oldest_ready_ms = ph__pg_int(result, row, 17),
+    };
+}
+
+int ph__pg_queue_list(struct ph__call *call, enum ph__door door, const char *ns,
+                      ph_queue_list *ret_list)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    bool failed;
+    int r, rows;
+
+    ph__pg_add_int2(&params, door);
+    ph__pg_add_text(&params, ns);
+    r = ph__pg_run(call, PG_QUEUES, &params, PG_READS, &result);
+    ph__pg_params_free(&params);
+    if (r < 0)
+        return r;
+    rows = PQntuples(result);
+    ret_list->items = ph__arena_alloc(&ret_list->arena, (size_t)rows * sizeof(*ret_list->items));
+    failed = !ret_list->items;
+    for (int row = 0; row < rows && !failed; row++)
+        read_queue(&ret_list->arena, result, row, &ret_list->items[row], &failed);
+    ret_list->count = failed ? 0 : (size_t)rows;
+    PQclear(result);
+    return failed ? ph__fail_memory(call->err) : 0;
+}

@@ -1,0 +1,3 @@
+-- 0002: what the dispatcher and the command need. No table changes: functions
+-- and views are replaced by every migration, and these are new or other ones:
+-- doorbell_ring, work_list, work_queues, work_places; a release with a delay.

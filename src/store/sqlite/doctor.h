@@ -1,0 +1,13 @@
+/* doctor.h - what the parts of the examination share. */
+#ifndef PH_STORE_SQLITE_DOCTOR_H
+#define PH_STORE_SQLITE_DOCTOR_H
+
+#include "store/sqlite/connection.h"
+
+/* The versions of SQLite that checkpoint.c tells about. number: as sqlite3_libversion_number(). */
+bool ph__sqlite_may_lose_pages(int number);
+
+/* places.c: the file's pages, and whether every message is in exactly one place. Reads everything. */
+int ph__sqlite_examine_deep(struct ph__call *call, struct ph__examination *examination);
+
+#endif

@@ -1,0 +1,15 @@
+/* doorbell.h - to be woken when somebody else has committed. */
+#ifndef PH_STORE_SQLITE_DOORBELL_H
+#define PH_STORE_SQLITE_DOORBELL_H
+
+#include "store/sqlite/connection.h"
+
+/* The seam's verbs. */
+int ph__sqlite_doorbell_listen(struct ph__call *call, const char *ns, int *ret_fd);
+bool ph__sqlite_doorbell_taken(ph_store *store, const char *ns);
+int ph__sqlite_doorbell_ring(struct ph__call *call, const char *ns);
+
+/* Gives the descriptor back, if there is one. */
+void ph__sqlite_doorbell_remove(struct ph__sqlite *own);
+
+#endif

@@ -1,0 +1,11 @@
+/* operate.h - counts, for those who have begun already. */
+#ifndef PH_STORE_SQLITE_OPERATE_H
+#define PH_STORE_SQLITE_OPERATE_H
+
+#include "store/sqlite/transaction.h"
+
+/* Adds to counts that begin at zero. ns NULL: all namespaces. */
+int ph__count_within(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+                     ph_outbox_counts *counts);
+
+#endif

@@ -1,0 +1,91 @@
+/* queue_list.c - the queues of a door, with settings and counts. */
+#include "core/error.h"
+#include "store/sqlite/long_read.h"
+#include "store/sqlite/operate.h"
+#include "store/sqlite/verbs.h"
+
+#include <string.h>
+
+/* The columns of queue_list. */
+/* clang-format off */
+enum { NAMESPACE, PAUSED, MAX_ATTEMPTS, BACKOFF, BACKOFF_BASE_MS, BACKOFF_MAX_MS, RETENTION_S,
+       DEAD_RETENTION_S, DEDUPE_RETENTION_S, MAX_PAYLOAD_BYTES, MAX_LEASE_S, DELETE_ON_ACK };
+/* clang-format on */
+
+static ph_queue_settings settings_of(const struct ph__query *query)
+{
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+
+    settings.max_attempts = (int)ph__column_int(query, MAX_ATTEMPTS);
+    settings.backoff = (ph_backoff)ph__column_int(query, BACKOFF);
+    settings.backoff_base_ms = ph__column_int(query, BACKOFF_BASE_MS);
+    settings.backoff_max_ms = ph__column_int(query, BACKOFF_MAX_MS);
+    settings.retention_s = ph__column_int(query, RETENTION_S);
+    settings.dead_retention_s = ph__column_int(query, DEAD_RETENTION_S);
+    settings.dedupe_retention_s = ph__column_int(query, DEDUPE_RETENTION_S);
+    settings.max_payload_bytes = ph__column_int(query, MAX_PAYLOAD_BYTES);
+    settings.max_lease_s = (int)ph__column_int(query, MAX_LEASE_S);
+    settings.delete_on_ack = ph__column_int(query, DELETE_ON_ACK) ? 1 : -1;
+    return settings;
+}
+
+/* Room for one more item. */
+static int grow(ph_queue_list *list, size_t *capacity, ph_error *err)
+{
+    size_t more = *capacity ? *capacity * 2 : 8;
+    ph_queue_info *items;
+
+    if (list->count < *capacity)
+        return 0;
+    items = ph__arena_alloc(&list->arena, more * sizeof(*items));
+    if (!items)
+        return ph__fail_memory(err);
+    if (list->count)
+        memcpy(items, list->items, list->count * sizeof(*items));
+    list->items = items;
+    *capacity = more;
+    return 0;
+}
+
+static int load(const struct ph__query *query, enum ph__door door, ph_queue_list *list)
+{
+    ph_queue_info *info = &list->items[list->count];
+    int r = ph__column_text(query, NAMESPACE, &list->arena, &info->ns, NULL);
+
+    if (r < 0)
+        return r;
+    info->paused = ph__column_int(query, PAUSED) != 0;
+    info->settings = settings_of(query);
+    info->counts = (ph_outbox_counts)PH_OUTBOX_COUNTS_INIT;
+    list->count++;
+    return ph__count_within(query->tx, door, info->ns, &info->counts);
+}
+
+static int load_all(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+                    ph_queue_list *list)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_queue_list);
+    size_t capacity = 0;
+    int r;
+
+    ph__query_int(&query, door);
+    ph__query_text(&query, ns);
+    while ((r = ph__query_row(&query)) > 0) {
+        r = grow(list, &capacity, tx->call->err);
+        if (r == 0)
+            r = load(&query, door, list);
+        if (r < 0)
+            break;
+    }
+    ph__query_end(&query);
+    return r;
+}
+
+int ph__sqlite_queue_list(struct ph__call *call, enum ph__door door, const char *ns,
+                          ph_queue_list *ret_list)
+{
+    struct ph__long_read read = { 0 };
+    int r = ph__long_read_begin(&read, call);
+
+    return r < 0 ? r : ph__long_read_end(&read, load_all(&read.tx, door, ns, ret_list));
+}
