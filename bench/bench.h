@@ -15,6 +15,11 @@ struct bench {
     const char *only; /* NULL: all cases */
 };
 
+/* The options that every program has: d(b), m(essages), r(ounds), o(nly), j(son). False: it is
+ * another. */
+bool bench_option(struct bench *bench, int option);
+bool bench_is_fit(const struct bench *bench);
+
 #define BENCH_PAYLOAD_SIZE 185 /* bytes: what the design's numbers were measured with */
 const char *bench_payload(void);
 
@@ -24,6 +29,14 @@ double bench_now(void); /* seconds, monotonic */
  * from the start of the first to the end of the last. Exits if one fails. */
 double bench_in_parallel(int count, void (*work)(const void *context, int index),
                          const void *context);
+
+#define BENCH_ROUNDS_MAX 15
+double bench_median(double *values, int count); /* sorts them */
+/* Is this case asked for? */
+bool bench_wanted(const struct bench *bench, const char *name);
+/* One line: ours, what stands beside it, and the ratio. */
+void bench_report(const struct bench *bench, const char *name, double rate, double base,
+                  double aim);
 
 /* Ours. */
 ph_store *bench_open(const char *url);

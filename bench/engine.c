@@ -9,48 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#define ROUNDS_MAX 15
-
-void bench_die(const char *what, const char *why)
-{
-    fprintf(stderr, "bench: %s: %s\n", what, why);
-    exit(1);
-}
-
-double bench_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-double bench_in_parallel(int count, void (*work)(const void *context, int index),
-                         const void *context)
-{
-    double start = bench_now();
-    int status;
-
-    for (int i = 0; i < count; i++) {
-        pid_t pid = fork();
-
-        if (pid < 0)
-            bench_die("fork", "failed");
-        if (pid == 0) {
-            work(context, i);
-            _exit(0);
-        }
-    }
-    for (int i = 0; i < count; i++) {
-        if (wait(&status) < 0 || status != 0)
-            bench_die("worker", "failed");
-    }
-    return bench_now() - start;
-}
 
 /* ------------------------------------------------------------------- measures */
 
@@ -136,49 +94,21 @@ static double drain_beside(const struct bench *bench, const struct bench_floor *
 
 /* ---------------------------------------------------------------------- report */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof(*values), by_value);
-    return values[count / 2];
-}
-
-static void report(const struct bench *bench, const char *name, double rate, double base,
-                   double aim)
-{
-    if (bench->json)
-        printf("{\"case\":\"%s\",\"rate\":%.0f,\"base\":%.0f,\"ratio\":%.3f,\"aim\":%.2f}\n", name,
-               rate, base, rate / base, aim);
-    else
-        printf("%-44s %9.0f/s  %9.0f/s  %5.2f  (aim %.2f)\n", name, rate, base, rate / base, aim);
-    fflush(stdout);
-}
-
 typedef double (*measure)(const struct bench *bench, const struct bench_floor *floor, bool ours);
-
-static bool wanted(const struct bench *bench, const char *name)
-{
-    return !bench->only || strstr(name, bench->only);
-}
 
 static void compare(const struct bench *bench, const struct bench_floor *floor, const char *name,
                     measure rate, double aim)
 {
-    double ours[ROUNDS_MAX], base[ROUNDS_MAX];
+    double ours[BENCH_ROUNDS_MAX], base[BENCH_ROUNDS_MAX];
 
-    if (!wanted(bench, name))
+    if (!bench_wanted(bench, name))
         return;
     for (int i = 0; i < bench->rounds; i++) {
         base[i] = rate(bench, floor, false);
         ours[i] = rate(bench, floor, true);
     }
-    report(bench, name, median(ours, bench->rounds), median(base, bench->rounds), aim);
+    bench_report(bench, name, bench_median(ours, bench->rounds), bench_median(base, bench->rounds),
+                 aim);
 }
 
 static void compare_beside(const struct bench *bench, const struct bench_floor *floor, long crowd)
@@ -191,16 +121,16 @@ static void compare_beside(const struct bench *bench, const struct bench_floor *
                   { OLD_TX, "drain with an old transaction open" } };
 
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-        double with[ROUNDS_MAX], without[ROUNDS_MAX];
+        double with[BENCH_ROUNDS_MAX], without[BENCH_ROUNDS_MAX];
 
-        if (!wanted(bench, cases[c].name))
+        if (!bench_wanted(bench, cases[c].name))
             continue;
         for (int i = 0; i < bench->rounds; i++) {
             without[i] = drain_beside(bench, floor, NOTHING, 0);
             with[i] = drain_beside(bench, floor, cases[c].beside, crowd);
         }
-        report(bench, cases[c].name, median(with, bench->rounds), median(without, bench->rounds),
-               0.75);
+        bench_report(bench, cases[c].name, bench_median(with, bench->rounds),
+                     bench_median(without, bench->rounds), 0.75);
     }
 }
 
@@ -264,34 +194,20 @@ int main(int argc, char **argv)
 
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         switch (option) {
-        case 'd':
-            bench.url = optarg;
-            break;
-        case 'm':
-            bench.messages = atol(optarg);
-            break;
         case 'c':
             crowd = atol(optarg);
-            break;
-        case 'r':
-            bench.rounds = atoi(optarg);
-            break;
-        case 'o':
-            bench.only = optarg;
-            break;
-        case 'j':
-            bench.json = true;
             break;
         case 'h':
             usage();
             return 0;
         default:
+            if (bench_option(&bench, option))
+                break;
             usage();
             return 2;
         }
     }
-    if (!bench.url || bench.messages < 1000 || bench.rounds < 1 || bench.rounds > ROUNDS_MAX ||
-        crowd < 0) {
+    if (!bench_is_fit(&bench) || crowd < 0) {
         usage();
         return 2;
     }

@@ -651,6 +651,7 @@ PH_API PH_MUST_CHECK int ph_retention_run(ph_store *store, ph_tx tx, int limit, 
 }
 #endif
 
+#include <posthorn/dispatcher.h>
 #include <posthorn/inspect.h>
 
 #endif /* POSTHORN_H */

@@ -1,0 +1,226 @@
+/* dispatcher.h - handlers that run: the worker's loop, ready made.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * Included by posthorn.h. A dispatcher claims messages, hands each to the
+ * handler of its topic on a pool of threads, renews leases while handlers run,
+ * and settles what they return in batches, together with the next claim.
+ *
+ *     static ph_verdict on_order(void *context, ph_work *work)
+ *     {
+ *         return send_mail(ph_work_delivery(work)->payload) ? PH_VERDICT_DONE : PH_VERDICT_RETRY;
+ *     }
+ *
+ *     ph_dispatcher_new(store, NULL, &dispatcher, &err);
+ *     ph_dispatcher_handle(dispatcher, &(ph_handler){ sizeof(ph_handler), "order.placed", on_order }, &err);
+ *     ph_dispatcher_start(dispatcher, &err);
+ *     ...
+ *     ph_dispatcher_stop(dispatcher, 10000, &err);
+ *     ph_dispatcher_free(dispatcher);
+ *
+ * WHAT IS PROMISED
+ *   Each message reaches its handler at least once. It is never in two
+ *   handlers of one dispatcher at once; another process may get it once the
+ *   lease was lost, which ph_work_cancelled() then says. A handler that runs in
+ *   a transaction has its effect exactly once.
+ *
+ * THREADS
+ *   ph_dispatcher_start() starts one thread that talks to the database and
+ *   opts.threads for handlers; ph_dispatcher_stop() ends them. They take no
+ *   signals. The store belongs to the dispatcher from _new to _free (calls
+ *   inside transactions of yours remain allowed). The functions of a
+ *   dispatcher may be called by any thread, but _free by only one, last.
+ *   The store's log callback is called from these threads, one at a time. */
+#ifndef POSTHORN_DISPATCHER_H
+#define POSTHORN_DISPATCHER_H
+
+#include <posthorn/posthorn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ handlers */
+
+typedef struct ph_dispatcher ph_dispatcher;
+
+/* One message in the hands of a handler. */
+typedef struct ph_work ph_work;
+
+/* What a handler returns. Anything else counts as PH_VERDICT_RETRY, with an
+ * error that says so. */
+typedef enum {
+    PH_VERDICT_DONE = 1,  /* ack */
+    PH_VERDICT_RETRY = 2, /* abandon: again after the backoff, or dead if attempts are spent */
+    PH_VERDICT_FAIL = 3,  /* dead letter at once */
+    PH_VERDICT_DEFER = 4, /* again later, and this attempt does not count */
+    PH_VERDICT_KEEP = 5   /* I keep it, and call ph_work_settle() later */
+} ph_verdict;
+
+/* Runs on a thread of the dispatcher. Must return (it may be asked to hurry by
+ * ph_work_cancelled), and must not throw a C++ exception or jump out. A handler
+ * that ends its thread costs the attempt, and the thread is replaced. */
+typedef ph_verdict (*ph_handler_fn)(void *context, ph_work *work);
+
+typedef struct {
+    size_t size;          /* set by PH_HANDLER_INIT; new members are only appended */
+    const char *topic;    /* NULL: every topic without a handler of its own */
+    ph_handler_fn handle; /* required */
+    void *context;
+    bool in_transaction;  /* run it inside a transaction that commits together with the ack */
+    int time_limit_ms;    /* then the handler is cancelled; if it has still not returned 5 s later
+                             its message is abandoned and its thread replaced. 0: none */
+} ph_handler;
+#define PH_HANDLER_INIT { sizeof(ph_handler), NULL, NULL, NULL, false, 0 }
+
+/* The message. Borrowed; valid until the handler returns, or, if it keeps the
+ * work, until ph_work_settle(). */
+PH_API const ph_delivery *ph_work_delivery(const ph_work *work);
+
+/* Should the handler give up? True once the lease is lost or has run out on
+ * the boot-time clock (so also after a suspend of the machine), the handler's
+ * time limit is over, or the dispatcher has waited long enough when stopping.
+ * Cheap; any thread. */
+PH_API bool ph_work_cancelled(const ph_work *work);
+
+/* Sleeps until the work is cancelled, at most timeout_ms; true if it was. */
+PH_API bool ph_work_wait(ph_work *work, int timeout_ms);
+
+/* The error text to keep with the attempt (verdicts retry and fail); copied,
+ * cut at PH_ERROR_TEXT_MAX. NULL: none. The last call counts. */
+PH_API void ph_work_error(ph_work *work, const char *text);
+
+/* How long to wait after retry or defer instead of the backoff policy or
+ * opts.defer_ms; negative is ignored. */
+PH_API void ph_work_delay(ph_work *work, int64_t delay_ms);
+
+/* The transaction of a handler with in_transaction: for statements of your own
+ * (ph_tx_pg_connection(), ph_tx_sqlite_connection()) and for verbs such as
+ * ph_enqueue(). It is begun before the handler; PH_VERDICT_DONE acknowledges
+ * and commits it, anything else rolls it back. If the lease was lost in the
+ * meantime it is rolled back too: whoever took the message over has the
+ * effect. Do not end it yourself. Without in_transaction: PH_OWN_TX. On SQLite
+ * it holds the file's write lock for as long as the handler runs. */
+PH_API ph_tx ph_work_tx(const ph_work *work);
+
+/* The store to pass along with ph_work_tx(); use it for nothing else. */
+PH_API ph_store *ph_work_store(const ph_work *work);
+
+/* Settles a work that its handler kept (PH_VERDICT_KEEP); any thread, also
+ * before the handler has returned, and also after the dispatcher was stopped or
+ * freed (then it changes nothing). Exactly once; the work is gone afterwards.
+ * Its lease is renewed until then. Set error and delay before.
+ * Errors: PH_EINVAL (not a verdict, or PH_VERDICT_KEEP, or its handler has a
+ * transaction: the work stays). */
+PH_API PH_MUST_CHECK int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr);
+
+/* ---------------------------------------------------------------- dispatcher */
+
+typedef enum {
+    PH_DOORBELL_AUTO = 0, /* where the database can wake us: PostgreSQL without a pooler, SQLite on Linux */
+    PH_DOORBELL_OFF = 1   /* only poll */
+} ph_doorbell;
+
+typedef struct {
+    size_t size;         /* set by PH_DISPATCHER_OPTS_INIT; new members are only appended */
+    const char *ns;      /* namespace; NULL: "" */
+    int threads;         /* handlers at once: 0: 4; at most 1 024 */
+    int batch_size;      /* messages per claim: 0: 50; above 1 000 they come in several claims */
+    int prefetch;        /* claimed messages that may wait for a thread: 0: 2 × batch_size; -1: none, claim
+                            only for threads that are idle (best when handlers take seconds) */
+    int in_flight_max;   /* waiting, running and kept together: 0: prefetch + threads + 1 000 */
+    int lease_s;         /* 0: 30 */
+    int poll_ms;         /* longest time between two looks: 0: 500, or a third of the lease if that
+                            is less; more than a third of the lease is refused */
+    int defer_ms;        /* how long a deferred message waits: 0: 60 000 */
+    int64_t message_limit; /* claim so many messages in all, no more; 0: no limit */
+    bool any_topic;      /* claim messages of every topic, and defer those without a handler with a
+                            warning; otherwise they are left to other dispatchers */
+    ph_doorbell doorbell;
+    int retention_ms;    /* how often ph_retention_run() is called, in an idle moment or else after
+                            twice this time: 0: 60 000; -1: never */
+} ph_dispatcher_opts;
+#define PH_DISPATCHER_OPTS_INIT                                                \
+    { sizeof(ph_dispatcher_opts), NULL, 0, 0, 0, 0, 0, 0, 0, 0, false, PH_DOORBELL_AUTO, 0 }
+
+/* Makes a dispatcher; touches neither the database nor threads. The store is
+ * borrowed until ph_dispatcher_free().
+ * Errors: PH_EINVAL (says which option), PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
+                                           ph_dispatcher **ret_dispatcher, ph_error *reterr);
+
+/* Registers a handler; before the start, one per topic.
+ * Errors: PH_EINVAL (bad topic, no function, topic taken, already started). */
+PH_API PH_MUST_CHECK int ph_dispatcher_handle(ph_dispatcher *dispatcher, const ph_handler *handler,
+                                              ph_error *reterr);
+
+/* Starts the threads. A database that cannot be reached now is tried again and
+ * again, with a warning once. Once per dispatcher.
+ * Errors: PH_EINVAL (no handler, started before), PH_ENOMEM (threads). */
+PH_API PH_MUST_CHECK int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr);
+
+/* Waits until nothing that is due is left (or the message_limit is reached) and
+ * everything claimed is settled in the database. 0: no time limit.
+ * Errors: PH_ETIMEOUT, PH_EINVAL (not running, or in a handler), or what kept it from looking
+ * (the last error of the database) when the time is over. */
+PH_API PH_MUST_CHECK int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms,
+                                             ph_error *reterr);
+
+/* Stops: nothing is claimed from now on, and messages that wait for a thread
+ * are released at once. Running handlers and kept works have limit_ms to end;
+ * then they are cancelled, and have another second. What is still not settled
+ * is released, its attempt refunded; likewise, a handler that was cancelled by
+ * the stop and returns retry costs no attempt. Everything is settled in the
+ * database when the call returns. Calling it again is harmless, and a second
+ * caller's shorter limit counts for the first, too (the second SIGTERM); calling
+ * it from a handler is PH_EINVAL.
+ * Errors: PH_ETIMEOUT: handlers are still running, their threads are left
+ * behind and what they return is ignored; or the database's error if the last
+ * settlements could not be stored (the leases will run out instead). */
+PH_API PH_MUST_CHECK int ph_dispatcher_stop(ph_dispatcher *dispatcher, int limit_ms,
+                                            ph_error *reterr);
+
+/* Stops at once if that was not done, and frees. NULL is fine. Not from a handler. */
+PH_API void ph_dispatcher_free(ph_dispatcher *dispatcher);
+
+#define PH_HISTOGRAM_SIZE 32
+
+typedef struct {
+    size_t size;       /* set by PH_DISPATCHER_STATS_INIT */
+    int64_t claimed;   /* messages taken from the database */
+    int64_t started;   /* handler calls */
+    int64_t done, retried, failed, deferred; /* verdicts that were settled */
+    int64_t dead;      /* of those retried: attempts were spent */
+    int64_t released;  /* given back unhandled: when stopping, after a whole lease without a thread, or
+                          because the lease was about to end */
+    int64_t stale;     /* settled too late: the lease had been lost */
+    int64_t no_handler; /* deferred because no handler has the topic */
+    int64_t cancelled; /* handlers that were told to stop */
+    int64_t replaced_threads; /* hung, or ended by their handler */
+    int64_t exchanges; /* calls that settle and claim */
+    int64_t empty_claims; /* claims that found nothing */
+    int64_t renewals;  /* calls that renew */
+    int64_t doorbells; /* how often the database woke us */
+    int64_t outages;   /* how often the database was lost */
+    int waiting, running, kept; /* now */
+    bool connected;    /* the last call reached the database */
+    /* Bucket i counts times from 2^i up to 2^(i+1) microseconds (the first from 0, the last without end). */
+    int64_t wait_us[PH_HISTOGRAM_SIZE]; /* from claim to handler */
+    int64_t run_us[PH_HISTOGRAM_SIZE];  /* in the handler */
+} ph_dispatcher_stats;
+#define PH_DISPATCHER_STATS_INIT                                               \
+    { sizeof(ph_dispatcher_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, \
+      { 0 }, { 0 } }
+
+/* What it has done since the start, and does now. */
+PH_API PH_MUST_CHECK int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_stats,
+                                                 ph_error *reterr);
+
+/* The owner token under which it claims: shown by locks and lists. */
+PH_API ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POSTHORN_DISPATCHER_H */

@@ -1,0 +1,42 @@
+/* clock.c - time that does not stand still while the machine sleeps. */
+#include "dispatch/dispatch.h"
+
+#include <time.h>
+
+int64_t ph__boot_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int ph__cond_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    int r = pthread_condattr_init(&attributes);
+
+    if (r == 0) {
+        r = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        if (r == 0)
+            r = pthread_cond_init(condition, &attributes);
+        pthread_condattr_destroy(&attributes);
+    }
+    return r ? -1 : 0;
+}
+
+void ph__cond_wait_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t wait_us)
+{
+    struct timespec until;
+
+    if (wait_us <= 0)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += wait_us / 1000000;
+    until.tv_nsec += wait_us % 1000000 * 1000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_cond_timedwait(condition, lock, &until);
+}

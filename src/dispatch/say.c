@@ -1,0 +1,65 @@
+/* say.c - what the dispatcher writes to the store's log, one line at a time. */
+#include "dispatch/dispatch.h"
+
+#include "core/log.h"
+
+#include <stdio.h>
+
+#define ERROR_SHOWN_MAX 1000
+
+void ph__log_serially(void *context, const ph_log_event *event)
+{
+    ph_dispatcher *dispatcher = context;
+
+    pthread_mutex_lock(&dispatcher->log_lock);
+    if (!dispatcher->silent)
+        dispatcher->log(dispatcher->log_context, event);
+    pthread_mutex_unlock(&dispatcher->log_lock);
+}
+
+void ph__say(ph_dispatcher *dispatcher, ph_log_level level, const char *what,
+             const struct ph_work *work, const char *key, const char *value)
+{
+    char message_id[PH_ID_TEXT_SIZE], work_id[PH_ID_TEXT_SIZE], attempts[16];
+    ph_log_field fields[6];
+    size_t count = 0;
+
+    if (!ph__log_wants(&dispatcher->voice, level))
+        return;
+    if (work) {
+        const ph_delivery *d = work->delivery;
+
+        snprintf(attempts, sizeof(attempts), "%d", d->attempts);
+        fields[count++] = (ph_log_field){ "topic", d->topic };
+        fields[count++] = (ph_log_field){ "message_id", ph_id_text(d->message_id.b, message_id) };
+        fields[count++] = (ph_log_field){ "work_id", ph_id_text(d->work_id.b, work_id) };
+        fields[count++] = (ph_log_field){ "attempts", attempts };
+        fields[count++] = (ph_log_field){ "correlation_id", d->correlation_id };
+    }
+    if (key)
+        fields[count++] = (ph_log_field){ key, value };
+    ph__log(&dispatcher->voice, level, work ? "handle" : "dispatcher", what, fields, count);
+}
+
+void ph__say_verdict(ph_dispatcher *dispatcher, const struct ph_work *work, ph_verdict verdict,
+                     ph_outcome outcome)
+{
+    char shown[ERROR_SHOWN_MAX + 1] = "none given";
+
+    if (outcome == PH_OUTCOME_STALE) {
+        ph__say(dispatcher, PH_LOG_WARN, "the lease was lost; the handler's transaction is undone",
+                work, NULL, NULL);
+        return;
+    }
+    if (verdict != PH_VERDICT_RETRY && verdict != PH_VERDICT_FAIL)
+        return;
+    if (!ph__log_wants(&dispatcher->voice, PH_LOG_ERROR))
+        return;
+    pthread_mutex_lock(&dispatcher->lock); /* the handler may still be setting it, elsewhere */
+    if (work->error)
+        snprintf(shown, sizeof(shown), "%s", work->error);
+    pthread_mutex_unlock(&dispatcher->lock);
+    ph__say(dispatcher, PH_LOG_ERROR,
+            verdict == PH_VERDICT_FAIL ? "handler failed for good" : "handler failed", work,
+            "error", shown);
+}

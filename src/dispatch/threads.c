@@ -1,0 +1,342 @@
+/* threads.c - the pool of handler threads: the only place where the library starts any. */
+#include "dispatch/dispatch.h"
+
+#include "core/error.h"
+#include "util/alloc.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define SLOW_HANDLER_US 200 /* from here on, each message gets a thread at once */
+#define ALONE_US 1000       /* so long one thread may be alone with a batch of quick ones */
+
+void ph__wake(ph_dispatcher *dispatcher)
+{
+    uint64_t one = 1;
+    ssize_t ignored = write(dispatcher->wake_fd, &one, sizeof(one));
+
+    (void)ignored; /* it can only fail when it is full, and then it wakes */
+}
+
+void ph__wake_asleep(ph_dispatcher *dispatcher)
+{
+    if (!dispatcher->asleep)
+        return;
+    dispatcher->asleep = false;
+    ph__wake(dispatcher);
+}
+
+static const char *verdict_problem(ph_verdict verdict, char *text, size_t size)
+{
+    if (verdict >= PH_VERDICT_DONE && verdict <= PH_VERDICT_KEEP)
+        return NULL;
+    snprintf(text, size, "the handler returned %d, which is not a verdict", (int)verdict);
+    return text;
+}
+
+ph_verdict ph__call_handler(struct ph_work *work)
+{
+    ph__say(work->flight->dispatcher, PH_LOG_INFO, "handler called", work, NULL, NULL);
+    return work->handler->handle(work->handler->context, work);
+}
+
+/* Runs the handler; no lock. */
+static ph_verdict run(struct ph__thread *thread, struct ph_work *work, ph_outcome *ret_outcome)
+{
+    char text[64];
+    const char *problem;
+    ph_verdict verdict;
+
+    *ret_outcome = PH_OUTCOME_UNKNOWN;
+    thread->maybe_settled = false;
+    if (work->handler->in_transaction)
+        verdict = ph__run_in_transaction(thread, work, ret_outcome);
+    else
+        verdict = ph__call_handler(work);
+    problem = verdict_problem(verdict, text, sizeof(text));
+    if (problem) {
+        ph_work_error(work, problem);
+        verdict = PH_VERDICT_RETRY;
+    }
+    ph__say_verdict(thread->dispatcher, work, verdict, *ret_outcome);
+    return verdict;
+}
+
+/* What a handler in a transaction has settled by itself needs no exchange. */
+static bool settled_in_transaction(struct ph__thread *thread, struct ph_work *work,
+                                   ph_outcome outcome)
+{
+    if (thread->maybe_settled || outcome == PH_OUTCOME_ACKED)
+        work->maybe_settled = true;
+    if (outcome == PH_OUTCOME_UNKNOWN || work->state != PH__RUNNING)
+        return false;
+    work->verdict = PH_VERDICT_DONE;
+    return ph__work_settled(work, outcome);
+}
+
+/* Handlers that take microseconds are done sooner by one thread than by several that fight for the
+ * lock and for the database's processors: then one is called, and it calls another to stand by. */
+void ph__threads_call(ph_dispatcher *dispatcher)
+{
+    if (dispatcher->usual_run_us >= SLOW_HANDLER_US && dispatcher->waiting.count > 1)
+        pthread_cond_broadcast(&dispatcher->work_ready);
+    else if (dispatcher->waiting.count > 0)
+        pthread_cond_signal(&dispatcher->work_ready);
+}
+
+/* A thread that takes a message makes sure that somebody looks after the others, in case its own
+ * handler takes long. */
+static void call_helper(ph_dispatcher *dispatcher)
+{
+    if (dispatcher->waiting.count == 0 || dispatcher->idle_threads == 0 ||
+        dispatcher->helper_called)
+        return;
+    dispatcher->helper_called = true;
+    pthread_cond_signal(&dispatcher->work_ready);
+}
+
+/* How long the helper leaves them to those that run. */
+static int64_t stand_by_us(const ph_dispatcher *dispatcher)
+{
+    const struct ph_work *first = dispatcher->waiting.first;
+
+    if (!first || dispatcher->running == 0 || dispatcher->usual_run_us >= SLOW_HANDLER_US)
+        return 0;
+    return first->flight->claimed_us + ALONE_US - ph__boot_us();
+}
+
+static void wait_for_work(ph_dispatcher *dispatcher)
+{
+    dispatcher->idle_threads++;
+    pthread_cond_wait(&dispatcher->work_ready, &dispatcher->lock);
+    dispatcher->idle_threads--;
+    for (int64_t us = stand_by_us(dispatcher); us > 0; us = stand_by_us(dispatcher))
+        ph__cond_wait_us(&dispatcher->work_ready, &dispatcher->lock, us);
+    dispatcher->helper_called = false;
+}
+
+/* The next message, or NULL when the thread shall end; with the lock held. */
+static struct ph_work *next_work(struct ph__thread *thread)
+{
+    ph_dispatcher *dispatcher = thread->dispatcher;
+
+    for (;;) {
+        struct ph_work *work;
+
+        if (thread->given_up)
+            return NULL;
+        work = ph__work_pop(&dispatcher->waiting);
+        /* With a transaction the handler is called when that has begun. */
+        if (work &&
+            (work->handler->in_transaction ? !ph_work_cancelled(work) : ph__work_call(work))) {
+            ph__work_start(work);
+            thread->work = work;
+            call_helper(dispatcher);
+            return work;
+        }
+        if (work) /* the lease may be somebody else's by now */
+            ph__work_release(work, 0);
+        else if (dispatcher->stopping)
+            return NULL;
+        else
+            wait_for_work(dispatcher);
+    }
+}
+
+/* The coordinator fetches more when there is room for a batch. */
+static void wake_for_more(ph_dispatcher *dispatcher)
+{
+    if ((long)dispatcher->waiting.count <= dispatcher->wake_at)
+        ph__wake_asleep(dispatcher);
+}
+
+/* Nobody will join it; with the lock held. */
+static void detach(struct ph__thread *thread)
+{
+    struct ph__thread **at = &thread->dispatcher->threads;
+
+    while (*at && *at != thread)
+        at = &(*at)->next;
+    if (!*at)
+        return; /* it is being joined */
+    *at = thread->next;
+    thread->detached = true;
+    pthread_detach(thread->id);
+}
+
+/* The end of every thread; with a work in hand it was the handler that ended it. */
+static void ended(void *context)
+{
+    struct ph__thread *thread = context;
+    ph_dispatcher *dispatcher = thread->dispatcher;
+    bool free_flight = false, detached;
+
+    ph_close(thread->store); /* rolls back what a handler has left open */
+    if (thread->work) {
+        ph_work_error(thread->work, "the handler ended its thread");
+        ph__say_verdict(dispatcher, thread->work, PH_VERDICT_RETRY, PH_OUTCOME_UNKNOWN);
+    }
+    pthread_mutex_lock(&dispatcher->lock);
+    if (thread->given_up) {
+        dispatcher->hung_threads--;
+        ph__wake(dispatcher); /* it may have been one too many */
+    }
+    if (thread->work)
+        free_flight = ph__work_returned(thread->work, PH_VERDICT_RETRY);
+    if (thread->work && !thread->given_up) {
+        detach(thread);
+        dispatcher->missing_threads++;
+        ph__wake(dispatcher);
+    }
+    detached = thread->detached;
+    pthread_cond_broadcast(&dispatcher->changed);
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (free_flight)
+        ph__dispatcher_drop(dispatcher);
+    if (detached)
+        ph__dealloc(thread);
+    ph__dispatcher_drop(dispatcher);
+}
+
+static void *work_loop(void *context)
+{
+    struct ph__thread *thread = context;
+    ph_dispatcher *dispatcher = thread->dispatcher;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* only the handler may end it */
+    pthread_cleanup_push(ended, thread);
+    pthread_mutex_lock(&dispatcher->lock);
+    for (struct ph_work *work = next_work(thread); work; work = next_work(thread)) {
+        ph_outcome outcome;
+        ph_verdict verdict;
+
+        wake_for_more(dispatcher);
+        pthread_mutex_unlock(&dispatcher->lock);
+        verdict = run(thread, work, &outcome);
+        pthread_mutex_lock(&dispatcher->lock);
+        thread->work = NULL;
+        (void)settled_in_transaction(thread, work, outcome); /* the flight stays: we hold it */
+        if (ph__work_returned(work, verdict))
+            dispatcher->refs--; /* never the last one: the thread has one too */
+    }
+    pthread_mutex_unlock(&dispatcher->lock);
+    pthread_cleanup_pop(1);
+    return NULL;
+}
+
+/* ------------------------------------------------------------- start and end */
+
+/* Signals are the host's affair, except those that a thread causes itself. */
+static void block_signals(sigset_t *ret_before)
+{
+    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
+    sigset_t all;
+
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        sigdelset(&all, own[i]);
+    pthread_sigmask(SIG_SETMASK, &all, ret_before);
+}
+
+static bool start_one(ph_dispatcher *dispatcher)
+{
+    struct ph__thread *thread = ph__alloc_zero(1, sizeof(*thread));
+    bool started;
+
+    if (!thread)
+        return false;
+    thread->dispatcher = dispatcher;
+    pthread_mutex_lock(&dispatcher->lock); /* the thread waits until it is on the list */
+    started = pthread_create(&thread->id, NULL, work_loop, thread) == 0;
+    if (started) {
+        dispatcher->refs++;
+        thread->next = dispatcher->threads;
+        dispatcher->threads = thread;
+    }
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (!started)
+        ph__dealloc(thread);
+    return started;
+}
+
+int ph__threads_start(ph_dispatcher *dispatcher, ph_error *err)
+{
+    sigset_t before;
+    bool ok = true;
+
+    block_signals(&before);
+    for (int i = 0; i < dispatcher->opts.threads && ok; i++)
+        ok = start_one(dispatcher);
+    ok = ok && pthread_create(&dispatcher->coordinator, NULL, ph__coordinate, dispatcher) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (ok)
+        return 0;
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->stopping = dispatcher->stopped = true;
+    pthread_cond_broadcast(&dispatcher->work_ready);
+    pthread_mutex_unlock(&dispatcher->lock);
+    ph__threads_join(dispatcher);
+    return ph__fail(err, PH_ENOMEM, "the system refuses to start %d threads; use fewer",
+                    dispatcher->opts.threads + 1);
+}
+
+void ph__threads_replace(ph_dispatcher *dispatcher)
+{
+    int missing;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    missing = dispatcher->missing_threads;
+    /* So many hanging handlers eat memory, not messages: at some point somebody must look. */
+    if (dispatcher->stopping || dispatcher->hung_threads > dispatcher->opts.threads)
+        missing = 0;
+    pthread_mutex_unlock(&dispatcher->lock);
+    for (int started = 0; started < missing && start_one(dispatcher); started++) {
+        pthread_mutex_lock(&dispatcher->lock);
+        dispatcher->missing_threads--;
+        dispatcher->stats.replaced_threads++;
+        pthread_mutex_unlock(&dispatcher->lock);
+    }
+}
+
+bool ph__thread_give_up(struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    struct ph__thread *thread = dispatcher->threads;
+
+    while (thread && thread->work != work)
+        thread = thread->next;
+    if (!thread)
+        return false;
+    detach(thread);
+    thread->given_up = work->given_up = true;
+    dispatcher->hung_threads++;
+    return true;
+}
+
+bool ph__thread_is_ours(const ph_dispatcher *dispatcher)
+{
+    const struct ph__thread *thread = dispatcher->threads;
+
+    while (thread && !pthread_equal(thread->id, pthread_self()))
+        thread = thread->next;
+    return thread;
+}
+
+void ph__threads_join(ph_dispatcher *dispatcher)
+{
+    for (;;) {
+        struct ph__thread *thread;
+
+        pthread_mutex_lock(&dispatcher->lock);
+        thread = dispatcher->threads;
+        if (thread)
+            dispatcher->threads = thread->next;
+        pthread_mutex_unlock(&dispatcher->lock);
+        if (!thread)
+            return;
+        pthread_join(thread->id, NULL);
+        ph__dealloc(thread);
+    }
+}

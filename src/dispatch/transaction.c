@@ -1,0 +1,152 @@
+/* transaction.c - a handler whose effect and whose ack are one transaction.
+ *
+ * The ack comes last, since it holds the lease's row; and the commit follows
+ * only if the lease was still ours: otherwise somebody else has the message,
+ * and with it the effect. */
+#include "dispatch/dispatch.h"
+
+#include "core/call.h"
+#include "core/error.h"
+#include "core/open.h"
+
+#include <stdio.h>
+
+#define NO_DATABASE_DELAY_MS 1000
+
+static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
+{
+    ph_dispatcher *dispatcher = thread->dispatcher;
+    struct ph__call call;
+    ph_error spare;
+    int r = 0;
+
+    if (!thread->store)
+        r = ph__store_clone(dispatcher->store, &thread->store, err);
+    if (r == 0)
+        r = ph__call_begin(&call, thread->store, PH_OWN_TX, dispatcher->call_timeout_ms, err,
+                           &spare);
+    if (r == 0)
+        r = thread->store->backend->tx_begin(&call, &work->tx);
+    if (r == 0)
+        work->store = thread->store;
+    return r;
+}
+
+/* Not through ph__call_begin(): it would look at the connection, and the transaction is open. */
+static int end(struct ph__thread *thread, bool commit, ph_error *err)
+{
+    struct ph__call call = { .store = thread->store,
+                             .deadline = ph__deadline_in(thread->dispatcher->call_timeout_ms),
+                             .err = err };
+
+    ph__ok(err);
+    return thread->store->backend->tx_end(&call, commit);
+}
+
+static void keep_error(struct ph_work *work, const char *what, const ph_error *err)
+{
+    char text[sizeof(err->message) + 64];
+
+    snprintf(text, sizeof(text), "%s: %s", what, err->message);
+    ph_work_error(work, text);
+}
+
+/* Nobody waits for it any more: the message was abandoned or released, and the effect goes too. */
+static bool is_given_up(struct ph__thread *thread)
+{
+    bool given_up;
+
+    pthread_mutex_lock(&thread->dispatcher->lock);
+    given_up = thread->given_up;
+    pthread_mutex_unlock(&thread->dispatcher->lock);
+    return given_up;
+}
+
+/* Waiting for the transaction has taken time: is the message still ours, and does anybody still
+ * wait for the handler? */
+static bool may_call(struct ph__thread *thread, struct ph_work *work)
+{
+    bool may;
+
+    pthread_mutex_lock(&thread->dispatcher->lock);
+    may = ph__work_call(work);
+    thread->dispatcher->no_transaction = false;
+    pthread_mutex_unlock(&thread->dispatcher->lock);
+    return may;
+}
+
+/* Said once, not for every message, until there is one again. */
+static void say_no_transaction(ph_dispatcher *dispatcher, const struct ph_work *work,
+                               const ph_error *err)
+{
+    bool said;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    said = dispatcher->no_transaction;
+    dispatcher->no_transaction = true;
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (!said)
+        ph__say(dispatcher, PH_LOG_WARN, "no transaction for the handler; messages are put off",
+                work, "error", err->message);
+}
+
+/* The handler says done: acknowledge, and commit if the message was still ours. */
+static ph_verdict finish(struct ph__thread *thread, struct ph_work *work, ph_outcome *ret_outcome)
+{
+    ph_dispatcher *dispatcher = thread->dispatcher;
+    ph_outcome outcome = PH_OUTCOME_UNKNOWN;
+    ph_error err, ignored;
+    int r = ph_outbox_ack(thread->store, work->tx, dispatcher->owner, &work->lease, 1,
+                          dispatcher->call_timeout_ms, &outcome, &err);
+
+    if (r < 0) {
+        (void)end(thread, false, &ignored);
+        keep_error(work, "the ack in the handler's transaction failed", &err);
+        return PH_VERDICT_RETRY;
+    }
+    if (outcome != PH_OUTCOME_ACKED) {
+        (void)end(thread, false, &ignored);
+        *ret_outcome = PH_OUTCOME_STALE;
+        return PH_VERDICT_DONE;
+    }
+    r = end(thread, true, &err);
+    if (r == 0) {
+        *ret_outcome = PH_OUTCOME_ACKED;
+        return PH_VERDICT_DONE;
+    }
+    keep_error(work, "the commit of the handler's transaction failed", &err);
+    thread->maybe_settled = err.flags & PH_UNKNOWN; /* then the abandon finds it settled */
+    return PH_VERDICT_RETRY;
+}
+
+ph_verdict ph__run_in_transaction(struct ph__thread *thread, struct ph_work *work,
+                                  ph_outcome *ret_outcome)
+{
+    ph_error err, ignored;
+    ph_verdict verdict;
+
+    *ret_outcome = PH_OUTCOME_UNKNOWN;
+    if (begin(thread, work, &err) < 0) { /* not the handler's fault: it costs no attempt */
+        say_no_transaction(thread->dispatcher, work, &err);
+        ph_work_delay(work, NO_DATABASE_DELAY_MS);
+        return PH_VERDICT_DEFER;
+    }
+    if (!may_call(thread, work)) {
+        (void)end(thread, false, &ignored);
+        work->tx = PH_OWN_TX;
+        ph_work_delay(work, 0);
+        return PH_VERDICT_DEFER;
+    }
+    verdict = ph__call_handler(work);
+    if (verdict == PH_VERDICT_DONE && !is_given_up(thread)) {
+        verdict = finish(thread, work, ret_outcome);
+    } else {
+        (void)end(thread, false, &ignored);
+        if (verdict == PH_VERDICT_KEEP) {
+            ph_work_error(work, "the handler kept a work that has a transaction; that cannot be");
+            verdict = PH_VERDICT_RETRY;
+        }
+    }
+    work->tx = PH_OWN_TX;
+    return verdict;
+}

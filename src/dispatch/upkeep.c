@@ -1,0 +1,232 @@
+/* upkeep.c - leases that must be renewed, and handlers whose time is over. */
+#include "dispatch/dispatch.h"
+
+#include "core/error.h"
+#include "util/alloc.h"
+
+#include <stdio.h>
+
+#define NEVER INT64_MAX
+#define AGAIN_US 10000
+
+/* ---------------------------------------------------------------- time limits */
+
+/* It did not listen to the cancelling. */
+static void give_up(struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    char text[80];
+
+    snprintf(text, sizeof(text), "the time limit of %d ms is over", work->handler->time_limit_ms);
+    ph__work_set_error(work, text);
+    ph__work_decide(work, PH_VERDICT_RETRY);
+    if (!work->returned && ph__thread_give_up(work))
+        dispatcher->missing_threads++;
+}
+
+/* Finds one work whose time is over, does what is due, and says which line to log. */
+static struct ph_work *over_time(ph_dispatcher *dispatcher, int64_t now_us, const char **ret_what)
+{
+    for (struct ph_work *work = dispatcher->active; work; work = work->older) {
+        int64_t limit = work->limit_us;
+
+        if (work->state != PH__RUNNING || now_us < limit)
+            continue;
+        if (!atomic_load(&work->cancelled)) {
+            ph__work_cancel(work);
+            *ret_what = "the handler's time limit is over; it is asked to stop";
+            return work;
+        }
+        if (now_us - limit >= (int64_t)PH__CANCEL_GRACE_MS * 1000) {
+            give_up(work);
+            *ret_what = dispatcher->hung_threads <= dispatcher->opts.threads
+                            ? "the handler does not stop; its message is abandoned"
+                            : "too many handlers hang; nothing is claimed until one returns";
+            return work;
+        }
+    }
+    return NULL;
+}
+
+static void enforce_limits(ph_dispatcher *dispatcher, int64_t now_us)
+{
+    for (;;) {
+        const char *what = NULL;
+        struct ph_work *work;
+        bool is_free;
+
+        pthread_mutex_lock(&dispatcher->lock);
+        work = over_time(dispatcher, now_us, &what);
+        if (work)
+            work->refs++;
+        pthread_mutex_unlock(&dispatcher->lock);
+        if (!work)
+            return;
+        ph__say(dispatcher, PH_LOG_ERROR, what, work, NULL, NULL);
+        pthread_mutex_lock(&dispatcher->lock);
+        is_free = ph__work_unref(work);
+        dispatcher->refs -= is_free; /* never the last: the coordinator has one */
+        pthread_mutex_unlock(&dispatcher->lock);
+    }
+}
+
+/* Messages that have waited for a thread for a whole lease are better off with somebody else. */
+static void give_back_waiting(ph_dispatcher *dispatcher, int64_t now_us)
+{
+    struct ph__work_list waiting = dispatcher->waiting;
+
+    dispatcher->waiting = (struct ph__work_list){ .last = &dispatcher->waiting.first };
+    while (waiting.count > 0) {
+        struct ph_work *work = ph__work_pop(&waiting);
+
+        if (now_us - work->flight->claimed_us >= dispatcher->lease_us)
+            ph__work_release(work, 0);
+        else
+            ph__work_push(&dispatcher->waiting, work);
+    }
+}
+
+/* ------------------------------------------------------------------ renewals */
+
+struct renewal {
+    struct ph_work *works[PH__CLAIM_MAX];
+    ph_lease_ref leases[PH__CLAIM_MAX];
+    ph_outcome outcomes[PH__CLAIM_MAX];
+    size_t count;
+};
+
+/* Collects what must be renewed, and holds it. */
+static void collect(ph_dispatcher *dispatcher, int64_t now_us, struct renewal *renewal)
+{
+    for (struct ph__flight *flight = dispatcher->flights; flight; flight = flight->next) {
+        if (now_us < flight->renew_us)
+            continue;
+        if (renewal->count + flight->unsettled > PH__CLAIM_MAX)
+            break; /* its turn comes at once after this */
+        flight->renew_us = now_us + dispatcher->lease_us / 3;
+        for (size_t i = 0; i < flight->count; i++) {
+            struct ph_work *work = &flight->works[i];
+
+            if (work->state != PH__WAITING && work->state != PH__RUNNING)
+                continue;
+            work->refs++;
+            renewal->works[renewal->count] = work;
+            renewal->leases[renewal->count++] = work->lease;
+        }
+    }
+}
+
+/* False: the lease of a message that is being handled was lost. */
+static bool apply(struct ph_work *work, int r, ph_outcome outcome, int64_t asked_us)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    struct ph__flight *flight = work->flight;
+    int64_t soon_us =
+        asked_us + (dispatcher->lease_us < 10000000 ? dispatcher->lease_us / 10 : 1000000);
+
+    if (r < 0) { /* the database could not be asked: again soon, and the fence stands */
+        if (soon_us < flight->renew_us)
+            flight->renew_us = soon_us;
+        return true;
+    }
+    if (outcome == PH_OUTCOME_RENEWED) {
+        atomic_store(&flight->fenced_us,
+                     asked_us + dispatcher->lease_us - dispatcher->fence_margin_us);
+        return true;
+    }
+    if (work->state == PH__DECIDED || work->state == PH__SETTLED || atomic_load(&work->cancelled))
+        return true;
+    ph__work_cancel(work);
+    return work->state == PH__WAITING;
+}
+
+static int renew(ph_dispatcher *dispatcher, struct renewal *renewal, ph_error *err)
+{
+    int64_t asked_us = ph__boot_us();
+    int r = ph_outbox_renew(dispatcher->store, PH_OWN_TX, dispatcher->owner, renewal->leases,
+                            renewal->count, dispatcher->opts.lease_s, dispatcher->call_timeout_ms,
+                            renewal->outcomes, err);
+
+    for (size_t i = 0; i < renewal->count; i++) {
+        struct ph_work *work = renewal->works[i];
+        bool kept, is_free;
+
+        pthread_mutex_lock(&dispatcher->lock);
+        kept = apply(work, r, r < 0 ? PH_OUTCOME_UNKNOWN : renewal->outcomes[i], asked_us);
+        pthread_mutex_unlock(&dispatcher->lock);
+        if (!kept)
+            ph__say(dispatcher, PH_LOG_WARN, "the lease was lost; the handler is asked to stop",
+                    work, NULL, NULL);
+        pthread_mutex_lock(&dispatcher->lock);
+        is_free = ph__work_unref(work);
+        dispatcher->refs -= is_free;
+        pthread_mutex_unlock(&dispatcher->lock);
+    }
+    return r;
+}
+
+static int renew_due(ph_dispatcher *dispatcher, int64_t now_us, ph_error *err)
+{
+    struct renewal *renewal = NULL;
+    bool due = false;
+    int r = 0;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    for (struct ph__flight *flight = dispatcher->flights; flight && !due; flight = flight->next)
+        due = flight->unsettled > 0 && now_us >= flight->renew_us;
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (!due)
+        return 0;
+    renewal = ph__alloc_zero(1, sizeof(*renewal));
+    if (!renewal)
+        return ph__fail_memory(err);
+    pthread_mutex_lock(&dispatcher->lock);
+    give_back_waiting(dispatcher, now_us);
+    collect(dispatcher, now_us, renewal);
+    dispatcher->stats.renewals += renewal->count > 0;
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (renewal->count > 0) {
+        r = renew(dispatcher, renewal, err);
+        if (r == 0)
+            r = 1;
+    }
+    ph__dealloc(renewal);
+    return r;
+}
+
+/* When to look again; with the lock held. */
+static int64_t next_upkeep(const ph_dispatcher *dispatcher, int64_t now_us)
+{
+    int64_t next = NEVER;
+
+    for (const struct ph__flight *flight = dispatcher->flights; flight; flight = flight->next) {
+        if (flight->unsettled > 0 && flight->renew_us < next)
+            next = flight->renew_us;
+    }
+    for (const struct ph_work *work = dispatcher->active; work; work = work->older) {
+        int64_t limit = work->limit_us;
+
+        if (work->state != PH__RUNNING || limit == NEVER)
+            continue;
+        if (limit <= now_us)
+            limit += (int64_t)PH__CANCEL_GRACE_MS * 1000;
+        if (limit < next)
+            next = limit;
+    }
+    return next;
+}
+
+int ph__upkeep(ph_dispatcher *dispatcher, ph_error *err)
+{
+    int64_t now_us = ph__boot_us();
+    int r;
+
+    enforce_limits(dispatcher, now_us);
+    r = renew_due(dispatcher, now_us, err);
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->upkeep_us = next_upkeep(dispatcher, now_us);
+    if (r < 0 && dispatcher->upkeep_us < now_us + AGAIN_US)
+        dispatcher->upkeep_us = now_us + AGAIN_US;
+    pthread_mutex_unlock(&dispatcher->lock);
+    return r;
+}

@@ -1,0 +1,324 @@
+/* work.c - one message in the hands of a handler, from start to verdict. */
+#include "dispatch/dispatch.h"
+
+#include "core/error.h"
+#include "util/alloc.h"
+#include "util/buffer.h"
+#include "util/text.h"
+
+#include <stdio.h>
+
+/* -------------------------------------------------------------- inner life */
+
+static int bucket_of(int64_t us)
+{
+    int bucket = us > 1 ? 63 - __builtin_clzll((unsigned long long)us) : 0;
+
+    return bucket < PH_HISTOGRAM_SIZE ? bucket : PH_HISTOGRAM_SIZE - 1;
+}
+
+void ph__work_start(struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+
+    work->state = PH__RUNNING;
+    work->refs++;
+    work->newer = NULL;
+    work->older = dispatcher->active;
+    if (work->older)
+        work->older->newer = work;
+    dispatcher->active = work;
+    work->active = true;
+    dispatcher->running++;
+}
+
+bool ph__work_call(struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    int limit_ms = work->handler->time_limit_ms;
+
+    if (ph_work_cancelled(work))
+        return false;
+    work->started_us = ph__boot_us();
+    if (limit_ms > 0)
+        work->limit_us = work->started_us + (int64_t)limit_ms * 1000;
+    if (work->limit_us < dispatcher->upkeep_us) {
+        dispatcher->upkeep_us = work->limit_us;
+        ph__wake_asleep(dispatcher);
+    }
+    dispatcher->stats.started++;
+    dispatcher->stats.wait_us[bucket_of(work->started_us - work->flight->claimed_us)]++;
+    return true;
+}
+
+/* The handler holds it no longer. */
+static bool let_go(struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+
+    if (work->newer)
+        work->newer->older = work->older;
+    else
+        dispatcher->active = work->older;
+    if (work->older)
+        work->older->newer = work->newer;
+    work->active = false;
+    pthread_cond_broadcast(&dispatcher->changed);
+    return ph__work_unref(work);
+}
+
+static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+
+    work->state = PH__DECIDED;
+    work->verb = verb;
+    if (dispatcher->decided.count == 0)
+        dispatcher->first_decided_us = ph__boot_us();
+    ph__work_push(&dispatcher->decided, work);
+    /* The coordinator wakes for the first one (its timer), for a full load, and when there is
+     * nothing more to wait for. */
+    if (dispatcher->decided.count == 1 || dispatcher->decided.count >= PH__SETTLE_MAX ||
+        dispatcher->waiting.count + dispatcher->running == 0)
+        ph__wake_asleep(dispatcher);
+}
+
+void ph__work_decide(struct ph_work *work, ph_verdict verdict)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+
+    if (work->state == PH__DECIDED || work->state == PH__SETTLED)
+        return;
+    if (verdict == PH_VERDICT_RETRY && work->stop_cancelled)
+        verdict = PH_VERDICT_DEFER, work->delay_ms = 0;
+    work->verdict = verdict;
+    switch (verdict) {
+    case PH_VERDICT_DONE:
+        put_on_decided(work, PH_ACK);
+        break;
+    case PH_VERDICT_FAIL:
+        put_on_decided(work, PH_FAIL);
+        break;
+    case PH_VERDICT_DEFER:
+        if (work->delay_ms < 0)
+            work->delay_ms = dispatcher->opts.defer_ms;
+        put_on_decided(work, PH_RELEASE);
+        break;
+    case PH_VERDICT_RETRY:
+    case PH_VERDICT_KEEP:
+    default:
+        put_on_decided(work, PH_ABANDON);
+        break;
+    }
+}
+
+void ph__work_release(struct ph_work *work, int64_t delay_ms)
+{
+    if (work->state == PH__DECIDED || work->state == PH__SETTLED)
+        return;
+    work->verdict = 0; /* nobody's */
+    work->delay_ms = delay_ms;
+    put_on_decided(work, PH_RELEASE);
+}
+
+static void count_outcome(ph_dispatcher_stats *stats, const struct ph_work *work,
+                          ph_outcome outcome)
+{
+    bool lost = outcome == PH_OUTCOME_STALE || outcome == PH_OUTCOME_UNKNOWN;
+
+    if (lost && !work->maybe_settled)
+        stats->stale++;
+    else if (work->no_handler)
+        stats->no_handler++;
+    else if (work->verdict == PH_VERDICT_DONE)
+        stats->done++;
+    else if (work->verdict == PH_VERDICT_RETRY)
+        stats->retried++;
+    else if (work->verdict == PH_VERDICT_FAIL)
+        stats->failed++;
+    else if (work->verdict == PH_VERDICT_DEFER)
+        stats->deferred++;
+    else
+        stats->released++;
+    if (outcome == PH_OUTCOME_DEAD)
+        stats->dead++;
+}
+
+bool ph__work_settled(struct ph_work *work, ph_outcome outcome)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+
+    count_outcome(&dispatcher->stats, work, outcome);
+    work->state = PH__SETTLED;
+    work->flight->unsettled--;
+    dispatcher->in_flight--;
+    if (dispatcher->in_flight == 0 && dispatcher->drain_waiters > 0) { /* was it the last one? */
+        dispatcher->next_claim_us = 0;
+        ph__wake_asleep(dispatcher);
+    }
+    return ph__work_unref(work);
+}
+
+bool ph__work_returned(struct ph_work *work, ph_verdict verdict)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    bool is_free = false;
+
+    if (ph_work_cancelled(work)) /* perhaps by the fence alone, while the coordinator was busy */
+        ph__work_cancel(work);
+    work->returned = true;
+    dispatcher->running--;
+    if (work->started_us) {
+        int64_t run_us = ph__boot_us() - work->started_us;
+
+        dispatcher->stats.run_us[bucket_of(run_us)]++;
+        dispatcher->usual_run_us += (run_us - dispatcher->usual_run_us) / 8;
+    }
+    if (verdict == PH_VERDICT_KEEP) {
+        work->kept = true;
+        if (!work->user_settled)
+            dispatcher->kept++;
+    } else {
+        ph__work_decide(work, verdict);
+    }
+    if (dispatcher
+            ->short_of_room) /* what was kept, or settled in a transaction, wakes nobody else */
+        ph__wake_asleep(dispatcher);
+    if (!work->kept || work->user_settled)
+        is_free = let_go(work);
+    return is_free;
+}
+
+void ph__work_cancel(struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+
+    if (atomic_exchange(&work->cancelled, true))
+        return;
+    if (work->state != PH__WAITING)
+        dispatcher->stats.cancelled++;
+    pthread_cond_broadcast(&dispatcher->changed);
+}
+
+void ph__work_set_error(struct ph_work *work, const char *text)
+{
+    struct ph__buffer mended = { 0 };
+
+    if (work->state == PH__DECIDED || work->state == PH__SETTLED)
+        return; /* the coordinator may be reading it */
+    ph__dealloc(work->error);
+    work->error = NULL;
+    if (!text)
+        return;
+    ph__buffer_text(&mended, "");
+    ph__text_mend(&mended, text, PH_ERROR_TEXT_MAX);
+    work->error = mended.failed ? NULL : mended.data; /* without memory: no text, but a verdict */
+    if (mended.failed)
+        ph__buffer_free(&mended);
+}
+
+/* ----------------------------------------------------------- for the handler */
+
+const ph_delivery *ph_work_delivery(const ph_work *work)
+{
+    return work ? work->delivery : NULL;
+}
+
+/* When its time is over anyway, whether or not the coordinator gets round to say so. */
+static int64_t end_us(const ph_work *work)
+{
+    int64_t fenced_us = atomic_load(&work->flight->fenced_us);
+
+    return work->limit_us < fenced_us ? work->limit_us : fenced_us;
+}
+
+bool ph_work_cancelled(const ph_work *work)
+{
+    return work && (atomic_load(&work->cancelled) || ph__boot_us() >= end_us(work));
+}
+
+bool ph_work_wait(ph_work *work, int timeout_ms)
+{
+    ph_dispatcher *dispatcher;
+    int64_t until;
+
+    if (!work)
+        return false;
+    dispatcher = work->flight->dispatcher;
+    until = ph__boot_us() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000;
+    pthread_mutex_lock(&dispatcher->lock);
+    while (!ph_work_cancelled(work)) {
+        int64_t left = until - ph__boot_us(), end = end_us(work) - ph__boot_us();
+
+        if (left <= 0)
+            break;
+        if (left > end)
+            left = end;
+        /* A suspended machine stops the condition's clock: look once in a while. */
+        ph__cond_wait_us(&dispatcher->changed, &dispatcher->lock, left < 1000000 ? left : 1000000);
+    }
+    pthread_mutex_unlock(&dispatcher->lock);
+    return ph_work_cancelled(work);
+}
+
+void ph_work_error(ph_work *work, const char *text)
+{
+    if (!work)
+        return;
+    pthread_mutex_lock(&work->flight->dispatcher->lock);
+    ph__work_set_error(work, text);
+    pthread_mutex_unlock(&work->flight->dispatcher->lock);
+}
+
+void ph_work_delay(ph_work *work, int64_t delay_ms)
+{
+    if (!work || delay_ms < 0)
+        return;
+    pthread_mutex_lock(&work->flight->dispatcher->lock);
+    if (work->state == PH__RUNNING)
+        work->delay_ms = delay_ms;
+    pthread_mutex_unlock(&work->flight->dispatcher->lock);
+}
+
+ph_tx ph_work_tx(const ph_work *work)
+{
+    return work ? work->tx : PH_OWN_TX;
+}
+
+ph_store *ph_work_store(const ph_work *work)
+{
+    if (!work)
+        return NULL;
+    return work->store ? work->store : work->flight->dispatcher->store;
+}
+
+int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
+{
+    ph_dispatcher *dispatcher;
+    bool is_free = false;
+
+    ph__ok(reterr);
+    if (!work)
+        return ph__fail(reterr, PH_EINVAL, "work is NULL");
+    if (verdict < PH_VERDICT_DONE || verdict > PH_VERDICT_DEFER)
+        return ph__fail(reterr, PH_EINVAL,
+                        "%d is not a verdict to settle with; give done, retry, fail or defer",
+                        (int)verdict);
+    if (work->handler->in_transaction)
+        return ph__fail(reterr, PH_EINVAL,
+                        "the work has a transaction and ends with it; return the verdict from the "
+                        "handler");
+    dispatcher = work->flight->dispatcher;
+    ph__say_verdict(dispatcher, work, verdict, PH_OUTCOME_UNKNOWN);
+    pthread_mutex_lock(&dispatcher->lock);
+    work->user_settled = true;
+    ph__work_decide(work, verdict);
+    if (work->returned) {
+        dispatcher->kept--;
+        is_free = let_go(work);
+    }
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (is_free)
+        ph__dispatcher_drop(dispatcher);
+    return 0;
+}
