@@ -1,0 +1,109 @@
+#include "extension/call.h"
+
+#include "store/sqlite/errors.h"
+#include "store/sqlite/transaction.h"
+#include "util/buffer.h"
+
+#include <string.h>
+
+/* Runs BEGIN or COMMIT for ourselves. */
+static int run(struct ph__ext_call *call, const char *sql)
+{
+    int r;
+
+    if (sqlite3_exec(call->ext->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    r = ph__sqlite_fail(&call->err, call->ext->db, true);
+    call->err.flags &= ~PH_TX_DEAD; /* it was ours */
+    return r;
+}
+
+static int begin(struct ph__ext_call *call, const char *sql)
+{
+    sqlite3 *db = call->ext->db;
+    int r = 0;
+
+    if (sqlite3_get_autocommit(db) && !ph__sqlite_is_writing(db)) {
+        r = run(call, sql);
+        call->began = r == 0;
+    }
+    call->tx = ph_tx_sqlite(db);
+    return r;
+}
+
+int ph__ext_begin(struct ph__ext_call *call)
+{
+    return begin(call, "BEGIN IMMEDIATE");
+}
+
+int ph__ext_begin_read(struct ph__ext_call *call)
+{
+    return begin(call, "BEGIN");
+}
+
+int ph__ext_end(struct ph__ext_call *call, int r)
+{
+    if (call->began) {
+        if (r == 0)
+            r = run(call, "COMMIT");
+        if (r < 0 && !sqlite3_get_autocommit(call->ext->db))
+            sqlite3_exec(call->ext->db, "ROLLBACK", NULL, NULL, NULL);
+        call->err.flags &= ~PH_TX_DEAD;
+    }
+    json_decref(call->json);
+    call->json = NULL;
+    ph__arena_free(&call->arena);
+    return r;
+}
+
+/* The library's texts name its C functions where they are the cure: "call ph_migrate()". Those
+ * that have a counterpart here differ in the prefix only. */
+static void in_words_of_sql(struct ph__buffer *to, const char *text)
+{
+    static const char *const ours[] = { "ph_migrate()", "ph_owner_new()" };
+
+    while (*text) {
+        size_t i = 0;
+
+        while (i < 2 && strncmp(text, ours[i], strlen(ours[i])) != 0)
+            i++;
+        if (i < 2) {
+            ph__buffer_text(to, "posthorn_");
+            text += strlen("ph_");
+        }
+        ph__buffer_bytes(to, text++, 1);
+    }
+}
+
+char *ph__ext_error_text(const struct ph__ext_call *call)
+{
+    const char *text = call->err.message, *after = "";
+    struct ph__buffer words = { 0 };
+    char *said;
+
+    if (call->err.code == PH_ENOSCHEMA)
+        text = "the database has no tables of Posthorn with this prefix; make them with SELECT "
+               "posthorn_migrate(), or name theirs with posthorn_config('table_prefix', ...)";
+    if (call->err.flags & PH_TX_DEAD)
+        after = sqlite3_get_autocommit(call->ext->db) ? " (the transaction was rolled back)"
+                                                      : " (the transaction is dead: roll it back)";
+    in_words_of_sql(&words, text);
+    said = sqlite3_mprintf("%s: %s%s", call->signature->name,
+                           words.failed ? "out of memory" : words.data, after);
+    ph__buffer_free(&words);
+    return said;
+}
+
+/* Only codes after which SQLite leaves the transaction alone: at "out of memory", "disk full" and
+ * "interrupted" it would roll everything back on our behalf. */
+int ph__ext_error_code(const struct ph__ext_call *call)
+{
+    switch (call->err.code) {
+    case PH_EBUSY:
+        return SQLITE_BUSY;
+    case PH_EREADONLY:
+        return SQLITE_READONLY;
+    default:
+        return SQLITE_ERROR;
+    }
+}

@@ -1,0 +1,56 @@
+/* call.h - one call of one function: its connection, arguments, transaction and error. */
+#ifndef PH_EXTENSION_CALL_H
+#define PH_EXTENSION_CALL_H
+
+#include "util/arena.h"
+
+#include <posthorn/sqlite.h>
+
+#include <jansson.h>
+
+#define PH__EXT_ARGUMENTS_MAX 8
+
+/* What one connection of the host has. Every function of the connection holds it. */
+struct ph__ext {
+    sqlite3 *db;
+    ph_store *store; /* used only inside transactions on db */
+    bool triggers;   /* may call posthorn_enqueue */
+    int holders;
+};
+
+/* A function's name and its arguments' names, the required ones first. */
+struct ph__signature {
+    const char *name;
+    int required;
+    const char *arguments[PH__EXT_ARGUMENTS_MAX + 1]; /* ends with NULL */
+};
+
+struct ph__ext_call {
+    struct ph__ext *ext;
+    const struct ph__signature *signature;
+    sqlite3_value *arguments[PH__EXT_ARGUMENTS_MAX]; /* NULL: not given */
+    ph_tx tx;                                        /* after ph__ext_begin() */
+    bool began;                                      /* the transaction is ours */
+    struct ph__arena arena;                          /* for what arguments are turned into */
+    json_t *json; /* the argument that was parsed; lives as long as the call */
+    ph_error err;
+};
+
+/* Joins the transaction that is open on the connection. If there is none, begins one that holds
+ * the write lock: it then ends with the call. To be called when the arguments are known to be
+ * good, so that a mistake waits for no lock. */
+int ph__ext_begin(struct ph__ext_call *call);
+/* The same for a call that only looks. */
+int ph__ext_begin_read(struct ph__ext_call *call);
+
+/* Ends the call, commits or rolls back what ph__ext_begin() began, and returns r or, if r is 0,
+ * how that went. Nothing is left to free. */
+int ph__ext_end(struct ph__ext_call *call, int r);
+
+/* The call's error in the words of SQL, from sqlite3_malloc(); NULL: no memory. */
+char *ph__ext_error_text(const struct ph__ext_call *call);
+
+/* The SQLite result code for it. */
+int ph__ext_error_code(const struct ph__ext_call *call);
+
+#endif

@@ -1,0 +1,51 @@
+/* verbs.h - the functions that SQL sees. To add one: a small function, and a row in the table of
+ * its file. */
+#ifndef PH_EXTENSION_VERBS_H
+#define PH_EXTENSION_VERBS_H
+
+#include "extension/call.h"
+
+/* A function with one answer. run checks the arguments, begins, acts, and sets the result. */
+struct ph__scalar_verb {
+    struct ph__signature signature;
+    int (*run)(struct ph__ext_call *call, sqlite3_context *result);
+};
+
+/* The rows of an answer, with what they need to live. */
+struct ph__answer {
+    size_t count;
+    struct ph__arena arena;
+    const void *items; /* as the verb likes, from the arena */
+    ph_batch *batch;   /* NULL unless it is a claim */
+};
+
+/* A function whose answer is a table. */
+struct ph__rows_verb {
+    struct ph__signature signature;
+    const char *columns; /* as in CREATE TABLE */
+    int column_count;
+    bool repeats; /* asked again with the same arguments by one statement, it answers the same
+                     without acting again; otherwise that is an error */
+    int (*run)(struct ph__ext_call *call, struct ph__answer *answer);
+    void (*column)(const struct ph__answer *answer, size_t row, int column,
+                   sqlite3_context *result);
+};
+
+/* Each ends with a row without a name. */
+extern const struct ph__scalar_verb ph__outbox_scalars[], ph__operate_scalars[];
+extern const struct ph__rows_verb ph__outbox_rows[], ph__operate_rows[];
+
+/* What posthorn_enqueue does, for those who allow it in triggers. */
+extern const struct ph__scalar_verb *const ph__enqueue_verb;
+
+/* Lets triggers and views of this connection call posthorn_enqueue. */
+int ph__ext_allow_triggers(struct ph__ext_call *call);
+/* Another table prefix for this connection. */
+int ph__ext_use_prefix(struct ph__ext_call *call, const char *prefix);
+
+/* Results in the form that the views have. */
+void ph__result_id(sqlite3_context *result, const uint8_t id[16]); /* zero: NULL */
+void ph__result_text(sqlite3_context *result, const char *text);   /* NULL: NULL */
+void ph__result_time(sqlite3_context *result, int64_t time);
+
+#endif

@@ -1,0 +1,215 @@
+"""Arguments that are wrong are refused with a text that helps, and nothing is stored."""
+from host import OWNER, database
+
+ENQUEUE = "posthorn_enqueue: "
+CLAIM = "posthorn_outbox_claim: "
+ACK = "posthorn_outbox_ack: "
+ID = "00000000-0001-8000-8000-000000000001"
+
+ENQUEUES = [
+    ("posthorn_enqueue()", "0 arguments; it takes (topic, payload [, options])"),
+    ("posthorn_enqueue('t')", "1 argument; it takes (topic, payload [, options])"),
+    ("posthorn_enqueue('t', 'p', '{}', 1)", "4 arguments; it takes (topic, payload [, options])"),
+    ("posthorn_enqueue(NULL, 'p')", "topic is NULL; it is required"),
+    ("posthorn_enqueue('', 'p')", "topic is empty; it is required"),
+    ("posthorn_enqueue(5, 'p')", "topic is a number; give text: CAST(... AS TEXT) makes it"),
+    ("posthorn_enqueue('t', NULL)", "payload is NULL; it is required"),
+    ("posthorn_enqueue('t', 1.5)",
+     "payload is a number with a fraction; give text: CAST(... AS TEXT) makes it"),
+    ("posthorn_enqueue('t', x'00ff')", "payload is a BLOB; give text: CAST(... AS TEXT) makes it"),
+    ("posthorn_enqueue('t', 'a' || char(0) || 'b')",
+     "payload holds a NUL byte; encode binary data as text"),
+    ("posthorn_enqueue('t', CAST(x'ff' AS TEXT))",
+     "payload is not valid UTF-8; encode binary data as text"),
+    ("posthorn_enqueue(printf('%.*c', 256, 'x'), 'p')",
+     "topic has 256 characters; at most 255 are allowed"),
+    ("posthorn_enqueue('t', 'p', 'secret')", "options is not valid JSON (line 1, column 6)"),
+    ("posthorn_enqueue('t', 'p', '{\"headers\":{\"secret\"}}')",
+     "options is not valid JSON (line 1, column 21)"),
+    ("posthorn_enqueue('t', 'p', '[]')", "options is not a JSON object"),
+    ("posthorn_enqueue('t', 'p', 1)", "options is a number; give text: CAST(... AS TEXT) makes it"),
+    ("posthorn_enqueue('t', 'p', '{\"priority\":1,\"priority\":2}')",
+     "options is not valid JSON (line 1, column 24: a key occurs twice)"),
+]
+
+OPTIONS = [
+    ('"tpoic":"x"', 'there is no option "tpoic"'),
+    ('"topic":"x"', 'there is no option "topic"'),
+    ('"namespace":5', "namespace is not a JSON string"),
+    ('"dedupe_key":""', "dedupe_key is empty; it is required"),
+    ('"priority":4', "priority is 4; allowed are 0 to 3"),
+    ('"priority":-1', "priority is -1; allowed are 0 to 3"),
+    ('"priority":"high"', "priority is not a whole number"),
+    ('"priority":0.5', "priority is not a whole number"),
+    ('"max_attempts":0', "max_attempts is 0; allowed are 1 to 30000"),
+    ('"max_attempts":30001', "max_attempts is 30001; allowed are 1 to 30000"),
+    ('"tenant_id":"x"', "tenant_id is not a UUID"),
+    ('"message_id":7', "message_id is not a UUID"),
+    ('"message_id":"00000000-0000-0000-0000-000000000000"',
+     "message_id is all zero; pass NULL to have one made"),
+    ('"tenant_id":"11111111-2222-4333-8444-555555555555","dedupe_key":"k"',
+     "dedupe_key does not begin with the tenant id; with a tenant it must read "
+     '"11111111-2222-4333-8444-555555555555/…"'),
+    ('"due_at":"tomorrow"',
+     "due_at is not a time; give one such as 2030-01-31T09:30:00Z, or seconds since 1970"),
+    ('"due_at":"2030-02-29T00:00:00Z"',
+     "due_at is not a time; give one such as 2030-01-31T09:30:00Z, or seconds since 1970"),
+    ('"due_at":true',
+     "due_at is not a time; give one such as 2030-01-31T09:30:00Z, or seconds since 1970"),
+    ('"due_at":1e15', "due_at lies outside the years 1 to 9999"),
+    ('"due_at":"2030-01-02","expires_at":"2030-01-01"',
+     "expires_at is not after due_at; the message could never be claimed"),
+    ('"headers":[1]',
+     "headers are not a JSON object; with json_object() give json('{...}')"),
+    ('"headers":"{}"',
+     "headers are not a JSON object; with json_object() give json('{...}')"),
+    ('"stream":"s"', "stream is not supported by this version; leave it out"),
+    ('"join_id":"j"', "join_id is not supported by this version; leave it out"),
+]
+
+MANY = [
+    ("NULL", "messages is NULL; it is required"),
+    ("'{}'", "messages is not a JSON array"),
+    ("'[1]'", "message 0: is not a JSON object"),
+    ("'[{\"topic\":\"t\",\"payload\":\"p\"},{\"topic\":\"t\"}]'",
+     "message 1: payload is NULL; it is required, but may be empty"),
+    ("'[{\"topic\":\"t\",\"payload\":\"p\"},{\"topic\":\"t\",\"payload\":\"p\",\"x\":1}]'",
+     'message 1: there is no option "x"'),
+    ("(SELECT json_group_array(value) FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL "
+     "SELECT value + 1 FROM n LIMIT 10001) SELECT value FROM n))",
+     "10001 messages; at most 10000 are allowed"),
+]
+
+ROWS = [
+    ("posthorn_outbox_claim('{o}')", CLAIM + "lease_seconds is not given; it is required"),
+    ("posthorn_outbox_claim", CLAIM + "owner is not given; it is required"),
+    ("posthorn_outbox_claim(NULL, 30, 1)", CLAIM + "owner is NULL; it is required"),
+    ("posthorn_outbox_claim('me', 30, 1)",
+     CLAIM + "owner is not a UUID, or all zero; give each worker one of its own, such as "
+     "posthorn_owner_new() makes"),
+    ("posthorn_outbox_claim('00000000-0000-0000-0000-000000000000', 30, 1)",
+     CLAIM + "owner is not a UUID, or all zero; give each worker one of its own, such as "
+     "posthorn_owner_new() makes"),
+    ("posthorn_outbox_claim('{o}', 0, 1)", CLAIM + "lease_seconds is 0; allowed are 1 to 86400"),
+    ("posthorn_outbox_claim('{o}', 86401, 1)",
+     CLAIM + "lease_seconds is 86401; allowed are 1 to 86400"),
+    ("posthorn_outbox_claim('{o}', 30, '1')", CLAIM + "batch_size is text; give a whole number"),
+    ("posthorn_outbox_claim('{o}', 30, 10001)",
+     CLAIM + "batch_size is 10001; allowed are 1 to 10000"),
+    ("posthorn_outbox_claim('{o}', 30, 1, 5)",
+     CLAIM + "namespace is a number; give text: CAST(... AS TEXT) makes it"),
+    ("posthorn_outbox_claim('{o}', 30, 1, '', 'a')",
+     CLAIM + "topics is not valid JSON (line 1, column 1)"),
+    ("posthorn_outbox_claim('{o}', 30, 1, '', '[]')",
+     CLAIM + "topics is empty; leave it out for all"),
+    ("posthorn_outbox_claim('{o}', 30, 1, '', '[\"a\",1]')",
+     CLAIM + "topics: element 1 is not a text"),
+    ("posthorn_outbox_claim('{o}', 30, 1, '', '[\"\"]')",
+     CLAIM + "topics: a topic is empty; it is required"),
+    ("posthorn_outbox_claim('{o}', 30, 1, '', NULL, 6)",
+     "too many arguments on posthorn_outbox_claim() - max 5"),
+    ("posthorn_outbox_ack('{o}', 'x')",
+     ACK + "work_ids is neither a UUID nor a JSON array of UUIDs"),
+    ("posthorn_outbox_ack('{o}', '[\"{id}\",2]')", ACK + "work_ids: element 1 is not a UUID"),
+    ("posthorn_outbox_ack('{o}', '[\"{id}\"')", ACK + "work_ids is not valid JSON (line 1, column 39)"),
+    ("posthorn_outbox_ack('{o}', NULL)", ACK + "work_ids is NULL; it is required"),
+    ("posthorn_outbox_ack('{o}', '{id}', '[1,2]')",
+     ACK + "2 fences for 1 ids; give one each, or none"),
+    ("posthorn_outbox_ack('{o}', '{id}', -1)",
+     ACK + "fences is -1; allowed are 0 to 9223372036854775807"),
+    ("posthorn_outbox_ack('{o}', '[\"{id}\",\"{id}\"]', 7)",
+     ACK + "fences is one number for 2 ids; give a JSON array"),
+    ("posthorn_outbox_ack('{o}', '{id}', '[\"x\"]')",
+     ACK + "fences: element 0 is not a fence, which is a number from a claim"),
+    ("posthorn_outbox_abandon('{o}', '{id}', NULL, -1)",
+     "posthorn_outbox_abandon: delay_seconds is negative; give zero or more"),
+    ("posthorn_outbox_abandon('{o}', '{id}', NULL, 'soon')",
+     "posthorn_outbox_abandon: delay_seconds is text; give a number of seconds"),
+    ("posthorn_outbox_abandon('{o}', '{id}', 5)",
+     "posthorn_outbox_abandon: error is a number; give text: CAST(... AS TEXT) makes it"),
+    ("posthorn_outbox_renew('{o}', '{id}')",
+     "posthorn_outbox_renew: lease_seconds is not given; it is required"),
+    ("posthorn_dead_retry('x')",
+     "posthorn_dead_retry: work_ids is neither a UUID nor a JSON array of UUIDs"),
+]
+
+QUEUES = [
+    ("posthorn_queue_set('inbox', '', '{}')",
+     "posthorn_queue_set: there is no such door; this version has: outbox"),
+    ("posthorn_queue_set('outbox', NULL, '{}')",
+     "posthorn_queue_set: namespace is NULL; it is required"),
+    ("posthorn_queue_set('outbox', '', NULL)",
+     "posthorn_queue_set: settings is NULL; it is required"),
+    ("posthorn_queue_set('outbox', '', '{\"attempts\":1}')",
+     'posthorn_queue_set: there is no setting "attempts"'),
+    ("posthorn_queue_set('outbox', '', '{\"max_attempts\":0}')",
+     "posthorn_queue_set: max_attempts is 0; allowed are 1 to 30000"),
+    ("posthorn_queue_set('outbox', '', '{\"retention_s\":-2}')",
+     "posthorn_queue_set: retention_s is -2; allowed are 1 to 3162240000"),
+    ("posthorn_queue_set('outbox', '', '{\"max_lease_s\":-1}')",
+     "posthorn_queue_set: max_lease_s is -1; allowed are 1 to 86400"),
+    ("posthorn_queue_set('outbox', '', '{\"backoff\":\"none\"}')",
+     'posthorn_queue_set: backoff: allowed are "exponential" and "equal-jitter"'),
+    ("posthorn_queue_set('outbox', '', '{\"delete_on_ack\":1}')",
+     "posthorn_queue_set: delete_on_ack is not true or false"),
+    ("posthorn_queue_pause('outbox')",
+     "posthorn_queue_pause: 1 argument; it takes (door, namespace)"),
+    ("posthorn_retention_run(0)", "posthorn_retention_run: limit is 0; allowed are 1 to 100000"),
+    ("posthorn_clock(1)", "posthorn_clock: 1 argument; it takes ()"),
+    ("posthorn_config('colour', 'red')",
+     "posthorn_config: name: there are table_prefix and triggers"),
+    ("posthorn_config('triggers', 'off')",
+     "posthorn_config: triggers: 'allow' is the only value; it lasts as long as the connection"),
+    ("posthorn_config('table_prefix', 'x; --')",
+     "posthorn_config: table_prefix is not acceptable; use letters, digits and underscores, not "
+     "beginning with a digit, at most 40"),
+]
+
+
+def test_enqueue():
+    with database() as d:
+        for call, error in ENQUEUES:
+            d.fails(ENQUEUE + error, f"SELECT {call}")
+
+
+def test_options():
+    with database() as d:
+        for members, error in OPTIONS:
+            d.fails(ENQUEUE + error, "SELECT posthorn_enqueue('t', 'p', ?)", "{" + members + "}")
+        assert d.messages() == 0
+
+
+def test_enqueue_many():
+    with database() as d:
+        for messages, error in MANY:
+            d.fails("posthorn_enqueue_many: " + error,
+                    f"SELECT * FROM posthorn_enqueue_many({messages})")
+        assert d.messages() == 0
+
+
+def test_functions_with_rows():
+    with database() as d:
+        for call, error in ROWS:
+            d.fails(error, "SELECT * FROM " + call.replace("{o}", OWNER).replace("{id}", ID))
+
+
+def test_queues_and_the_rest():
+    with database() as d:
+        for call, error in QUEUES:
+            d.fails(error, f"SELECT {call}")
+
+
+def test_errors_never_show_a_payload():
+    secret = "correct horse battery staple"
+    with database() as d:
+        for sql in ("SELECT posthorn_enqueue('', ?)",
+                    "SELECT posthorn_enqueue('t', 'p', ?)",
+                    "SELECT posthorn_enqueue('t', 'p', '{\"headers\":' || ? || '}')",
+                    "SELECT * FROM posthorn_enqueue_many('[{\"topic\":\"\",\"payload\":\"' || ? || '\"}]')",
+                    "SELECT * FROM posthorn_enqueue_many('[' || ? || ']')",
+                    "SELECT posthorn_queue_set('outbox', '', '{\"backoff\":\"' || ? || '\"}')"):
+            try:
+                d.query(sql, secret)
+                raise AssertionError(f"{sql}: succeeded")
+            except d.db.OperationalError as error:
+                assert "horse" not in str(error), str(error)
