@@ -1,0 +1,211 @@
+/* claim.c - posthorn claim and posthorn reap: messages under a lease, and leases that ran out. */
+#include "commands.h"
+
+#include <string.h>
+
+static const struct cli_field claim_fields[] = {
+    { "lease", CLI_F_TEXT, "WORK_ID:FENCE, as ack and the others take it", "Lease", NULL },
+    { "work_id", CLI_F_UUID, "names this stay of the message in its queue", "Work id", NULL },
+    { "fence", CLI_F_NUMBER, "the number of this claim; it rises with every claim", "Fence", NULL },
+    { "owner", CLI_F_UUID, "who has it now", "Owner", NULL },
+    { "message_id", CLI_F_UUID, "names the message; stays the same when a dead one is retried",
+      "Message id", NULL },
+    { "namespace", CLI_F_TEXT, "which queue it is in", "Namespace", NULL },
+    { "topic", CLI_F_TEXT, "what it is about", "Topic", NULL },
+    { "priority", CLI_F_NUMBER, "0 urgent, 1 normal, 2 low, 3 bulk", "Priority", NULL },
+    { "attempts", CLI_F_NUMBER, "how often it was claimed, this time included", "Attempts", NULL },
+    { "retry_count", CLI_F_NUMBER, "how often it was abandoned", "Retries", NULL },
+    { "last_error", CLI_F_TEXT, "of the last abandon; or null", "Last error", NULL },
+    { "created_at", CLI_F_TIME, "when it was enqueued", "Created", NULL },
+    { "due_at", CLI_F_TIME, "since when it was due for this attempt", "Due", NULL },
+    { "tenant_id", CLI_F_UUID, "its tenant; or null", "Tenant", NULL },
+    { "dedupe_key", CLI_F_TEXT, "its dedupe key; or null", "Dedupe key", NULL },
+    { "correlation_id", CLI_F_TEXT, "its correlation id; or null", "Correlation", NULL },
+    { "headers", CLI_F_JSON, "an object; or null", "Headers", NULL },
+    { "payload", CLI_F_TEXT, "the text it carries", "Payload", NULL },
+    { 0 },
+};
+
+static json_t *delivery_json(const ph_delivery *m, ph_owner owner)
+{
+    char id[PH_ID_TEXT_SIZE], lease[PH_ID_TEXT_SIZE + 24];
+
+    snprintf(lease, sizeof(lease), "%s:%lld", ph_id_text(m->work_id.b, id), (long long)m->fence);
+    return json_pack(
+        "{s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:o}",
+        "lease", lease, "work_id", cli_json_id(m->work_id.b), "fence", (json_int_t)m->fence,
+        "owner", cli_json_id(owner.b), "message_id", cli_json_id(m->message_id.b), "namespace",
+        cli_json_text(m->ns), "topic", cli_json_text(m->topic), "priority", (int)m->priority - 1,
+        "attempts", m->attempts, "retry_count", m->retry_count, "last_error",
+        cli_json_text(m->last_error), "created_at", cli_json_time(m->created_at), "due_at",
+        cli_json_time(m->due_at), "tenant_id",
+        m->tenant_id ? cli_json_id(m->tenant_id->b) : json_null(), "dedupe_key",
+        cli_json_text(m->dedupe_key), "correlation_id", cli_json_text(m->correlation_id), "headers",
+        cli_json_parsed(m->headers), "payload", cli_json_bytes(m->payload, m->payload_length));
+}
+
+static ph_owner owner_of(struct cli *cli)
+{
+    char text[PH_ID_TEXT_SIZE];
+    ph_owner owner;
+
+    if (cli_id(cli, "owner")) {
+        memcpy(owner.b, cli_id(cli, "owner"), sizeof(owner.b));
+        return owner;
+    }
+    owner = ph_owner_new();
+    cli_note(cli, "the owner is %s; settle with --owner", ph_id_text(owner.b, text));
+    return owner;
+}
+
+static int run_claim(struct cli *cli)
+{
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    size_t topic_count = cli_texts(cli, "topic", NULL, 0);
+    const char **topics = cli_alloc(cli, (topic_count + 1) * sizeof(*topics));
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+    ph_batch *batch = NULL;
+    ph_owner owner;
+
+    if (code != CLI_OK)
+        return code;
+    cli_texts(cli, "topic", topics, topic_count);
+    opts.lease_s = (int)cli_number(cli, "lease");
+    opts.batch_size = (int)cli_number(cli, "batch");
+    opts.ns = cli_text(cli, "namespace");
+    opts.topics = topic_count ? topics : NULL;
+    opts.topic_count = topic_count;
+    owner = owner_of(cli);
+    if (ph_outbox_claim(cli->store, PH_OWN_TX, owner, &opts, cli->timeout_ms, &batch, &cli->err) <
+        0)
+        return cli_fail_store(cli);
+    for (size_t i = 0; i < ph_batch_count(batch); i++)
+        cli_row(cli, delivery_json(ph_batch_at(batch, i), owner));
+    if (ph_batch_count(batch) == 0) {
+        cli_note(cli, "no message is due");
+        code = CLI_NOT_FOUND;
+    }
+    ph_batch_free(batch);
+    return code;
+}
+
+static const char *const claim_description[] = {
+    "Leases messages that are due to an owner and prints them. While the lease lasts nobody else "
+    "gets them; when it has run out, the next claim takes them back. Settle each with ack, "
+    "abandon, fail or release, and use renew if the work takes longer.",
+    "The owner is a UUID that names the worker. Without one a new owner is made up and printed on "
+    "stderr. The lease, a work id and a fence, names exactly this claim: whoever settles with it "
+    "cannot disturb a later owner of the same message.",
+    "This verb is for trying things out and for scripts. A worker that runs a program for each "
+    "message, renews leases and retries is posthorn work.",
+    NULL,
+};
+
+static const struct cli_option claim_options[] = {
+    { .name = "owner",
+      .letter = 'o',
+      .type = CLI_ID,
+      .argument = "UUID",
+      .help = "who claims",
+      .environment = "POSTHORN_OWNER" },
+    { .name = "lease",
+      .letter = 'l',
+      .type = CLI_SECONDS,
+      .argument = "DURATION",
+      .help = "how long",
+      .value = "30s",
+      .min = 1,
+      .max = PH_LEASE_MAX_S },
+    { .name = "batch",
+      .letter = 'b',
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "at most so many messages",
+      .value = "1",
+      .min = 1,
+      .max = PH_BATCH_MAX },
+    { .name = "topic",
+      .letter = 't',
+      .type = CLI_TEXT,
+      .argument = "TOPIC",
+      .help = "only messages of this topic",
+      .repeated = true },
+    { .name = "namespace",
+      .letter = 'n',
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "the queue; without it the default one, whose name is empty" },
+    { 0 },
+};
+
+static const struct cli_example claim_examples[] = {
+    { "posthorn enqueue order.placed '{\"order\": 17}'; posthorn enqueue order.placed again",
+      "Something to claim" },
+    { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+    { "posthorn claim --topic order.placed --lease 2m", "Claim a message for two minutes" },
+    { "posthorn claim --batch 10 --jsonl | posthorn ack -", "Claim ten, and settle them all" },
+    { 0 },
+};
+
+static const struct cli_exit_note claim_exits[] = {
+    { CLI_NOT_FOUND, "no message is due" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_claim = {
+    .name = "claim",
+    .group = "claim",
+    .summary = "take messages under a lease",
+    .operands = "",
+    .description = claim_description,
+    .options = claim_options,
+    .fields = claim_fields,
+    .columns = "lease topic attempts payload",
+    .layout = CLI_TABLE,
+    .examples = claim_examples,
+    .exits = claim_exits,
+    .run = run_claim,
+};
+
+static int run_reap(struct cli *cli)
+{
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+    int64_t count = 0;
+
+    if (code != CLI_OK)
+        return code;
+    if (ph_outbox_reap_expired(cli->store, PH_OWN_TX, cli->timeout_ms, &count, &cli->err) < 0)
+        return cli_fail_store(cli);
+    cli_row(cli, json_pack("{s:I}", "reaped", (json_int_t)count));
+    return CLI_OK;
+}
+
+static const char *const reap_description[] = {
+    "Takes back every lease whose time is over: its messages can be claimed again, or are dead if "
+    "that was their last attempt. Claims do the same by themselves, so this is needed only where "
+    "nobody claims.",
+    NULL,
+};
+
+static const struct cli_field reap_fields[] = {
+    { "reaped", CLI_F_NUMBER, "messages that were given back or buried", "Reaped", NULL },
+    { 0 },
+};
+
+static const struct cli_example reap_examples[] = {
+    { "posthorn reap", "Take back what nobody works on any more" },
+    { 0 },
+};
+
+const struct cli_command cli_reap = {
+    .name = "reap",
+    .group = "claim",
+    .summary = "take back leases that ran out",
+    .operands = "",
+    .description = reap_description,
+    .fields = reap_fields,
+    .layout = CLI_CARD,
+    .examples = reap_examples,
+    .run = run_reap,
+};

@@ -1,0 +1,306 @@
+/* cli.h - the frame of the command: tables that describe it, and what verbs share.
+ *
+ * A verb is one static table (struct cli_command) and one function. The table
+ * drives everything that is said about the verb: parsing, --help, usage
+ * errors, completions, manual pages and the documented fields of --json. A
+ * test runs each of its examples.
+ *
+ * The command knows only the public headers of the library. */
+#ifndef POSTHORN_CLI_H
+#define POSTHORN_CLI_H
+
+#include <jansson.h>
+#include <posthorn/posthorn.h>
+#include <stdio.h>
+
+enum cli_exit {
+    CLI_OK = 0,
+    CLI_FAILED = 1, /* failed, or a check is false */
+    CLI_USAGE = 2,
+    CLI_NO_CONNECTION = 3,
+    CLI_NOT_FOUND = 4, /* or empty */
+    CLI_TIMED_OUT = 5,
+    CLI_INTERRUPTED = 130,
+};
+
+/* ------------------------------------------------------------------ the tables */
+
+enum cli_type {
+    CLI_SWITCH,   /* no argument */
+    CLI_TEXT,     /* any text */
+    CLI_FILE,     /* a path (completions offer files) */
+    CLI_WORD,     /* one of choices */
+    CLI_NUMBER,   /* a whole number from min to max */
+    CLI_MS,       /* a duration such as 500ms, 30s, 5m, 2h, 7d; a bare number is seconds; in ms */
+    CLI_SECONDS,  /* the same in whole seconds */
+    CLI_LIFETIME, /* the same, or "forever" (PH_FOREVER) */
+    CLI_TIME,     /* ISO 8601 with zone, "now", "+10m", "@epoch"; ask with cli_time() */
+    CLI_ID,       /* a UUID; ask with cli_id() */
+    CLI_REST,     /* all that follows it, options or not: operands from rest_at on, as after "--" */
+};
+
+struct cli_option {
+    const char *name; /* without the dashes; NULL ends the table */
+    enum cli_type type;
+    const char *argument;    /* its name in the help; NULL: CLI_SWITCH */
+    const char *help;        /* a sentence without a full stop */
+    const char *value;       /* the default, as text; NULL: none */
+    const char *environment; /* a variable that stands in for it; NULL: none */
+    const char *choices;     /* CLI_WORD: separated by blanks */
+    int64_t min, max;        /* of numbers and durations, in the type's unit; both 0: no limits */
+    bool repeated;           /* may be given several times */
+    char letter;             /* 0: none */
+};
+
+enum cli_field_type {
+    CLI_F_TEXT,
+    CLI_F_NUMBER, /* right-aligned */
+    CLI_F_BOOL,
+    CLI_F_TIME,
+    CLI_F_LIFETIME, /* seconds, null for ever; as text "7 d" or "forever" */
+    CLI_F_UUID,
+    CLI_F_STATE, /* a word that has a colour */
+    CLI_F_JSON,  /* any JSON value */
+    CLI_F_ROWS,  /* an array of objects, described by fields */
+};
+
+/* A member of the objects that --json prints, and a column (or line) of the text form. */
+struct cli_field {
+    const char *name; /* NULL ends the table */
+    enum cli_field_type type;
+    const char *help;
+    const char *heading;            /* in the text form (tables: in capitals); NULL: only in JSON */
+    const struct cli_field *fields; /* CLI_F_ROWS */
+};
+
+/* A command line as a user would type it, for a shell. A test runs all examples of a verb in
+ * order, in one shell, against a database with the schema in it, and expects exit code 0. */
+struct cli_example {
+    const char *line; /* NULL ends the table */
+    const char *text; /* what it does */
+};
+
+struct cli_exit_note {
+    int code;
+    const char *text; /* NULL ends the table */
+};
+
+enum cli_layout {
+    CLI_TABLE,     /* a heading, then a line per row; JSON: an array */
+    CLI_CARD,      /* a line per field; JSON: one object */
+    CLI_BARE,      /* the first field alone, without a heading; JSON: one object */
+    CLI_BARE_MANY, /* the same for many rows; JSON: an array */
+};
+
+struct cli;
+
+struct cli_command {
+    const char *name;                 /* "enqueue", "dead list" */
+    const char *group;                /* the manual page it is on, see cli_groups */
+    const char *summary;              /* one line without a full stop */
+    const char *operands;             /* "TOPIC [PAYLOAD|-]"; "": none */
+    int operands_min, operands_max;   /* -1: any number */
+    const char *const *description;   /* paragraphs, ended by NULL */
+    const struct cli_option *options; /* NULL: none of its own */
+    const struct cli_field *fields;   /* NULL: prints no rows */
+    const char *columns; /* CLI_TABLE: the fields shown, in order; NULL: all that have a heading */
+    enum cli_layout layout;
+    const struct cli_example *examples; /* NULL: none */
+    const struct cli_exit_note *exits;  /* beyond the general ones; NULL: none */
+    bool graceful; /* SIGINT and SIGTERM only make cli_interrupted() true; a second one ends it */
+    bool hidden;   /* not for people: in no help and no completion */
+    int (*run)(struct cli *cli); /* returns an exit code */
+};
+
+struct cli_variable {
+    const char *name; /* NULL ends the table */
+    const char *text;
+};
+
+struct cli_group {
+    const char *name; /* the page is posthorn-NAME(1); NULL ends the table */
+    const char *title;
+    const char *summary; /* as in a page's NAME section */
+};
+
+extern const struct cli_group cli_groups[];
+extern const struct cli_command *const cli_commands[]; /* ended by NULL */
+extern const struct cli_option cli_global_options[];
+extern const struct cli_exit_note cli_exit_notes[];
+extern const struct cli_variable cli_variables[];
+
+/* ------------------------------------------------------------------- the state */
+
+enum cli_format { CLI_TEXT_FORM, CLI_JSON, CLI_JSONL };
+
+/* One option as it was given (or its default). */
+struct cli_setting {
+    const struct cli_option *option;
+    const char *text;
+    int64_t number; /* CLI_TIME: microseconds, from now if relative */
+    uint8_t id[16];
+    bool relative;
+    bool given; /* by the user, on the command line or in the environment */
+};
+
+struct cli {
+    const struct cli_command *command;
+    const char *family; /* the first of two words, if that was all */
+    const char **operands;
+    size_t operand_count;
+    size_t rest_at; /* the index of the first operand after "--"; operand_count: none */
+    struct cli_setting *settings;
+    size_t setting_count;
+
+    enum cli_format format;
+    bool quiet, yes;
+    int timeout_ms;               /* for every call of the library; 0: its default */
+    const char *url, *url_source; /* "--db", "POSTHORN_DB", "DATABASE_URL", "default" */
+
+    const char *where; /* "line 12", while input is read: errors name it */
+    ph_store *store;   /* closed by main */
+    ph_error err;      /* for every call of the library */
+    struct cli_output *output;
+    struct cli_progress *progress;
+    struct cli_block *blocks; /* what cli_alloc() gave; freed by main */
+    char *line;               /* of cli_read_line() */
+    size_t line_size;
+};
+
+/* ---------------------------------------------------------- what the user asked */
+
+/* Every name must be in the command's table (or be global). */
+bool cli_given(const struct cli *cli, const char *option);
+/* The text, of the last one if it was repeated; or the default, or NULL. */
+const char *cli_text(const struct cli *cli, const char *option);
+/* The number, in the type's unit; 0 if there is neither one nor a default. Switches: how often. */
+int64_t cli_number(const struct cli *cli, const char *option);
+/* The index of the word in choices; -1: none. */
+int cli_word(const struct cli *cli, const char *option);
+/* The 16 bytes of a CLI_ID; NULL: not given. */
+const uint8_t *cli_id(const struct cli *cli, const char *option);
+/* A CLI_TIME in microseconds; 0: not given. "now" and "+10m" count from the database's clock, so
+ * the store must be open. Returns an exit code. */
+int cli_time(struct cli *cli, const char *option, int64_t *ret_time);
+int cli_time_of(struct cli *cli, const struct cli_setting *setting, int64_t *ret_time);
+/* Those of a repeated option: writes up to size texts, returns how many there are. */
+size_t cli_texts(const struct cli *cli, const char *option, const char **ret_texts, size_t size);
+
+/* Values that are not options: 0, or an exit code after saying what is wrong with them. */
+int cli_parse_value(struct cli *cli, const struct cli_option *option, const char *text,
+                    struct cli_setting *ret_setting);
+int cli_parse_id(struct cli *cli, const char *text, uint8_t ret_id[16]);
+
+/* The ids that a verb is given: operands ID or ID:FENCE; "-" stands for lines on stdin, which hold
+ * one as their first word, or are objects with work_id and fence, as claim, list and others print
+ * them. Refuses none at all. */
+struct cli_ids {
+    ph_lease_ref *refs;
+    size_t count;
+};
+int cli_ids_read(struct cli *cli, struct cli_ids *ret_ids);
+
+/* ------------------------------------------------------------------ the database */
+
+#define CLI_OPEN_CHECKED 0u /* connects, and the schema must be there */
+#define CLI_OPEN_LAZY 1u    /* neither */
+#define CLI_OPEN_DEPLOY 2u  /* makes or updates the schema first */
+
+/* Opens cli->store. Returns an exit code; a failure has been said. */
+int cli_open(struct cli *cli, unsigned how);
+
+/* A store of its own (for another thread, say), with the same URL and options: ph_close(). */
+int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store);
+
+/* The URL without password, for people. */
+const char *cli_url_shown(struct cli *cli);
+bool cli_url_is_sqlite(struct cli *cli);
+
+/* The command line that would make or update the schema of this database. */
+const char *cli_migrate_line(struct cli *cli);
+
+/* ------------------------------------------------------------------------ output */
+
+/* Another layout than the table's, before the first row. */
+void cli_layout_set(struct cli *cli, enum cli_layout layout);
+/* Other columns than the table's, before the first row. */
+void cli_columns_set(struct cli *cli, const char *columns);
+/* Prints a row, which has the command's fields; takes over the reference. NULL: no memory. */
+void cli_row(struct cli *cli, json_t *row);
+/* Text that is neither a row nor words about it: straight to stdout. */
+void cli_print(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_write(struct cli *cli, const char *bytes, size_t length);
+/* A table in the middle of other text (text form only); rows is an array of objects. */
+void cli_table(struct cli *cli, const struct cli_field *fields, const json_t *rows);
+/* Makes what was printed so far visible, rows that wait to be aligned too; for verbs that go on
+ * for long. */
+void cli_flush(struct cli *cli);
+/* Could stdout not be written? The end of the command says so; loops end early. */
+bool cli_write_failed(const struct cli *cli);
+/* Clears the screen, on a terminal: for --watch. */
+void cli_screen_clear(struct cli *cli);
+/* Is stdout a terminal? Then texts may be cut and coloured. */
+bool cli_on_terminal(const struct cli *cli);
+
+enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_RED, CLI_GREEN, CLI_YELLOW };
+/* The escape sequences around a text on stdout; "" where there are no colours. */
+const char *cli_colour(const struct cli *cli, enum cli_colour colour);
+
+/* JSON values from the library's; never NULL unless memory is out. */
+json_t *cli_json_text(const char *text); /* NULL: null; invalid UTF-8 is replaced */
+json_t *cli_json_bytes(const char *text, size_t length);
+json_t *cli_json_time(int64_t time);       /* 0: null */
+json_t *cli_json_id(const uint8_t id[16]); /* zero: null */
+json_t *cli_json_parsed(const char *json); /* a JSON text; NULL: null */
+
+/* Texts as they are safe to show: control characters escaped, invalid UTF-8 replaced. From
+ * cli_alloc(). */
+const char *cli_shown(struct cli *cli, const char *text);
+/* A word of a command line that users may copy. */
+const char *cli_quoted(struct cli *cli, const char *text);
+/* Time that only goes forward, in microseconds; for waiting and measuring. */
+int64_t cli_now_us(void);
+/* "1 h 5 min", "320 ms": for words, not for data. */
+#define CLI_DURATION_SIZE 32
+const char *cli_duration_text(int64_t ms, char ret_text[CLI_DURATION_SIZE]);
+
+/* ------------------------------------------------------------------------- words */
+
+/* All on stderr. A note is dropped by --quiet. */
+void cli_note(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_warn(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says "posthorn: cause; cure" and returns the code. */
+int cli_fail(struct cli *cli, enum cli_exit code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same for a usage error, which also names the help. */
+int cli_usage(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same with cli->err, which a call of the library has filled. */
+int cli_fail_store(struct cli *cli);
+
+/* Asks on a terminal; elsewhere wants --yes. Returns CLI_OK to go on, or an exit code. */
+int cli_confirm(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A bar on stderr, only on a terminal and without --quiet. total 0: unknown. One at a time;
+ * words that are said meanwhile do not garble it. */
+void cli_progress_begin(struct cli *cli, const char *label, int64_t total);
+void cli_progress_at(struct cli *cli, int64_t done, int64_t total);
+void cli_progress_end(struct cli *cli);
+
+/* A signal asked us to end (only if the command is graceful). */
+bool cli_interrupted(void);
+
+/* ------------------------------------------------------------------------ memory */
+
+/* Zeroed; freed when the command ends. Never NULL: without memory the command ends. */
+void *cli_alloc(struct cli *cli, size_t size);
+char *cli_strdup(struct cli *cli, const char *text);
+char *cli_printf(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* For memory that comes elsewhere: ends the command if it is NULL. */
+void *cli_need(void *memory);
+
+/* All of stdin, or a line of it (without its end; NULL: no more). The text is followed by a NUL
+ * that is not counted, and freed by the next cli_read_line() or the end. Returns an exit code. */
+int cli_read_all(struct cli *cli, size_t max, char **ret_text, size_t *ret_length);
+int cli_read_line(struct cli *cli, char **ret_text, size_t *ret_length);
+
+#endif

@@ -1,0 +1,210 @@
+/* enqueue.c - posthorn enqueue: one message, or one per line of stdin. */
+#include "commands.h"
+#include "enqueue.h"
+
+#include <string.h>
+
+static int draft_fill(struct cli *cli, struct enqueue_draft *draft)
+{
+    ph_message *message = &draft->message;
+    int code;
+
+    if (cli_id(cli, "tenant")) {
+        memcpy(draft->tenant_id.b, cli_id(cli, "tenant"), sizeof(draft->tenant_id.b));
+        message->tenant_id = &draft->tenant_id;
+    }
+    if (cli_id(cli, "message-id")) {
+        memcpy(draft->message_id.b, cli_id(cli, "message-id"), sizeof(draft->message_id.b));
+        message->message_id = &draft->message_id;
+    }
+    message->ns = cli_text(cli, "namespace");
+    message->dedupe_key = cli_text(cli, "dedupe-key");
+    message->correlation_id = cli_text(cli, "correlation-id");
+    message->headers = cli_text(cli, "headers");
+    message->priority = cli_priority(cli_word(cli, "priority"));
+    message->max_attempts = (int)cli_number(cli, "max-attempts");
+    code = cli_time(cli, "due", &message->due_at);
+    return code == CLI_OK ? cli_time(cli, "expires", &message->expires_at) : code;
+}
+
+void enqueue_row(struct cli *cli, const ph_enqueued *enqueued)
+{
+    cli_row(cli,
+            json_pack("{s:o, s:o, s:b}", "work_id", cli_json_id(enqueued->work_id.b), "message_id",
+                      cli_json_id(enqueued->message_id.b), "is_new", enqueued->is_new));
+}
+
+static int enqueue_one(struct cli *cli, struct enqueue_draft *draft)
+{
+    ph_message *message = &draft->message;
+    const char *payload = cli->operand_count > 1 ? cli->operands[1] : "";
+    ph_enqueued enqueued;
+    char *text = NULL;
+    int code;
+
+    message->topic = cli->operands[0];
+    message->payload = payload;
+    if (strcmp(payload, "-") == 0) {
+        code = cli_read_all(cli, PH_PAYLOAD_MAX, &text, &message->payload_length);
+        if (code != CLI_OK)
+            return code;
+        message->payload = text;
+    }
+    if (ph_enqueue(cli->store, PH_OWN_TX, message, cli->timeout_ms, &enqueued, &cli->err) < 0)
+        return cli_fail_store(cli);
+    enqueue_row(cli, &enqueued);
+    if (!enqueued.is_new)
+        cli_note(cli, "nothing new was stored: the dedupe key was taken by this message");
+    return CLI_OK;
+}
+
+static int arguments_check(struct cli *cli)
+{
+    bool lines = cli_given(cli, "lines"), objects = cli_given(cli, "from-jsonl");
+
+    if (lines && objects)
+        return cli_usage(cli, "--lines and --from-jsonl exclude each other; give one of them");
+    if (!objects && cli->operand_count < 1)
+        return cli_usage(cli, "the topic is missing; usage: posthorn enqueue TOPIC [PAYLOAD|-]");
+    if ((lines || objects) && cli->operand_count > 1)
+        return cli_usage(cli, "with --%s the payloads come from stdin; leave out \"%.80s\"",
+                         lines ? "lines" : "from-jsonl", cli->operands[1]);
+    if (lines && (cli_given(cli, "dedupe-key") || cli_given(cli, "message-id")))
+        return cli_usage(cli, "with --lines all messages would have the same %s; use --from-jsonl",
+                         cli_given(cli, "dedupe-key") ? "dedupe key" : "message id");
+    return CLI_OK;
+}
+
+static int run(struct cli *cli)
+{
+    struct enqueue_draft draft = { .message = PH_MESSAGE_INIT };
+    int code = arguments_check(cli);
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code == CLI_OK)
+        code = draft_fill(cli, &draft);
+    if (code != CLI_OK)
+        return code;
+    if (cli_given(cli, "lines") || cli_given(cli, "from-jsonl"))
+        return enqueue_lines(cli, &draft);
+    return enqueue_one(cli, &draft);
+}
+
+static const struct cli_field fields[] = {
+    { "work_id", CLI_F_UUID, "names this stay of the message in its queue", "Work id", NULL },
+    { "message_id", CLI_F_UUID, "names the message; stays the same when a dead one is retried",
+      "Message id", NULL },
+    { "is_new", CLI_F_BOOL, "false: the dedupe key was taken, and these are the ids of the taker",
+      "New", NULL },
+    { 0 },
+};
+
+static const char *const description[] = {
+    "Stores a message and prints its work id. The payload is the second operand, or all of stdin "
+    "if that is -, or empty; it is UTF-8 text without NUL and comes back byte for byte.",
+    "The message can be claimed at once, or when its --due has come. Of the messages that are due, "
+    "those of a better --priority are handed out first. After --expires it is not handed out any "
+    "more, but ends as a dead letter.",
+    "With a --dedupe-key the message is stored only once per namespace and topic: enqueueing it "
+    "again prints the ids of the first one, and says so on stderr. With a --tenant the key must "
+    "begin with the tenant's id and a slash.",
+    "With --lines each line of stdin is the payload of a message. With --from-jsonl each line is "
+    "an "
+    "object whose keys are topic, payload, namespace, tenant_id, dedupe_key, correlation_id, "
+    "priority, due_at, expires_at, headers, message_id and max_attempts; what a line leaves out "
+    "comes from the command line. Lines are stored in batches, each wholly or not at all; if one "
+    "fails, those before it remain stored, and the error says how many.",
+    "A program should rather enqueue inside its own transaction, with the library or in SQL.",
+    NULL,
+};
+
+static const struct cli_option options[] = {
+    { .name = "namespace",
+      .letter = 'n',
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "the queue; without it the default one, whose name is empty" },
+    { .name = "priority",
+      .letter = 'p',
+      .type = CLI_WORD,
+      .argument = "LEVEL",
+      .help = "who comes first",
+      .value = "normal",
+      .choices = CLI_PRIORITIES },
+    { .name = "due",
+      .type = CLI_TIME,
+      .argument = "TIME",
+      .help = "not before then: +10m, 2030-01-01T09:00:00Z, @1893456000" },
+    { .name = "expires",
+      .type = CLI_TIME,
+      .argument = "TIME",
+      .help = "not after then; it becomes a dead letter" },
+    { .name = "dedupe-key",
+      .letter = 'k',
+      .type = CLI_TEXT,
+      .argument = "KEY",
+      .help = "store it only if no message of this namespace and topic has the key" },
+    { .name = "correlation-id",
+      .type = CLI_TEXT,
+      .argument = "TEXT",
+      .help = "what it belongs to; handed to the worker" },
+    { .name = "headers",
+      .type = CLI_TEXT,
+      .argument = "JSON",
+      .help = "an object, handed to the worker" },
+    { .name = "tenant", .type = CLI_ID, .argument = "UUID", .help = "the tenant it belongs to" },
+    { .name = "message-id",
+      .type = CLI_ID,
+      .argument = "UUID",
+      .help = "its message id, otherwise the store makes one" },
+    { .name = "max-attempts",
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "how often it may be claimed; otherwise as the queue says",
+      .min = 1,
+      .max = PH_ATTEMPTS_MAX },
+    { .name = "lines", .type = CLI_SWITCH, .help = "each line of stdin is a message" },
+    { .name = "from-jsonl",
+      .type = CLI_SWITCH,
+      .help = "each line of stdin is an object that describes a message" },
+    { .name = "batch",
+      .letter = 'b',
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "how many lines are stored in one transaction",
+      .value = "500",
+      .min = 1,
+      .max = PH_BATCH_MAX },
+    { 0 },
+};
+
+static const struct cli_example examples[] = {
+    { "posthorn enqueue order.placed '{\"order\": 17}'", "Store a message" },
+    { "posthorn enqueue mail.reminder 'Pay, please' --due +30m --priority low",
+      "Half an hour from now, and behind others" },
+    { "posthorn enqueue order.placed '{\"order\": 18}' --dedupe-key order/18 --json",
+      "Once, however often it is run" },
+    { "date | posthorn enqueue clock.tick -", "The payload from stdin" },
+    { "seq 1000 | posthorn enqueue number.seen --lines > ids", "A thousand messages" },
+    { "echo '{\"payload\": \"hi\", \"dedupe_key\": \"greeting\"}' | posthorn enqueue mail.send "
+      "--from-jsonl",
+      "Each with its own key; the topic for all" },
+    { 0 },
+};
+
+const struct cli_command cli_enqueue = {
+    .name = "enqueue",
+    .group = "enqueue",
+    .summary = "store a message",
+    .operands = "TOPIC [PAYLOAD|-]",
+    .operands_min = 0,
+    .operands_max = 2,
+    .description = description,
+    .options = options,
+    .fields = fields,
+    .layout = CLI_BARE,
+    .examples = examples,
+    .graceful = true,
+    .run = run,
+};

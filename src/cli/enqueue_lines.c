@@ -1,0 +1,289 @@
+/* enqueue_lines.c - posthorn enqueue --lines and --from-jsonl: many messages, in batches. */
+#include "enqueue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One line: the message, and what it borrows from. */
+struct line {
+    struct enqueue_draft draft;
+    char *text;
+    json_t *object;
+};
+
+struct batch {
+    struct cli *cli;
+    const struct enqueue_draft *defaults;
+    struct line *lines;
+    ph_message *messages;
+    ph_enqueued *enqueued;
+    size_t count, size;
+    int64_t read, stored, duplicates; /* lines so far, over all batches */
+    char where[64];
+};
+
+/* The keys of an object, as options are described: so that they are read alike. */
+static const struct cli_option keys[] = {
+    { .name = "topic", .type = CLI_TEXT },
+    { .name = "payload", .type = CLI_TEXT },
+    { .name = "namespace", .type = CLI_TEXT },
+    { .name = "dedupe_key", .type = CLI_TEXT },
+    { .name = "correlation_id", .type = CLI_TEXT },
+    { .name = "tenant_id", .type = CLI_ID },
+    { .name = "message_id", .type = CLI_ID },
+    { .name = "priority", .type = CLI_WORD, .choices = CLI_PRIORITIES },
+    { .name = "due_at", .type = CLI_TIME },
+    { .name = "expires_at", .type = CLI_TIME },
+    { .name = "max_attempts", .type = CLI_NUMBER, .min = 1, .max = PH_ATTEMPTS_MAX },
+    { .name = "headers", .type = CLI_TEXT },
+    { 0 },
+};
+
+static void text_set(ph_message *message, const char *key, const char *text)
+{
+    const char **members[] = { &message->topic, &message->ns, &message->dedupe_key,
+                               &message->correlation_id, &message->headers };
+    static const char *const names[] = { "topic", "namespace", "dedupe_key", "correlation_id",
+                                         "headers" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(key, names[i]) == 0)
+            *members[i] = text;
+    }
+}
+
+static int value_set(struct cli *cli, struct line *line, const struct cli_option *key,
+                     const char *text)
+{
+    struct enqueue_draft *draft = &line->draft;
+    struct cli_setting value;
+    int code = cli_parse_value(cli, key, text, &value);
+
+    if (code != CLI_OK)
+        return code;
+    if (strcmp(key->name, "tenant_id") == 0) {
+        memcpy(draft->tenant_id.b, value.id, sizeof(value.id));
+        draft->message.tenant_id = &draft->tenant_id;
+    } else if (strcmp(key->name, "message_id") == 0) {
+        memcpy(draft->message_id.b, value.id, sizeof(value.id));
+        draft->message.message_id = &draft->message_id;
+    } else if (strcmp(key->name, "priority") == 0) {
+        draft->message.priority = cli_priority((int)value.number);
+    } else if (strcmp(key->name, "max_attempts") == 0) {
+        draft->message.max_attempts = (int)value.number;
+    } else if (strcmp(key->name, "due_at") == 0) {
+        return cli_time_of(cli, &value, &draft->message.due_at);
+    } else if (strcmp(key->name, "expires_at") == 0) {
+        return cli_time_of(cli, &value, &draft->message.expires_at);
+    } else {
+        text_set(&draft->message, key->name, text);
+    }
+    return CLI_OK;
+}
+
+static int member_set(struct cli *cli, struct line *line, const char *name, json_t *value)
+{
+    const struct cli_option *key = keys;
+    char number[32];
+
+    while (key->name && strcmp(key->name, name) != 0)
+        key++;
+    if (!key->name)
+        return cli_usage(cli, "there is no key \"%.80s\"; posthorn help enqueue lists them", name);
+    if (json_is_null(value))
+        return CLI_OK; /* as if it had been left out */
+    if (strcmp(name, "payload") == 0 && json_is_string(value)) {
+        line->draft.message.payload = json_string_value(value);
+        line->draft.message.payload_length = json_string_length(value);
+        return CLI_OK;
+    }
+    if (strcmp(name, "headers") == 0 && json_is_object(value)) {
+        free(line->text);
+        line->text = cli_need(json_dumps(value, JSON_COMPACT));
+        return value_set(cli, line, key, line->text);
+    }
+    if (json_is_integer(value) && (key->type == CLI_NUMBER || key->type == CLI_WORD)) {
+        snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
+        return value_set(cli, line, key, number);
+    }
+    if (!json_is_string(value) || strcmp(name, "headers") == 0)
+        return cli_usage(cli, "%s must be %s", name,
+                         strcmp(name, "headers") == 0 ? "an object" : "a string");
+    if (strlen(json_string_value(value)) != json_string_length(value))
+        return cli_usage(cli, "%s contains a NUL; leave it out", name);
+    return value_set(cli, line, key, json_string_value(value));
+}
+
+static int object_read(struct cli *cli, struct line *line, const char *text, size_t length)
+{
+    json_error_t error;
+    const char *name;
+    json_t *value;
+    int code = CLI_OK;
+
+    line->object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    if (!json_is_object(line->object))
+        return cli_usage(cli, "this is not a JSON object (%s); give one object per line",
+                         line->object ? "but another value" : error.text);
+    json_object_foreach(line->object, name, value)
+    {
+        if (code == CLI_OK)
+            code = member_set(cli, line, name, value);
+    }
+    return code;
+}
+
+static int line_read(struct batch *batch, const char *text, size_t length)
+{
+    struct cli *cli = batch->cli;
+    struct line *line = &batch->lines[batch->count++];
+    ph_message *message = &line->draft.message;
+    int code = CLI_OK;
+
+    line->draft = *batch->defaults;
+    message->topic = cli->operand_count ? cli->operands[0] : NULL;
+    message->payload = "";
+    message->payload_length = 0;
+    if (cli_given(cli, "from-jsonl")) {
+        code = object_read(cli, line, text, length);
+        if (code == CLI_OK && !message->topic)
+            code = cli_usage(cli, "there is no topic; give one in the line or as an operand");
+    } else {
+        line->text = cli_need(malloc(length + 1));
+        memcpy(line->text, text, length + 1);
+        message->payload = line->text;
+        message->payload_length = length;
+    }
+    return code;
+}
+
+static void batch_forget(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        json_decref(batch->lines[i].object);
+        free(batch->lines[i].text);
+        memset(&batch->lines[i], 0, sizeof(batch->lines[i]));
+    }
+    batch->count = 0;
+}
+
+/* The library counts within the call; people count lines. */
+static int batch_failed(struct batch *batch)
+{
+    struct cli *cli = batch->cli;
+    long index = 0;
+    int skip = 0;
+    long long first = batch->read - (long long)batch->count + 1;
+
+    if (sscanf(cli->err.message, "message %ld: %n", &index, &skip) == 1 && skip > 0) {
+        memmove(cli->err.message, cli->err.message + skip, strlen(cli->err.message + skip) + 1);
+        snprintf(batch->where, sizeof(batch->where), "line %lld", first + index);
+    } else if (batch->count > 1) {
+        snprintf(batch->where, sizeof(batch->where), "lines %lld to %lld", first,
+                 (long long)batch->read);
+    } else {
+        snprintf(batch->where, sizeof(batch->where), "line %lld", first);
+    }
+    cli->where = batch->where;
+    return cli_fail_store(cli);
+}
+
+static int batch_store(struct batch *batch)
+{
+    struct cli *cli = batch->cli;
+    int code = CLI_OK;
+
+    if (batch->count == 0)
+        return CLI_OK;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct enqueue_draft *draft = &batch->lines[i].draft;
+
+        /* the draft was copied, and these point into what it was copied from */
+        if (draft->message.tenant_id)
+            draft->message.tenant_id = &draft->tenant_id;
+        if (draft->message.message_id)
+            draft->message.message_id = &draft->message_id;
+        batch->messages[i] = draft->message;
+    }
+    if (ph_enqueue_many(cli->store, PH_OWN_TX, batch->messages, batch->count, cli->timeout_ms,
+                        batch->enqueued, &cli->err) < 0) {
+        code = batch_failed(batch);
+    } else {
+        for (size_t i = 0; i < batch->count; i++) {
+            enqueue_row(cli, &batch->enqueued[i]);
+            batch->duplicates += !batch->enqueued[i].is_new;
+        }
+        cli_flush(cli); /* what is stored is named, whatever happens next */
+        batch->stored += (int64_t)batch->count;
+        cli_progress_at(cli, batch->stored, 0);
+    }
+    batch_forget(batch);
+    return code;
+}
+
+static int all_lines(struct batch *batch)
+{
+    struct cli *cli = batch->cli;
+    char *text;
+    size_t length;
+    int code;
+
+    for (;;) {
+        if (cli_interrupted())
+            return CLI_INTERRUPTED;
+        code = cli_read_line(cli, &text, &length);
+        if (code != CLI_OK || !text)
+            break;
+        batch->read++;
+        snprintf(batch->where, sizeof(batch->where), "line %lld", (long long)batch->read);
+        cli->where = batch->where;
+        code = line_read(batch, text, length);
+        if (code != CLI_OK)
+            return code;
+        cli->where = NULL;
+        if (batch->count == batch->size)
+            code = batch_store(batch);
+        if (code != CLI_OK)
+            return code;
+    }
+    return code == CLI_OK ? batch_store(batch) : code;
+}
+
+/* How far it came. */
+static void told(const struct batch *batch, int code)
+{
+    struct cli *cli = batch->cli;
+    long long stored = batch->stored, duplicates = batch->duplicates;
+
+    if (code != CLI_OK && stored == 0)
+        cli_warn(cli, "nothing was stored");
+    else if (code != CLI_OK)
+        cli_warn(cli, "the first %lld line%s stored", stored, stored == 1 ? " was" : "s were");
+    else if (duplicates)
+        cli_note(cli, "%lld messages; %lld of them had been stored before, by their dedupe key",
+                 stored, duplicates);
+    else
+        cli_note(cli, "%lld message%s stored", stored, stored == 1 ? "" : "s");
+}
+
+int enqueue_lines(struct cli *cli, const struct enqueue_draft *defaults)
+{
+    struct batch batch = { .cli = cli, .defaults = defaults };
+    int code;
+
+    batch.size = (size_t)cli_number(cli, "batch");
+    batch.lines = cli_need(calloc(batch.size, sizeof(*batch.lines)));
+    batch.messages = cli_need(calloc(batch.size, sizeof(*batch.messages)));
+    batch.enqueued = cli_need(calloc(batch.size, sizeof(*batch.enqueued)));
+    cli_layout_set(cli, CLI_BARE_MANY);
+    cli_progress_begin(cli, "stored", 0);
+    code = all_lines(&batch);
+    cli_progress_end(cli);
+    cli->where = NULL;
+    batch_forget(&batch);
+    free(batch.lines);
+    free(batch.messages);
+    free(batch.enqueued);
+    told(&batch, code);
+    return code;
+}

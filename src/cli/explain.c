@@ -1,0 +1,382 @@
+/* explain.c - "posthorn explain": why is this message where it is, and what comes next? */
+#include "commands.h"
+
+#include "util/time_text.h"
+
+#include <string.h>
+
+#define ERROR_SHOWN_MAX 300
+
+static const char *const description[] = {
+    "Says in plain words why a message is where it is and what will happen to it: scheduled, "
+    "waiting for a retry, ready and since when, leased by whom and for how long, kept by a paused "
+    "queue, dead and why, done when and by whom.",
+    "With --json the words state and code do not change. state is one of scheduled, retry_later, "
+    "deferred, ready, in_progress, lease_expired, done, dead. A code is one of due_later, "
+    "abandoned, deferred, unclaimed, queue_paused, expired, expires_later, leased, lease_expired, "
+    "last_attempt, worker_lost, error, done, dead_failed, dead_attempts, dead_lost, dead_expired, "
+    "retried.",
+    NULL
+};
+
+static const struct cli_field reason_fields[] = { { "code", CLI_F_STATE, "a stable word", NULL,
+                                                    NULL },
+                                                  { "text", CLI_F_TEXT, "a sentence", NULL, NULL },
+                                                  { 0 } };
+
+static const struct cli_field fields[] = {
+    { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
+    { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
+    { "namespace", CLI_F_TEXT, "its namespace", NULL, NULL },
+    { "state", CLI_F_STATE, "a stable word", NULL, NULL },
+    { "reasons", CLI_F_ROWS, "why, the most important first", NULL, reason_fields },
+    { "advice", CLI_F_TEXT, "what can be done; null: nothing needs to be", NULL, NULL },
+    { "clock", CLI_F_TIME, "the database's time when it was looked up", NULL, NULL },
+    { 0 },
+};
+
+static const struct cli_example examples[] = {
+    { "id=$(posthorn enqueue mail.send hello --due +1h)", "A message for later" },
+    { "posthorn explain \"$id\"", "Why is nobody handling it?" },
+    { 0 },
+};
+
+static const struct cli_exit_note exits[] = {
+    { CLI_NOT_FOUND, "there is no such message: never was, or deleted since" }, { 0 }
+};
+
+struct story {
+    struct cli *cli;
+    const ph_message_info *info;
+    int64_t now;
+    bool paused;
+    int64_t ready; /* messages of its queue */
+    const char *state;
+    json_t *reasons;
+    const char *advice;
+};
+
+static void because(struct story *story, const char *code, const char *text)
+{
+    json_t *reason = json_pack("{s:s, s:o}", "code", code, "text", cli_json_text(text));
+
+    cli_need(reason);
+    if (json_array_append_new(story->reasons, reason) < 0)
+        cli_need(NULL);
+}
+
+/* "2024-05-01T12:00:00.000000Z (in 3 min)" */
+static const char *when(const struct story *story, int64_t time)
+{
+    char text[PH__TIME_TEXT_SIZE], distance[CLI_DURATION_SIZE];
+    int64_t ms = (time - story->now) / 1000;
+
+    cli_duration_text(ms < 0 ? -ms : ms, distance);
+    return cli_printf(story->cli, ms > 0 ? "%s (in %s)" : "%s (%s ago)", ph__time_text(time, text),
+                      distance);
+}
+
+static const char *who(const struct story *story)
+{
+    char text[PH_ID_TEXT_SIZE];
+
+    if (ph_id_is_zero(story->info->owner.b))
+        return "nobody";
+    return cli_strdup(story->cli, ph_id_text(story->info->owner.b, text));
+}
+
+static const char *namespace_option(const struct story *story)
+{
+    const char *ns = story->info->message->ns;
+
+    return *ns ? cli_printf(story->cli, " --namespace %s", cli_quoted(story->cli, ns)) : "";
+}
+
+static const ph_attempt *last_attempt(const struct story *story)
+{
+    const ph_message_info *info = story->info;
+
+    return info->history_count ? &info->history[info->history_count - 1] : NULL;
+}
+
+/* ---------------------------------------------------------------- what if … */
+
+/* The end of it, where programs say what went wrong. */
+static void add_error(struct story *story)
+{
+    const char *error = story->info->message->last_error;
+    size_t length = error ? strlen(error) : 0;
+    bool cut = length > ERROR_SHOWN_MAX;
+
+    if (length == 0)
+        return;
+    if (cut)
+        error += length - ERROR_SHOWN_MAX;
+    while (cut && ((unsigned char)*error & 0xc0) == 0x80)
+        error++;
+    because(story, "error",
+            cli_printf(story->cli, "The last error was: %s%s", cut ? "... " : "", error));
+}
+
+static void add_losses(struct story *story)
+{
+    const ph_message_info *info = story->info;
+    int lost = 0;
+
+    for (size_t i = 0; i < info->history_count; i++)
+        lost += strcmp(info->history[i].kind, "lost") == 0;
+    if (lost)
+        because(story, "worker_lost",
+                cli_printf(story->cli,
+                           "%d lease%s on it ran out before: it is handed out alone, so that it "
+                           "takes no other along.",
+                           lost, lost == 1 ? "" : "s"));
+}
+
+static void add_pause(struct story *story)
+{
+    if (!story->paused)
+        return;
+    because(story, "queue_paused", "Its queue is paused: nothing is handed out from it.");
+    story->advice = cli_printf(story->cli, "posthorn queue resume%s", namespace_option(story));
+}
+
+static void waits(struct story *story)
+{
+    const ph_message_info *info = story->info;
+    const ph_attempt *last = last_attempt(story);
+    const char *due = when(story, info->next_attempt_at);
+
+    if (last && strcmp(last->kind, "abandoned") == 0) {
+        story->state = "retry_later";
+        because(story, "abandoned",
+                cli_printf(story->cli, "Attempt %d of %d was abandoned; the next is due at %s.",
+                           info->message->attempts, info->max_attempts, due));
+    } else if (last && strcmp(last->kind, "released") == 0) {
+        story->state = "deferred";
+        because(story, "deferred",
+                cli_printf(story->cli,
+                           "Its worker gave it back without counting the attempt; it is due again "
+                           "at %s.",
+                           due));
+    } else {
+        story->state = "scheduled";
+        because(story, "due_later",
+                cli_printf(story->cli, "It is scheduled: nobody may have it before %s.", due));
+    }
+    add_pause(story);
+}
+
+static void is_ready(struct story *story)
+{
+    const ph_message_info *info = story->info;
+
+    story->state = "ready";
+    because(story, "unclaimed",
+            cli_printf(story->cli,
+                       "It has been ready since %s, and nobody has claimed it yet; %lld message%s "
+                       "of its queue %s ready.",
+                       when(story, info->next_attempt_at), (long long)story->ready,
+                       story->ready == 1 ? "" : "s", story->ready == 1 ? "is" : "are"));
+    story->advice =
+        cli_printf(story->cli, "posthorn work %s%s --exec CMD",
+                   cli_quoted(story->cli, info->message->topic), namespace_option(story));
+    add_pause(story);
+}
+
+static void pending(struct story *story)
+{
+    const ph_message_info *info = story->info;
+
+    if (info->next_attempt_at > story->now)
+        waits(story);
+    else
+        is_ready(story);
+    if (info->expires_at && info->expires_at <= story->now)
+        because(story, "expired",
+                cli_printf(story->cli, "It expired at %s: the next claim that meets it buries it.",
+                           when(story, info->expires_at)));
+    else if (info->expires_at)
+        because(story, "expires_later",
+                cli_printf(story->cli, "It expires at %s.", when(story, info->expires_at)));
+    add_error(story);
+    add_losses(story);
+}
+
+static void leased(struct story *story)
+{
+    const ph_message_info *info = story->info;
+    const ph_delivery *message = info->message;
+    bool over = info->locked_until <= story->now, last = message->attempts >= info->max_attempts;
+
+    story->state = over ? "lease_expired" : "in_progress";
+    if (over) {
+        because(story, "lease_expired",
+                cli_printf(story->cli,
+                           "The lease of %s ran out at %s: the next claim takes it back%s. Until "
+                           "then that worker may still settle it.",
+                           who(story), when(story, info->locked_until),
+                           last ? ", and it is dead then" : ""));
+        story->advice = "posthorn reap";
+    } else {
+        because(story, "leased",
+                cli_printf(story->cli,
+                           "It is leased by %s until %s, under fence %lld: attempt %d of %d.",
+                           who(story), when(story, info->locked_until), (long long)message->fence,
+                           message->attempts, info->max_attempts));
+    }
+    if (last)
+        because(story, "last_attempt", "This is its last attempt: if it fails, it is dead.");
+    add_error(story);
+    add_losses(story);
+}
+
+static void done(struct story *story)
+{
+    const ph_message_info *info = story->info;
+
+    story->state = "done";
+    because(story, "done",
+            cli_printf(story->cli, "It was done at %s by %s, at attempt %d.",
+                       when(story, info->processed_at), who(story), info->message->attempts));
+}
+
+static void dead(struct story *story)
+{
+    static const struct {
+        const char *reason, *code, *text;
+    } causes[] = {
+        { "failed", "dead_failed", "It is dead: its worker failed it for good" },
+        { "attempts", "dead_attempts", "It is dead: its attempts are spent" },
+        { "lost", "dead_lost", "It is dead: its worker did not come back from the last attempt" },
+        { "expired", "dead_expired", "It is dead: it expired before anybody had handled it" },
+    };
+    const ph_message_info *info = story->info;
+    const ph_attempt *last = last_attempt(story);
+    char id[PH_ID_TEXT_SIZE];
+
+    story->state = "dead";
+    for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
+        if (info->dead_reason && strcmp(info->dead_reason, causes[i].reason) == 0)
+            because(story, causes[i].code,
+                    cli_printf(story->cli, "%s, at %s, after %d of %d attempts.", causes[i].text,
+                               when(story, last ? last->at : info->updated_at),
+                               info->message->attempts, info->max_attempts));
+    add_error(story);
+    if (!ph_id_is_zero(info->retried_as.b)) {
+        because(story, "retried",
+                cli_printf(story->cli, "It was put back into the queue as %s.",
+                           ph_id_text(info->retried_as.b, id)));
+        story->advice =
+            cli_printf(story->cli, "posthorn explain %s", ph_id_text(info->retried_as.b, id));
+    } else {
+        story->advice = cli_printf(story->cli, "posthorn dead retry %s",
+                                   ph_id_text(info->message->work_id.b, id));
+    }
+}
+
+/* ---------------------------------------------------------------------- run */
+
+static int look(struct story *story)
+{
+    struct cli *cli = story->cli;
+    ph_queue_list *queues = NULL;
+
+    if (ph_clock(cli->store, PH_OWN_TX, 0, &story->now, &cli->err) < 0 ||
+        ph_outbox_queue_list(cli->store, PH_OWN_TX, story->info->message->ns, 0, &queues,
+                             &cli->err) < 0)
+        return cli_fail_store(cli);
+    if (ph_queue_list_count(queues) > 0) {
+        story->paused = ph_queue_list_at(queues, 0)->paused;
+        story->ready = ph_queue_list_at(queues, 0)->counts.ready;
+    }
+    ph_queue_list_free(queues);
+    return CLI_OK;
+}
+
+static void tell(struct story *story)
+{
+    struct cli *cli = story->cli;
+    const ph_delivery *message = story->info->message;
+    const json_t *reason;
+    size_t i;
+
+    if (cli->format != CLI_TEXT_FORM) {
+        cli_row(cli,
+                json_pack("{s:o, s:o, s:o, s:s, s:O, s:o, s:o}", "work_id",
+                          cli_json_id(message->work_id.b), "topic", cli_json_text(message->topic),
+                          "namespace", cli_json_text(message->ns), "state", story->state, "reasons",
+                          story->reasons, "advice", cli_json_text(story->advice), "clock",
+                          cli_json_time(story->now)));
+        return;
+    }
+    json_array_foreach(story->reasons, i, reason)
+        cli_print(cli, "%s\n", cli_shown(cli, json_string_value(json_object_get(reason, "text"))));
+    if (story->advice)
+        cli_print(cli, "Next: %s\n", story->advice);
+}
+
+static int explain(struct cli *cli, const ph_message_info *info)
+{
+    struct story story = { .cli = cli, .info = info };
+    int code = look(&story);
+
+    if (code != CLI_OK)
+        return code;
+    story.reasons = cli_need(json_array());
+    switch (info->status) {
+    case PH_READY:
+        pending(&story);
+        break;
+    case PH_IN_PROGRESS:
+        leased(&story);
+        break;
+    case PH_DONE:
+        done(&story);
+        break;
+    case PH_FAILED:
+        dead(&story);
+        break;
+    }
+    tell(&story);
+    json_decref(story.reasons);
+    return CLI_OK;
+}
+
+static int run(struct cli *cli)
+{
+    ph_message_info *info = NULL;
+    ph_work_id id;
+    int code = cli_parse_id(cli, cli->operands[0], id.b), r;
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    r = ph_outbox_find(cli->store, PH_OWN_TX, id, 0, &info, &cli->err);
+    if (r == PH_ENOTFOUND)
+        return cli_fail(cli, CLI_NOT_FOUND,
+                        "there is no message %s in %s; it was deleted after its retention, or "
+                        "discarded, or it is in another database",
+                        cli->operands[0], cli_url_shown(cli));
+    if (r < 0)
+        return cli_fail_store(cli);
+    code = explain(cli, info);
+    ph_message_info_free(info);
+    return code;
+}
+
+const struct cli_command cli_explain = {
+    .name = "explain",
+    .group = "list",
+    .summary = "why a message is where it is, and what comes next",
+    .operands = "ID",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = description,
+    .fields = fields,
+    .layout = CLI_CARD,
+    .examples = examples,
+    .exits = exits,
+    .run = run,
+};

@@ -1,0 +1,62 @@
+/* frame.h - what the files of the frame tell each other; verbs need only cli.h. */
+#ifndef POSTHORN_CLI_FRAME_H
+#define POSTHORN_CLI_FRAME_H
+
+#include "cli.h"
+
+#include <stdarg.h>
+
+/* Reads the command line into cli. Returns an exit code; CLI_OK with cli->command NULL and
+ * *ret_help or *ret_version set: that was asked for instead. */
+int cli_parse(struct cli *cli, int argc, char **argv, bool *ret_help, bool *ret_version);
+
+/* The command of these words ("dead", "list"; second may be NULL); NULL: none. */
+const struct cli_command *cli_command_find(const char *first, const char *second);
+/* Is it the first of two words? */
+bool cli_is_family(const char *first);
+/* What comes closest to a word that is none; NULL: nothing does. first: the family, or NULL. */
+const char *cli_command_near(struct cli *cli, const char *first, const char *word);
+const char *cli_option_near(const struct cli_command *command, const char *name);
+
+/* The help of a command, of a family, or (both NULL) of all. */
+void cli_help(struct cli *cli, const struct cli_command *command, const char *family);
+/* What an option does, with its choices and its default. */
+const char *cli_option_help(struct cli *cli, const struct cli_option *option);
+/* --version. */
+void cli_version(struct cli *cli);
+
+/* Output. close returns the exit code, which is CLI_FAILED instead if stdout could not be
+ * written. */
+void cli_output_open(struct cli *cli);
+int cli_output_close(struct cli *cli, int code);
+
+/* Rows that are printed below each other: see table.c. */
+struct cli_grid;
+struct cli_grid *cli_grid_new(struct cli *cli, const struct cli_field *fields, const char *columns);
+void cli_grid_add(struct cli_grid *grid, const json_t *row);
+/* Prints what is left, and frees. */
+void cli_grid_end(struct cli_grid *grid);
+/* One row as a line per field. */
+void cli_card(struct cli *cli, const struct cli_field *fields, const json_t *row);
+
+/* As cli_shown(), but to be freed by the caller. */
+char *cli_escaped(const char *text);
+/* How many columns of a terminal a text takes; the longest part of it that takes at most width. */
+size_t cli_text_width(const char *text);
+size_t cli_text_fit(const char *text, size_t width);
+/* Writes a text wrapped at 79 columns, each line after indent blanks. first: the first line's
+ * place is taken already up to there. */
+void cli_wrap(struct cli *cli, const char *text, int indent);
+
+/* Columns of the terminal on a file descriptor. */
+int cli_terminal_width(int fd);
+
+/* Puts a progress bar out of the way before words are printed. */
+void cli_progress_hide(struct cli *cli);
+
+/* Signals of this process, by the manners of the command. */
+void cli_signals(const struct cli_command *command);
+
+void cli_free(struct cli *cli);
+
+#endif

@@ -1,0 +1,56 @@
+/* input.c - what comes on stdin. */
+#include "frame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failed(struct cli *cli)
+{
+    if (cli_interrupted())
+        return CLI_INTERRUPTED;
+    return cli_fail(cli, CLI_FAILED, "cannot read stdin: %s", strerror(errno));
+}
+
+int cli_read_all(struct cli *cli, size_t max, char **ret_text, size_t *ret_length)
+{
+    size_t size = 65536, length = 0, got;
+    char *text = cli_need(malloc(size + 1));
+
+    while ((got = fread(text + length, 1, size - length, stdin)) > 0) {
+        length += got;
+        if (length > max)
+            break;
+        if (length == size) {
+            size *= 2;
+            text = cli_need(realloc(text, size + 1));
+        }
+    }
+    if (ferror(stdin) || length > max) {
+        free(text);
+        return ferror(stdin)
+                   ? failed(cli)
+                   : cli_usage(cli, "stdin has more than %zu bytes; that is the limit", max);
+    }
+    *ret_text = memcpy(cli_alloc(cli, length + 1), text, length);
+    *ret_length = length;
+    free(text);
+    return CLI_OK;
+}
+
+int cli_read_line(struct cli *cli, char **ret_text, size_t *ret_length)
+{
+    ssize_t length = getline(&cli->line, &cli->line_size, stdin);
+
+    *ret_text = NULL;
+    *ret_length = 0;
+    if (length < 0)
+        return ferror(stdin) ? failed(cli) : CLI_OK;
+    if (length > 0 && cli->line[length - 1] == '\n')
+        cli->line[--length] = '\0';
+    if (length > 0 && cli->line[length - 1] == '\r')
+        cli->line[--length] = '\0';
+    *ret_text = cli->line;
+    *ret_length = (size_t)length;
+    return CLI_OK;
+}

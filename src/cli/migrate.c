@@ -1,0 +1,220 @@
+/* migrate.c - posthorn migrate: the schema. */
+#include "commands.h"
+
+static const struct cli_field fields[] = {
+    { "installed", CLI_F_NUMBER, "the version of the schema in the database; 0: there is none",
+      "Installed", NULL },
+    { "library", CLI_F_NUMBER, "the version that this library brings", "Library", NULL },
+    { "serves_from", CLI_F_NUMBER, "the oldest library schema version that it still serves",
+      "Serves from", NULL },
+    { "usable", CLI_F_BOOL, "this library can work with it as it is", "Usable", NULL },
+    { "pending", CLI_F_BOOL, "migrate up would change something", "Pending", NULL },
+    { "applied", CLI_F_NUMBER, "migrations that were applied; only of migrate up", "Applied",
+      NULL },
+    { 0 },
+};
+
+static int inspect(struct cli *cli, ph_schema_status *ret_status)
+{
+    int code = cli->store ? CLI_OK : cli_open(cli, CLI_OPEN_LAZY);
+
+    if (code != CLI_OK)
+        return code;
+    if (ph_schema_inspect(cli->store, cli->timeout_ms, ret_status, &cli->err) < 0)
+        return cli_fail_store(cli);
+    return CLI_OK;
+}
+
+static json_t *status_json(const ph_schema_status *status)
+{
+    return json_pack("{s:i, s:i, s:i, s:b, s:b}", "installed", status->installed, "library",
+                     status->library, "serves_from", status->serves_from, "usable", status->usable,
+                     "pending", status->pending);
+}
+
+static int run_up(struct cli *cli)
+{
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
+    int code = cli_open(cli, CLI_OPEN_LAZY), applied = 0;
+    json_t *row;
+
+    if (code != CLI_OK)
+        return code;
+    if (ph_migrate(cli->store, cli->timeout_ms, &applied, &cli->err) < 0)
+        return cli_fail_store(cli);
+    code = inspect(cli, &status);
+    if (code != CLI_OK)
+        return code;
+    row = cli_need(status_json(&status));
+    if (json_object_set_new(row, "applied", json_integer(applied)) < 0)
+        cli_need(NULL);
+    cli_row(cli, row);
+    cli_note(cli, applied ? "the schema is at version %d now" : "nothing to do: version %d",
+             status.installed);
+    return CLI_OK;
+}
+
+static int run_status(struct cli *cli)
+{
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
+    int code = inspect(cli, &status);
+
+    if (code != CLI_OK)
+        return code;
+    cli_row(cli, status_json(&status));
+    if (!status.usable)
+        cli_note(cli, "%s",
+                 status.installed > status.library
+                     ? "the schema no longer serves this library; install a newer one"
+                     : cli_printf(cli, "the schema is %s; run: %s",
+                                  status.installed ? "older than the library" : "missing",
+                                  cli_migrate_line(cli)));
+    return CLI_OK;
+}
+
+static int run_validate(struct cli *cli)
+{
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
+    int code = inspect(cli, &status);
+
+    if (code != CLI_OK)
+        return code;
+    cli_row(cli, status_json(&status));
+    if (status.usable && !status.pending)
+        return CLI_OK;
+    if (status.installed > status.library)
+        return cli_fail(cli, CLI_FAILED,
+                        "the schema has version %d and no longer serves this library, which knows "
+                        "%d; install a newer one",
+                        status.installed, status.library);
+    return cli_fail(cli, CLI_FAILED, "the schema has version %d, the library brings %d; run: %s",
+                    status.installed, status.library, cli_migrate_line(cli));
+}
+
+static int run_sql(struct cli *cli)
+{
+    int code = cli_open(cli, CLI_OPEN_LAZY);
+    char *sql = NULL;
+
+    if (code != CLI_OK)
+        return code;
+    if (ph_migrate_sql(cli->store, cli_given(cli, "roles"), &sql, &cli->err) < 0)
+        return cli_fail_store(cli);
+    cli_print(cli, "%s", sql);
+    ph_free(sql);
+    return CLI_OK;
+}
+
+static const char *const up_description[] = {
+    "Brings the schema to the version of this library: creates what is missing, in one "
+    "transaction. It can be run again at any time, also by several processes at once, and while "
+    "older programs are working: a schema serves the library of the version before it, too.",
+    "On SQLite it also creates the file. On PostgreSQL it needs the right to create the schema; "
+    "those who may not have that right run what migrate sql prints.",
+    NULL,
+};
+
+static const struct cli_example up_examples[] = {
+    { "posthorn migrate up", "Make or update the schema" },
+    { "posthorn --db sqlite:orders.db migrate up", "In a file that need not exist yet" },
+    { 0 },
+};
+
+const struct cli_command cli_migrate_up = {
+    .name = "migrate up",
+    .group = "migrate",
+    .summary = "make the schema, or bring it up to date",
+    .operands = "",
+    .description = up_description,
+    .fields = fields,
+    .layout = CLI_CARD,
+    .examples = up_examples,
+    .run = run_up,
+};
+
+static const char *const status_description[] = {
+    "Shows which version of the schema is in the database, and which one this library brings. A "
+    "missing schema is an answer, not an error; migrate validate is the one that fails.",
+    NULL,
+};
+
+static const struct cli_example status_examples[] = {
+    { "posthorn migrate status", "What is installed?" },
+    { "posthorn migrate status --json", "The same for programs" },
+    { 0 },
+};
+
+const struct cli_command cli_migrate_status = {
+    .name = "migrate status",
+    .group = "migrate",
+    .summary = "show the version of the schema",
+    .operands = "",
+    .description = status_description,
+    .fields = fields,
+    .layout = CLI_CARD,
+    .examples = status_examples,
+    .run = run_status,
+};
+
+static const char *const validate_description[] = {
+    "Fails unless the schema is there, can be used by this library, and is up to date. Good as a "
+    "step of a deployment, before the program itself is started.",
+    NULL,
+};
+
+static const struct cli_example validate_examples[] = {
+    { "posthorn migrate validate --quiet && echo ready", "Start only if the schema is right" },
+    { 0 },
+};
+
+static const struct cli_exit_note validate_exits[] = {
+    { CLI_OK, "the schema is up to date" },
+    { CLI_FAILED, "it is missing, older, or too new" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_migrate_validate = {
+    .name = "migrate validate",
+    .group = "migrate",
+    .summary = "check that the schema is up to date",
+    .operands = "",
+    .description = validate_description,
+    .fields = fields,
+    .layout = CLI_CARD,
+    .examples = validate_examples,
+    .exits = validate_exits,
+    .run = run_validate,
+};
+
+static const char *const sql_description[] = {
+    "Prints the statements that make the schema in an empty database, to be reviewed and run by "
+    "those who may. It needs no connection, only the URL, which says what kind of database it is.",
+    "With --roles it prints the statements that create the roles producer, worker and reader and "
+    "grant them what they need (PostgreSQL only). These can be run again at any time.",
+    NULL,
+};
+
+static const struct cli_option sql_options[] = {
+    { .name = "roles",
+      .type = CLI_SWITCH,
+      .help = "print the roles and their grants instead (PostgreSQL)" },
+    { 0 },
+};
+
+static const struct cli_example sql_examples[] = {
+    { "posthorn --db postgresql:///shop migrate sql > schema.sql", "For review" },
+    { "posthorn --db postgresql:///shop --schema mail migrate sql --roles",
+      "The grants, for a schema of another name" },
+    { 0 },
+};
+
+const struct cli_command cli_migrate_sql = {
+    .name = "migrate sql",
+    .group = "migrate",
+    .summary = "print the schema as SQL",
+    .operands = "",
+    .description = sql_description,
+    .options = sql_options,
+    .examples = sql_examples,
+    .run = run_sql,
+};

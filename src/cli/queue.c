@@ -1,0 +1,316 @@
+/* queue.c - posthorn queue and posthorn retention: settings, pause and cleaning up. */
+#include "commands.h"
+
+/* A number of seconds, where forever is null. */
+static json_t *lifetime(int64_t seconds)
+{
+    return seconds == PH_FOREVER ? json_null() : json_integer(seconds);
+}
+
+static json_t *queue_json(const ph_queue_info *queue)
+{
+    const ph_queue_settings *s = &queue->settings;
+
+    return json_pack(
+        "{s:o, s:b, s:i, s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:i, s:b, s:I, s:I, s:I, s:I}",
+        "namespace", cli_json_text(queue->ns), "paused", queue->paused, "max_attempts",
+        s->max_attempts, "backoff",
+        s->backoff == PH_BACKOFF_EQUAL_JITTER ? "equal-jitter" : "exponential", "backoff_base_ms",
+        (json_int_t)s->backoff_base_ms, "backoff_max_ms", (json_int_t)s->backoff_max_ms,
+        "retention_s", lifetime(s->retention_s), "dead_retention_s", lifetime(s->dead_retention_s),
+        "dedupe_retention_s", lifetime(s->dedupe_retention_s), "max_payload_bytes",
+        (json_int_t)s->max_payload_bytes, "max_lease_s", s->max_lease_s, "delete_on_ack",
+        s->delete_on_ack == 1, "ready", (json_int_t)queue->counts.ready, "scheduled",
+        (json_int_t)queue->counts.scheduled, "in_progress", (json_int_t)queue->counts.in_progress,
+        "dead", (json_int_t)queue->counts.dead);
+}
+
+/* Prints the queues (NULL: all) as rows. */
+static int print(struct cli *cli, const char *ns)
+{
+    ph_queue_list *queues = NULL;
+    size_t count;
+
+    if (ph_outbox_queue_list(cli->store, PH_OWN_TX, ns, cli->timeout_ms, &queues, &cli->err) < 0)
+        return cli_fail_store(cli);
+    count = ph_queue_list_count(queues);
+    for (size_t i = 0; i < count; i++)
+        cli_row(cli, queue_json(ph_queue_list_at(queues, i)));
+    ph_queue_list_free(queues);
+    if (count == 0)
+        cli_note(cli, "there is no such queue; the first message of a namespace makes it");
+    return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static int run_list(struct cli *cli)
+{
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    return code == CLI_OK ? print(cli, cli_text(cli, "namespace")) : code;
+}
+
+static bool settings_fill(struct cli *cli, ph_queue_settings *settings)
+{
+    static const char *const names[] = { "max-attempts",     "backoff",     "backoff-base",
+                                         "backoff-max",      "retention",   "dead-retention",
+                                         "dedupe-retention", "max-payload", "max-lease",
+                                         "delete-on-ack" };
+    bool any = false;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        any |= cli_given(cli, names[i]);
+    settings->max_attempts = (int)cli_number(cli, "max-attempts");
+    settings->backoff = (ph_backoff)(cli_word(cli, "backoff") + 1);
+    settings->backoff_base_ms = cli_number(cli, "backoff-base");
+    settings->backoff_max_ms = cli_number(cli, "backoff-max");
+    settings->retention_s = cli_number(cli, "retention");
+    settings->dead_retention_s = cli_number(cli, "dead-retention");
+    settings->dedupe_retention_s = cli_number(cli, "dedupe-retention");
+    settings->max_payload_bytes = cli_number(cli, "max-payload");
+    settings->max_lease_s = (int)cli_number(cli, "max-lease");
+    if (cli_given(cli, "delete-on-ack"))
+        settings->delete_on_ack = cli_word(cli, "delete-on-ack") == 0 ? 1 : -1;
+    return any;
+}
+
+static int run_set(struct cli *cli)
+{
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+    const char *ns = cli_text(cli, "namespace");
+    int code;
+
+    if (!settings_fill(cli, &settings))
+        return cli_usage(cli,
+                         "what is to be set? for example: posthorn queue set --max-attempts 5");
+    code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    if (ph_outbox_queue_set(cli->store, PH_OWN_TX, ns, &settings, cli->timeout_ms, &cli->err) < 0)
+        return cli_fail_store(cli);
+    return print(cli, ns ? ns : "");
+}
+
+static int run_pause(struct cli *cli)
+{
+    const char *ns = cli_text(cli, "namespace");
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    if (ph_outbox_queue_pause(cli->store, PH_OWN_TX, ns, cli->timeout_ms, &cli->err) < 0)
+        return cli_fail_store(cli);
+    return print(cli, ns ? ns : "");
+}
+
+static int run_resume(struct cli *cli)
+{
+    const char *ns = cli_text(cli, "namespace");
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    if (ph_outbox_queue_resume(cli->store, PH_OWN_TX, ns, cli->timeout_ms, &cli->err) < 0)
+        return cli_fail_store(cli);
+    return print(cli, ns ? ns : "");
+}
+
+/* ------------------------------------------------------------------- the tables */
+
+#define NAMESPACE_OPTION(text)                                                                     \
+    {                                                                                              \
+        .name = "namespace", .letter = 'n', .type = CLI_TEXT, .argument = "NAME", .help = text     \
+    }
+#define THE_QUEUE "the queue; without it the default one, whose name is empty"
+
+static const struct cli_field fields[] = {
+    { "namespace", CLI_F_TEXT, "the queue's name", "Namespace", NULL },
+    { "paused", CLI_F_BOOL, "it hands out nothing", "Paused", NULL },
+    { "max_attempts", CLI_F_NUMBER, "how often a message may be claimed", "Max attempts", NULL },
+    { "backoff", CLI_F_TEXT, "exponential or equal-jitter", "Backoff", NULL },
+    { "backoff_base_ms", CLI_F_NUMBER, "the first wait", "Backoff base ms", NULL },
+    { "backoff_max_ms", CLI_F_NUMBER, "the longest wait", "Backoff max ms", NULL },
+    { "retention_s", CLI_F_LIFETIME,
+      "for how many seconds settled messages are kept; null: for ever", "Retention", NULL },
+    { "dead_retention_s", CLI_F_LIFETIME,
+      "for how many seconds dead letters are kept; null: for ever", "Dead retention", NULL },
+    { "dedupe_retention_s", CLI_F_LIFETIME,
+      "for how many seconds dedupe keys are kept; null: for ever", "Dedupe retention", NULL },
+    { "max_payload_bytes", CLI_F_NUMBER, "the longest payload", "Max payload", NULL },
+    { "max_lease_s", CLI_F_NUMBER, "how long a lease may last with renewals", "Max lease s", NULL },
+    { "delete_on_ack", CLI_F_BOOL, "acknowledged messages are deleted at once", "Delete on ack",
+      NULL },
+    { "ready", CLI_F_NUMBER, "messages that are due now", "Ready", NULL },
+    { "scheduled", CLI_F_NUMBER, "due later, or waiting for a retry", "Scheduled", NULL },
+    { "in_progress", CLI_F_NUMBER, "leased", "In progress", NULL },
+    { "dead", CLI_F_NUMBER, "dead letters that were not put back", "Dead", NULL },
+    { 0 },
+};
+
+static const struct cli_option list_options[] = {
+    NAMESPACE_OPTION("only this queue ('' is the default one)"),
+    { 0 },
+};
+static const char *const list_description[] = {
+    "Lists the queues with their settings and counts. A queue is made by the first message of its "
+    "namespace, or by queue set, with these defaults: 10 attempts, exponential backoff from 1 s to "
+    "60 s, settled messages kept for 7 days, dead letters for ever.",
+    NULL,
+};
+static const struct cli_example list_examples[] = {
+    { "posthorn enqueue mail.send hello --namespace mail", "A queue is made" },
+    { "posthorn queue list", "All queues" },
+    { "posthorn queue list --namespace mail --json", "One of them with all its settings" },
+    { 0 },
+};
+static const struct cli_exit_note list_exits[] = {
+    { CLI_NOT_FOUND, "there is no queue, or not this one" },
+    { 0, NULL },
+};
+const struct cli_command cli_queue_list = {
+    .name = "queue list",
+    .group = "queue",
+    .summary = "list queues with their settings",
+    .operands = "",
+    .description = list_description,
+    .options = list_options,
+    .fields = fields,
+    .columns = "namespace paused max_attempts backoff retention_s ready scheduled in_progress dead",
+    .examples = list_examples,
+    .exits = list_exits,
+    .run = run_list,
+};
+
+static const struct cli_option set_options[] = {
+    NAMESPACE_OPTION(THE_QUEUE),
+    { .name = "max-attempts",
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "how often a message may be claimed before it is dead",
+      .min = 1,
+      .max = PH_ATTEMPTS_MAX },
+    { .name = "backoff",
+      .type = CLI_WORD,
+      .argument = "POLICY",
+      .help =
+          "how long an abandoned message waits; choosing another policy sets its defaults first",
+      .choices = "exponential equal-jitter" },
+    { .name = "backoff-base",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "the first wait",
+      .min = 1,
+      .max = 366LL * 86400000 },
+    { .name = "backoff-max",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "the longest wait",
+      .min = 1,
+      .max = 366LL * 86400000 },
+    { .name = "retention",
+      .type = CLI_LIFETIME,
+      .argument = "DURATION",
+      .help = "how long settled messages are kept; or forever",
+      .min = 1,
+      .max = 100LL * 366 * 86400 },
+    { .name = "dead-retention",
+      .type = CLI_LIFETIME,
+      .argument = "DURATION",
+      .help = "how long dead letters are kept; or forever",
+      .min = 1,
+      .max = 100LL * 366 * 86400 },
+    { .name = "dedupe-retention",
+      .type = CLI_LIFETIME,
+      .argument = "DURATION",
+      .help = "how long dedupe keys are kept, never less than their message; or forever",
+      .min = 1,
+      .max = 100LL * 366 * 86400 },
+    { .name = "max-payload",
+      .type = CLI_NUMBER,
+      .argument = "BYTES",
+      .help = "the longest payload",
+      .min = 1,
+      .max = PH_PAYLOAD_MAX },
+    { .name = "max-lease",
+      .type = CLI_SECONDS,
+      .argument = "DURATION",
+      .help = "how long renewals may stretch a lease",
+      .min = 1,
+      .max = PH_LEASE_MAX_S },
+    { .name = "delete-on-ack",
+      .type = CLI_WORD,
+      .argument = "YES",
+      .help = "delete messages as soon as they are acknowledged",
+      .choices = "yes no" },
+    { 0 },
+};
+static const char *const set_description[] = {
+    "Changes settings of a queue, makes it if need be, and prints it. What is not named stays as "
+    "it is. Settings count from now on: also for messages that are in the queue already, unless "
+    "they have their own.",
+    "exponential waits base times 2 to the power of the retries; equal-jitter doubles with every "
+    "attempt and then waits a random time between half of that and all of it.",
+    NULL,
+};
+static const struct cli_example set_examples[] = {
+    { "posthorn queue set --max-attempts 5 --retention 1d", "The default queue" },
+    { "posthorn queue set --namespace mail --backoff equal-jitter --backoff-max 10m",
+      "Another queue, with another policy" },
+    { "posthorn queue set --namespace audit --retention forever --delete-on-ack no", "Keep all" },
+    { 0 },
+};
+const struct cli_command cli_queue_set = {
+    .name = "queue set",
+    .group = "queue",
+    .summary = "change the settings of a queue",
+    .operands = "",
+    .description = set_description,
+    .options = set_options,
+    .fields = fields,
+    .layout = CLI_CARD,
+    .examples = set_examples,
+    .run = run_set,
+};
+
+static const struct cli_option pause_options[] = { NAMESPACE_OPTION(THE_QUEUE), { 0 } };
+static const char *const pause_description[] = {
+    "Stops a queue: it takes messages and lets leases be settled, but hands out none until queue "
+    "resume. One that does not exist yet is made.",
+    NULL,
+};
+static const struct cli_example pause_examples[] = {
+    { "posthorn queue pause --namespace mail", "No mail for now" },
+    { 0 },
+};
+const struct cli_command cli_queue_pause = {
+    .name = "queue pause",
+    .group = "queue",
+    .summary = "stop handing out messages of a queue",
+    .operands = "",
+    .description = pause_description,
+    .options = pause_options,
+    .fields = fields,
+    .layout = CLI_CARD,
+    .examples = pause_examples,
+    .run = run_pause,
+};
+
+static const char *const resume_description[] = {
+    "Lets a paused queue hand out messages again. One that does not exist yet is made.",
+    NULL,
+};
+static const struct cli_example resume_examples[] = {
+    { "posthorn queue resume --namespace mail", "Go on" },
+    { 0 },
+};
+const struct cli_command cli_queue_resume = {
+    .name = "queue resume",
+    .group = "queue",
+    .summary = "hand out messages of a queue again",
+    .operands = "",
+    .description = resume_description,
+    .options = pause_options,
+    .fields = fields,
+    .layout = CLI_CARD,
+    .examples = resume_examples,
+    .run = run_resume,
+};

@@ -1,0 +1,68 @@
+/* retention.c - posthorn retention: deletes what was settled long ago. */
+#include "commands.h"
+
+static int run(struct cli *cli)
+{
+    int64_t total = 0, count = 0;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    cli_progress_begin(cli, "deleted", 0);
+    do {
+        if (ph_retention_run(cli->store, PH_OWN_TX, (int)cli_number(cli, "batch"), cli->timeout_ms,
+                             &count, &cli->err) < 0)
+            return cli_fail_store(cli);
+        total += count;
+        cli_progress_at(cli, total, 0);
+    } while (count > 0 && !cli_given(cli, "once") && !cli_interrupted());
+    cli_progress_end(cli);
+    cli_row(cli, json_pack("{s:I}", "deleted", (json_int_t)total));
+    return cli_interrupted() ? CLI_INTERRUPTED : CLI_OK;
+}
+
+static const struct cli_option options[] = {
+    { .name = "batch",
+      .letter = 'b',
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "how many of each kind are deleted in one transaction",
+      .value = "1000",
+      .min = 1,
+      .max = PH_BATCH_MAX },
+    { .name = "once", .type = CLI_SWITCH, .help = "only one transaction" },
+    { 0 },
+};
+
+static const struct cli_field fields[] = {
+    { "deleted", CLI_F_NUMBER, "messages that were deleted", "Deleted", NULL },
+    { 0 },
+};
+
+static const char *const description[] = {
+    "Deletes settled messages whose retention is over, and where that is set also dead letters and "
+    "dedupe keys, in small transactions until nothing is left to delete. Messages that wait or are "
+    "leased are never deleted. How long each queue keeps them: posthorn queue set.",
+    "Run it from time to time, by cron or a systemd timer; two at once do no harm.",
+    NULL,
+};
+
+static const struct cli_example examples[] = {
+    { "posthorn retention", "Clean up" },
+    { "posthorn retention --once --batch 100 --json", "A little" },
+    { 0 },
+};
+
+const struct cli_command cli_retention = {
+    .name = "retention",
+    .group = "queue",
+    .summary = "delete what was settled long ago",
+    .operands = "",
+    .description = description,
+    .options = options,
+    .fields = fields,
+    .layout = CLI_CARD,
+    .examples = examples,
+    .graceful = true,
+    .run = run,
+};

@@ -1,0 +1,334 @@
+/* settle.c - posthorn ack, abandon, fail, release and renew: what becomes of leased messages. */
+#include "commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct call {
+    struct cli *cli;
+    ph_owner owner;
+    ph_settlement like; /* verb, error and delay of all of them */
+    int lease_s;        /* renew, if it is not 0 */
+};
+
+/* Settles up to PH_BATCH_MAX of them. */
+static int settle_some(const struct call *call, const ph_lease_ref *refs, size_t count,
+                       ph_outcome *ret_outcomes)
+{
+    struct cli *cli = call->cli;
+    ph_settlement *items;
+    int r;
+
+    if (call->lease_s)
+        return ph_outbox_renew(cli->store, PH_OWN_TX, call->owner, refs, count, call->lease_s,
+                               cli->timeout_ms, ret_outcomes, &cli->err);
+    items = cli_need(calloc(count, sizeof(*items)));
+    for (size_t i = 0; i < count; i++) {
+        items[i] = call->like;
+        items[i].lease = refs[i];
+    }
+    r = ph_outbox_settle(cli->store, PH_OWN_TX, call->owner, items, count, cli->timeout_ms,
+                         ret_outcomes, &cli->err);
+    free(items);
+    return r;
+}
+
+static int settle_all(const struct call *call, const struct cli_ids *ids)
+{
+    struct cli *cli = call->cli;
+    ph_outcome outcomes[PH_BATCH_MAX];
+    size_t lost = 0, count;
+
+    for (size_t at = 0; at < ids->count; at += count) {
+        count = ids->count - at < PH_BATCH_MAX ? ids->count - at : PH_BATCH_MAX;
+        if (settle_some(call, ids->refs + at, count, outcomes) < 0)
+            return cli_fail_store(cli);
+        for (size_t i = 0; i < count; i++) {
+            cli_row(cli,
+                    json_pack("{s:o, s:s}", "work_id", cli_json_id(ids->refs[at + i].work_id.b),
+                              "outcome", ph_outcome_text(outcomes[i])));
+            lost += outcomes[i] == PH_OUTCOME_STALE || outcomes[i] == PH_OUTCOME_UNKNOWN;
+        }
+    }
+    if (lost)
+        return cli_fail(cli, CLI_FAILED,
+                        "%zu of %zu: not leased by this owner; nothing changed there", lost,
+                        ids->count);
+    return CLI_OK;
+}
+
+static int run(struct cli *cli, struct call *call)
+{
+    const uint8_t *owner = cli_id(cli, "owner");
+    struct cli_ids ids;
+    int code;
+
+    if (!owner)
+        return cli_usage(cli, "who settles? give the owner that claimed with --owner, or in "
+                              "POSTHORN_OWNER");
+    code = cli_ids_read(cli, &ids);
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    call->cli = cli;
+    memcpy(call->owner.b, owner, sizeof(call->owner.b));
+    return settle_all(call, &ids);
+}
+
+static int run_ack(struct cli *cli)
+{
+    struct call call = { .like = { .verb = PH_ACK } };
+
+    return run(cli, &call);
+}
+
+static int run_abandon(struct cli *cli)
+{
+    struct call call = { .like = { .verb = PH_ABANDON, .delay_ms = PH_DELAY_POLICY } };
+
+    call.like.error = cli_text(cli, "error");
+    if (cli_given(cli, "delay"))
+        call.like.delay_ms = cli_number(cli, "delay");
+    return run(cli, &call);
+}
+
+static int run_fail(struct cli *cli)
+{
+    struct call call = { .like = { .verb = PH_FAIL } };
+
+    call.like.error = cli_text(cli, "error");
+    return run(cli, &call);
+}
+
+static int run_release(struct cli *cli)
+{
+    struct call call = { .like = { .verb = PH_RELEASE } };
+
+    call.like.delay_ms = cli_number(cli, "delay");
+    return run(cli, &call);
+}
+
+static int run_renew(struct cli *cli)
+{
+    struct call call = { .lease_s = (int)cli_number(cli, "lease") };
+
+    return run(cli, &call);
+}
+
+/* ------------------------------------------------------------------- the tables */
+
+#define OPERANDS "ID[:FENCE]...|-"
+#define YEAR_MS (366LL * 86400000)
+#define OWNER_OPTION                                                                               \
+    {                                                                                              \
+        .name = "owner", .letter = 'o', .type = CLI_ID, .argument = "UUID",                        \
+        .help = "who claimed them", .environment = "POSTHORN_OWNER"                                \
+    }
+#define ERROR_OPTION                                                                               \
+    {                                                                                              \
+        .name = "error", .letter = 'e', .type = CLI_TEXT, .argument = "TEXT",                      \
+        .help = "why; kept with the attempt"                                                       \
+    }
+/* Examples need something to settle. */
+#define EXAMPLE_OWNER                                                                              \
+    {                                                                                              \
+        "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are"                 \
+    }
+#define EXAMPLE_CLAIM                                                                              \
+    {                                                                                              \
+        "posthorn enqueue mail.send hello; posthorn enqueue mail.send world", "Something to do"    \
+    }
+
+static const struct cli_field fields[] = {
+    { "work_id", CLI_F_UUID, "the message", "Work id", NULL },
+    { "outcome", CLI_F_STATE,
+      "acked, abandoned, failed, dead (an abandon that spent the last attempt), released, renewed; "
+      "stale (not leased by this owner, or under another fence) or unknown (there is no such "
+      "message)",
+      "Outcome", NULL },
+    { 0 },
+};
+
+static const struct cli_exit_note exits[] = {
+    { CLI_FAILED, "one of the messages was stale or unknown; the others were settled" },
+    { 0, NULL },
+};
+
+#define ABOUT_IDS                                                                                  \
+    "The messages are named by work ids, better by leases (ID:FENCE) as claim prints them. With "  \
+    "- "                                                                                           \
+    "they come from stdin: the first word of each line, or objects as claim --jsonl prints them."
+
+static const struct cli_option ack_options[] = { OWNER_OPTION, { 0 } };
+static const char *const ack_description[] = {
+    "Marks claimed messages as done. They are never handed out again, and are deleted when their "
+    "queue's retention is over.",
+    ABOUT_IDS,
+    NULL,
+};
+static const struct cli_example ack_examples[] = {
+    EXAMPLE_CLAIM,
+    EXAMPLE_OWNER,
+    { "posthorn ack $(posthorn claim --jsonl | grep -o '\"lease\":\"[^\"]*' | cut -d'\"' -f4)",
+      "Settle one by its lease" },
+    { "posthorn claim --batch 100 | posthorn ack -", "Settle all that claim prints" },
+    { 0 },
+};
+const struct cli_command cli_ack = {
+    .name = "ack",
+    .group = "claim",
+    .summary = "settle messages: done",
+    .operands = OPERANDS,
+    .operands_max = -1,
+    .description = ack_description,
+    .options = ack_options,
+    .fields = fields,
+    .examples = ack_examples,
+    .exits = exits,
+    .run = run_ack,
+};
+
+static const struct cli_option abandon_options[] = {
+    OWNER_OPTION,
+    ERROR_OPTION,
+    { .name = "delay",
+      .letter = 'd',
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "wait so long, instead of the queue's backoff",
+      .min = 0,
+      .max = YEAR_MS },
+    { 0 },
+};
+static const char *const abandon_description[] = {
+    "Gives claimed messages back after an attempt that failed. Each is due again after the queue's "
+    "backoff, which grows with every retry, or after --delay. If its attempts are spent it becomes "
+    "a dead letter, and the outcome says dead.",
+    ABOUT_IDS,
+    NULL,
+};
+static const struct cli_example abandon_examples[] = {
+    EXAMPLE_CLAIM,
+    EXAMPLE_OWNER,
+    { "posthorn claim | posthorn abandon - --error 'mail server does not answer'",
+      "Again after the backoff" },
+    { "posthorn claim | posthorn abandon - --delay 10m", "Again in ten minutes" },
+    { 0 },
+};
+const struct cli_command cli_abandon = {
+    .name = "abandon",
+    .group = "claim",
+    .summary = "settle messages: try again later",
+    .operands = OPERANDS,
+    .operands_max = -1,
+    .description = abandon_description,
+    .options = abandon_options,
+    .fields = fields,
+    .examples = abandon_examples,
+    .exits = exits,
+    .run = run_abandon,
+};
+
+static const struct cli_option fail_options[] = { OWNER_OPTION, ERROR_OPTION, { 0 } };
+static const char *const fail_description[] = {
+    "Makes claimed messages dead letters at once: no attempt will help. Operators look at them "
+    "with dead list, and put them back with dead retry or delete them with dead discard.",
+    ABOUT_IDS,
+    NULL,
+};
+static const struct cli_example fail_examples[] = {
+    EXAMPLE_CLAIM,
+    EXAMPLE_OWNER,
+    { "posthorn claim | posthorn fail - --error 'no such address'", "This one is hopeless" },
+    { 0 },
+};
+const struct cli_command cli_fail_verb = {
+    .name = "fail",
+    .group = "claim",
+    .summary = "settle messages: dead letter",
+    .operands = OPERANDS,
+    .operands_max = -1,
+    .description = fail_description,
+    .options = fail_options,
+    .fields = fields,
+    .examples = fail_examples,
+    .exits = exits,
+    .run = run_fail,
+};
+
+static const struct cli_option release_options[] = {
+    OWNER_OPTION,
+    { .name = "delay",
+      .letter = 'd',
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "not before so much time has passed",
+      .min = 0,
+      .max = YEAR_MS },
+    { 0 },
+};
+static const char *const release_description[] = {
+    "Gives claimed messages back as if they had not been claimed: the attempt does not count. For "
+    "a worker that ends, or finds that it is not the right one.",
+    ABOUT_IDS,
+    NULL,
+};
+static const struct cli_example release_examples[] = {
+    EXAMPLE_CLAIM,
+    EXAMPLE_OWNER,
+    { "posthorn claim --batch 2 | posthorn release -", "Let somebody else do it" },
+    { 0 },
+};
+const struct cli_command cli_release = {
+    .name = "release",
+    .group = "claim",
+    .summary = "settle messages: as if never claimed",
+    .operands = OPERANDS,
+    .operands_max = -1,
+    .description = release_description,
+    .options = release_options,
+    .fields = fields,
+    .examples = release_examples,
+    .exits = exits,
+    .run = run_release,
+};
+
+static const struct cli_option renew_options[] = {
+    OWNER_OPTION,
+    { .name = "lease",
+      .letter = 'l',
+      .type = CLI_SECONDS,
+      .argument = "DURATION",
+      .help = "how long from now",
+      .value = "30s",
+      .min = 1,
+      .max = PH_LEASE_MAX_S },
+    { 0 },
+};
+static const char *const renew_description[] = {
+    "Makes the lease of claimed messages last longer. Messages that were claimed together share a "
+    "lease: renewing one renews all of them. A lease never lasts longer than the queue's longest "
+    "lease, counted from the claim; then, or if it was lost, the outcome is stale.",
+    ABOUT_IDS,
+    NULL,
+};
+static const struct cli_example renew_examples[] = {
+    EXAMPLE_CLAIM,
+    EXAMPLE_OWNER,
+    { "posthorn claim | posthorn renew - --lease 5m", "Five more minutes" },
+    { 0 },
+};
+const struct cli_command cli_renew = {
+    .name = "renew",
+    .group = "claim",
+    .summary = "make leases last longer",
+    .operands = OPERANDS,
+    .operands_max = -1,
+    .description = renew_description,
+    .options = renew_options,
+    .fields = fields,
+    .examples = renew_examples,
+    .exits = exits,
+    .run = run_renew,
+};

@@ -1,0 +1,303 @@
+/* show.c - posthorn show and posthorn list: messages as they are now. */
+#include "commands.h"
+#include "message.h"
+
+#include <string.h>
+
+static int find(struct cli *cli, ph_message_info **ret_info, int64_t *ret_now)
+{
+    ph_work_id id;
+    int code = cli_parse_id(cli, cli->operands[0], id.b);
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, ret_now, &cli->err) < 0 ||
+        ph_outbox_find(cli->store, PH_OWN_TX, id, cli->timeout_ms, ret_info, &cli->err) < 0)
+        return cli_fail_store(cli);
+    return CLI_OK;
+}
+
+static int run_show(struct cli *cli)
+{
+    ph_message_info *info = NULL;
+    int64_t now = 0;
+    int code = find(cli, &info, &now);
+
+    if (code != CLI_OK)
+        return code;
+    if (cli_given(cli, "payload"))
+        cli_write(cli, info->message->payload, info->message->payload_length);
+    else
+        cli_row(cli, cli_json_message(info, now, true));
+    ph_message_info_free(info);
+    return CLI_OK;
+}
+
+static const struct cli_option show_options[] = {
+    { .name = "payload",
+      .type = CLI_SWITCH,
+      .help = "print the payload and nothing else, byte for byte" },
+    { 0 },
+};
+
+static const char *const show_description[] = {
+    "Prints all there is to know of a message: where it is, whose it is, when it is due, its "
+    "payload, and the history of its attempts. In the text form control characters are escaped; "
+    "--payload prints the bytes as they are.",
+    "Why a message is where it is, in sentences: posthorn explain.",
+    NULL,
+};
+
+static const struct cli_example show_examples[] = {
+    { "id=$(posthorn enqueue order.placed '{\"order\": 17}')", "Remember the work id" },
+    { "posthorn show $id", "Look at it" },
+    { "posthorn show $id --payload > order.json", "Save its payload" },
+    { 0 },
+};
+
+static const struct cli_exit_note show_exits[] = {
+    { CLI_NOT_FOUND, "there is no such message: never was, or deleted since" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_show = {
+    .name = "show",
+    .group = "list",
+    .summary = "show a message and its history",
+    .operands = "ID",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = show_description,
+    .options = show_options,
+    .fields = cli_message_fields,
+    .layout = CLI_CARD,
+    .examples = show_examples,
+    .exits = show_exits,
+    .run = run_show,
+};
+
+static int run_dead_show(struct cli *cli)
+{
+    ph_message_info *info = NULL;
+    int64_t now = 0;
+    int code = find(cli, &info, &now);
+
+    if (code != CLI_OK)
+        return code;
+    if (info->status == PH_FAILED)
+        cli_row(cli, cli_json_message(info, now, true));
+    else
+        code = cli_fail(cli, CLI_NOT_FOUND,
+                        "this message is no dead letter, but %s; see it with: "
+                        "posthorn show",
+                        cli_state(info, now));
+    ph_message_info_free(info);
+    return code;
+}
+
+static const char *const dead_show_description[] = {
+    "Prints all there is to know of a dead letter, as posthorn show does: why it is dead "
+    "(dead_reason), what its workers said (history), and under which work id it was put back.",
+    NULL,
+};
+
+static const struct cli_example dead_show_examples[] = {
+    { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+    { "posthorn enqueue mail.send 'Dear nobody'; posthorn claim | posthorn fail - --error 'no "
+      "address'",
+      "A dead letter" },
+    { "posthorn dead show $(posthorn dead list --no-header --limit 1 | cut -d' ' -f1)",
+      "Look at the newest one" },
+    { 0 },
+};
+
+static const struct cli_exit_note dead_show_exits[] = {
+    { CLI_NOT_FOUND, "there is no such message, or it is not dead" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_dead_show = {
+    .name = "dead show",
+    .group = "dead",
+    .summary = "show a dead letter and its history",
+    .operands = "ID",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = dead_show_description,
+    .fields = cli_message_fields,
+    .layout = CLI_CARD,
+    .examples = dead_show_examples,
+    .exits = dead_show_exits,
+    .run = run_dead_show,
+};
+
+static int list(struct cli *cli, ph_list_opts *opts)
+{
+    ph_message_list *messages = NULL;
+    int64_t now = 0;
+    size_t count;
+
+    opts->ns = cli_text(cli, "namespace");
+    opts->topic = cli_text(cli, "topic");
+    opts->limit = (int)cli_number(cli, "limit");
+    opts->oldest_first = cli_given(cli, "oldest-first");
+    if (cli_id(cli, "after"))
+        memcpy(opts->after.b, cli_id(cli, "after"), sizeof(opts->after.b));
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
+        ph_outbox_list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &messages, &cli->err) < 0)
+        return cli_fail_store(cli);
+    count = ph_message_list_count(messages);
+    for (size_t i = 0; i < count; i++)
+        cli_row(cli, cli_json_message(ph_message_list_at(messages, i), now, false));
+    if (count == 0)
+        cli_note(cli, "no messages");
+    if (count == (size_t)opts->limit) {
+        char id[PH_ID_TEXT_SIZE];
+
+        ph_id_text(ph_message_list_at(messages, count - 1)->message->work_id.b, id);
+        cli_note(cli, "there may be more: --after %s", id);
+    }
+    ph_message_list_free(messages);
+    return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static int run_list(struct cli *cli)
+{
+    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    opts.state = (ph_list_state)cli_word(cli, "state");
+    opts.with_payload = cli_given(cli, "payload");
+    if (opts.with_payload)
+        cli_columns_set(cli, "work_id state namespace topic attempts created_at payload");
+    return list(cli, &opts);
+}
+
+static int run_dead_list(struct cli *cli)
+{
+    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    opts.state = PH_LIST_DEAD;
+    opts.with_payload = cli_given(cli, "payload");
+    if (opts.with_payload)
+        cli_columns_set(cli, "work_id namespace topic attempts dead_reason updated_at last_error "
+                             "payload");
+    return code == CLI_OK ? list(cli, &opts) : code;
+}
+
+#define LIST_OPTIONS                                                                               \
+    { .name = "namespace",                                                                         \
+      .letter = 'n',                                                                               \
+      .type = CLI_TEXT,                                                                            \
+      .argument = "NAME",                                                                          \
+      .help = "only this queue ('' is the default one)" },                                         \
+        { .name = "topic",                                                                         \
+          .letter = 't',                                                                           \
+          .type = CLI_TEXT,                                                                        \
+          .argument = "TOPIC",                                                                     \
+          .help = "only this topic" },                                                             \
+        { .name = "limit",                                                                         \
+          .letter = 'l',                                                                           \
+          .type = CLI_NUMBER,                                                                      \
+          .argument = "N",                                                                         \
+          .help = "at most so many",                                                               \
+          .value = "50",                                                                           \
+          .min = 1,                                                                                \
+          .max = PH_BATCH_MAX },                                                                   \
+        { .name = "after",                                                                         \
+          .type = CLI_ID,                                                                          \
+          .argument = "ID",                                                                        \
+          .help = "go on after this one, the last of the page before" },                           \
+        { .name = "oldest-first",                                                                  \
+          .type = CLI_SWITCH,                                                                      \
+          .help = "the oldest first, otherwise the newest" },                                      \
+    {                                                                                              \
+        .name = "payload", .type = CLI_SWITCH, .help = "with payloads and headers"                 \
+    }
+
+static const struct cli_option list_options[] = {
+    { .name = "state",
+      .letter = 's',
+      .type = CLI_WORD,
+      .argument = "STATE",
+      .help = "only messages in this state",
+      .value = "all",
+      .choices = CLI_STATES },
+    LIST_OPTIONS,
+    { 0 },
+};
+
+static const char *const list_description[] = {
+    "Lists messages, the newest first. ready: due now. scheduled: due later, or waiting for a "
+    "retry. in_progress: leased. done: acknowledged, and still kept. dead: a dead letter that was "
+    "not put back.",
+    "A page has --limit messages; the next one begins with --after and the last work id of this "
+    "one. Pages do not shift when messages come or go in the meantime.",
+    NULL,
+};
+
+static const struct cli_example list_examples[] = {
+    { "posthorn enqueue order.placed '{\"order\": 17}'; posthorn enqueue mail.send later --due +1h",
+      "Something to list" },
+    { "posthorn list", "The newest messages" },
+    { "posthorn list --state scheduled --topic mail.send --payload", "What will be sent" },
+    { "posthorn list --limit 1000 --oldest-first --jsonl | wc -l", "For programs" },
+    { 0 },
+};
+
+static const struct cli_exit_note list_exits[] = {
+    { CLI_NOT_FOUND, "no message matches" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_list = {
+    .name = "list",
+    .group = "list",
+    .summary = "list messages",
+    .operands = "",
+    .description = list_description,
+    .options = list_options,
+    .fields = cli_message_fields,
+    .columns = "work_id state namespace topic attempts created_at payload_length",
+    .examples = list_examples,
+    .exits = list_exits,
+    .run = run_list,
+};
+
+static const struct cli_option dead_list_options[] = { LIST_OPTIONS, { 0 } };
+
+static const char *const dead_list_description[] = {
+    "Lists dead letters that were not put back, the newest first. A message is dead because a "
+    "worker said so (failed), because its attempts were spent (attempts), because its worker "
+    "vanished on the last attempt (lost), or because its time was over (expired).",
+    NULL,
+};
+
+static const struct cli_example dead_list_examples[] = {
+    { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+    { "posthorn enqueue mail.send 'Dear nobody'; posthorn claim | posthorn fail - --error 'no "
+      "address'",
+      "A dead letter" },
+    { "posthorn dead list", "The newest dead letters" },
+    { "posthorn dead list --topic mail.send --jsonl", "For programs" },
+    { 0 },
+};
+
+const struct cli_command cli_dead_list = {
+    .name = "dead list",
+    .group = "dead",
+    .summary = "list dead letters",
+    .operands = "",
+    .description = dead_list_description,
+    .options = dead_list_options,
+    .fields = cli_message_fields,
+    .columns = "work_id namespace topic attempts dead_reason updated_at last_error",
+    .examples = dead_list_examples,
+    .exits = list_exits,
+    .run = run_dead_list,
+};

@@ -1,0 +1,207 @@
+/* words.c - what is said on stderr: notes, warnings, errors, questions. */
+#include "frame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void say(struct cli *cli, const char *label, const char *format, va_list arguments)
+{
+    char *text = NULL;
+
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    cli_progress_hide(cli);
+    fprintf(stderr, "posthorn: %s%s\n", label, text ? text : "out of memory");
+    free(text);
+}
+
+void cli_note(struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+
+    if (cli->quiet)
+        return;
+    va_start(arguments, format);
+    say(cli, "", format, arguments);
+    va_end(arguments);
+}
+
+void cli_warn(struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(cli, "warning: ", format, arguments);
+    va_end(arguments);
+}
+
+/* With --json an error is one line of JSON, so that programs need not read prose. */
+static void fail_json(const char *name, int code, unsigned flags, const char *text)
+{
+    json_t *error = json_pack("{s:{s:s, s:o, s:i, s:b, s:b}}", "error", "code", name, "message",
+                              cli_json_text(text), "exit", code, "retry", (flags & PH_RETRY) != 0,
+                              "outcome_unknown", (flags & PH_UNKNOWN) != 0);
+    char *line = error ? json_dumps(error, JSON_COMPACT) : NULL;
+
+    fprintf(stderr, "%s\n", line ? line : "{\"error\":{\"code\":\"no_memory\"}}");
+    free(line);
+    json_decref(error);
+}
+
+static int fail(struct cli *cli, const char *name, enum cli_exit code, unsigned flags,
+                const char *text)
+{
+    const char *shown;
+
+    if (cli->where)
+        text = cli_printf(cli, "%s: %s", cli->where, text);
+    shown = cli_shown(cli, text);
+    cli_progress_hide(cli);
+    if (cli->format == CLI_TEXT_FORM)
+        fprintf(stderr, "posthorn: %s\n", shown);
+    else
+        fail_json(name, code, flags, text);
+    return code;
+}
+
+static char *formatted(struct cli *cli, const char *format, va_list arguments)
+{
+    char *text = NULL, *copy;
+
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    copy = cli_strdup(cli, cli_need(text));
+    free(text);
+    return copy;
+}
+
+int cli_fail(struct cli *cli, enum cli_exit code, const char *format, ...)
+{
+    static const struct {
+        enum cli_exit code;
+        const char *name;
+    } names[] = {
+        { CLI_FAILED, "failed" },       { CLI_USAGE, "usage" },
+        { CLI_NOT_FOUND, "not_found" }, { CLI_NO_CONNECTION, "no_connection" },
+        { CLI_TIMED_OUT, "timed_out" }, { CLI_INTERRUPTED, "interrupted" },
+    };
+    const char *name = "failed", *text;
+    va_list arguments;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (names[i].code == code)
+            name = names[i].name;
+    }
+    va_start(arguments, format);
+    text = formatted(cli, format, arguments);
+    va_end(arguments);
+    return fail(cli, name, code, 0, text);
+}
+
+int cli_usage(struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+    const char *text;
+
+    va_start(arguments, format);
+    text = formatted(cli, format, arguments);
+    va_end(arguments);
+    fail(cli, "usage", CLI_USAGE, 0, text);
+    if (cli->format == CLI_TEXT_FORM)
+        fprintf(stderr, "Try: posthorn help%s%s\n", cli->command ? " " : "",
+                cli->command ? cli->command->name : "");
+    return CLI_USAGE;
+}
+
+/* The library's errors in JSON, and the exit codes they lead to (others: CLI_FAILED). */
+static const struct {
+    int status;
+    const char *name;
+    enum cli_exit code;
+} store_errors[] = {
+    { PH_EINVAL, "bad_argument", CLI_USAGE },
+    { PH_ENOSCHEMA, "no_schema", CLI_FAILED },
+    { PH_ETOOOLD, "schema_too_old", CLI_FAILED },
+    { PH_ETOONEW, "schema_too_new", CLI_FAILED },
+    { PH_ECONNECT, "cannot_connect", CLI_NO_CONNECTION },
+    { PH_EAUTH, "refused_credentials", CLI_NO_CONNECTION },
+    { PH_EPERM, "no_right", CLI_FAILED },
+    { PH_EBUSY, "locked", CLI_TIMED_OUT },
+    { PH_ETIMEOUT, "timed_out", CLI_TIMED_OUT },
+    { PH_ECONFLICT, "conflict", CLI_FAILED },
+    { PH_EREADONLY, "read_only", CLI_FAILED },
+    { PH_EFULL, "disk_full", CLI_FAILED },
+    { PH_ENOMEM, "no_memory", CLI_FAILED },
+    { PH_EUNKNOWN, "outcome_unknown", CLI_FAILED },
+    { PH_ENOTFOUND, "not_found", CLI_NOT_FOUND },
+    { PH_EUNSUPPORTED, "unsupported", CLI_USAGE },
+    { PH_EDATABASE, "database", CLI_FAILED },
+    { PH_ECORRUPT, "damaged", CLI_FAILED },
+};
+
+/* posthorn migrate up, for the same database. */
+const char *cli_migrate_line(struct cli *cli)
+{
+    static const char *const names[] = { "db", "schema", "table-prefix" };
+    const char *line = "posthorn";
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (cli_given(cli, names[i]) && (i > 0 || cli_url_shown(cli) == cli->url))
+            line = cli_printf(cli, "%s --%s %s", line, names[i],
+                              cli_quoted(cli, cli_text(cli, names[i])));
+    }
+    return cli_printf(cli, "%s migrate up", line);
+}
+
+/* The library's cure is a call; here it is a command. */
+static const char *with_our_cure(struct cli *cli, const ph_error *err)
+{
+    const char *cure = strstr(err->message, "; call ph_migrate()");
+
+    if (!cure)
+        return err->message;
+    return cli_printf(cli, "%.*s; run: %s", (int)(cure - err->message), err->message,
+                      cli_migrate_line(cli));
+}
+
+int cli_fail_store(struct cli *cli)
+{
+    const ph_error *err = &cli->err;
+    const char *text = err->message;
+
+    if (err->code == PH_ENOSCHEMA || err->code == PH_ETOOOLD)
+        text = with_our_cure(cli, err);
+    if (!*text)
+        text = ph_status_text(err->code);
+    for (size_t i = 0; i < sizeof(store_errors) / sizeof(*store_errors); i++) {
+        if (store_errors[i].status == err->code)
+            return fail(cli, store_errors[i].name, store_errors[i].code, err->flags, text);
+    }
+    return fail(cli, "failed", CLI_FAILED, err->flags, text);
+}
+
+int cli_confirm(struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+    char answer[16] = "";
+    const char *question;
+
+    if (cli->yes)
+        return CLI_OK;
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return cli_usage(cli,
+                         "this cannot be undone, and there is no terminal to ask on; add --yes");
+    va_start(arguments, format);
+    question = formatted(cli, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "%s [y/N] ", cli_shown(cli, question));
+    fflush(stderr);
+    if (!fgets(answer, sizeof(answer), stdin))
+        fputs("\n", stderr);
+    else if (strcmp(answer, "y\n") == 0 || strcmp(answer, "Y\n") == 0 ||
+             strcmp(answer, "yes\n") == 0)
+        return CLI_OK;
+    return cli_fail(cli, CLI_FAILED, "nothing was changed");
+}

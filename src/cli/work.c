@@ -1,0 +1,381 @@
+/* work.c - "posthorn work": a command per message. */
+#include "work.h"
+#include "commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENV_MAX 256
+#define DRAIN_SLICE_MS 200   /* how long a wait may keep us from noticing a signal */
+#define OUTAGE_MS 30000      /* then --once and --drain give up */
+#define STOP_RESERVE_MS 5000 /* for the last settlements, after the last command was killed */
+
+static const char *const description[] = {
+    "Claims messages of the TOPICs and runs CMD once for each: the payload on its standard input, "
+    "what else is known in variables. Everything after --exec is the command and its arguments, "
+    "passed on as they are: no shell looks at them. CMD is looked up in PATH once, at the start.",
+    "How the command ends decides: exit status 0: done. 75: try again later, and this attempt does "
+    "not count. 65: fail for good, the message is dead. Any other status or a signal: try again "
+    "after the backoff of the queue, dead when the attempts are spent; the end of standard error "
+    "(4 KiB) is kept as the error.",
+    "The environment is empty but for what --env names and POSTHORN_WORK_ID, _MESSAGE_ID, _TOPIC, "
+    "_NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, _PRIORITY, _CREATED_AT, "
+    "_DUE_AT, and if there is one _TENANT_ID, _DEDUPE_KEY, _CORRELATION_ID, _HEADERS (JSON), "
+    "_LAST_ERROR.",
+    "Each command has a session of its own, without a terminal, and standard input is a file in "
+    "memory. Its standard output and error are ours; with --json or --jsonl its standard output "
+    "goes to our standard error. When it ends, what it has started and left behind in its process "
+    "group is killed. If posthorn itself is killed, so are the commands.",
+    "The lease is renewed while the command runs, up to the max_lease of the queue (a day). If it "
+    "is lost (the machine slept, the database was away), the command is ended, since somebody else "
+    "may have the message. A message can be delivered twice: commands must be able to bear that.",
+    "SIGTERM or SIGINT: nothing more is claimed, and running commands may finish within "
+    "--stop-limit. Then, or at a second signal, they get SIGTERM, and SIGKILL after --kill-after "
+    "or at a third signal; their messages go back without the attempt being counted. Once a "
+    "command was sent SIGTERM its exit status no longer counts: a 0 may mean that it obeyed.",
+    "If the command cannot be started because it is gone or no program any more, work ends with "
+    "exit status 1, and the message goes back uncounted. If the machine is short of memory or "
+    "processes the message is deferred by a second. If the message's headers are too large for an "
+    "environment, that costs attempts like a failure.",
+    NULL
+};
+
+static const struct cli_option options[] = {
+    { .name = "exec",
+      .type = CLI_REST,
+      .argument = "CMD [ARG...]",
+      .help = "what to run for each message; all that follows belongs to it" },
+    { .name = "namespace",
+      .letter = 'n',
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "the queue; without it the default one, whose name is empty" },
+    { .name = "any-topic",
+      .type = CLI_SWITCH,
+      .help = "messages of every topic; then name no TOPIC" },
+    { .name = "concurrency",
+      .letter = 'c',
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "commands at once",
+      .value = "1",
+      .min = 1,
+      .max = 1024 },
+    { .name = "once", .type = CLI_SWITCH, .help = "handle one message, then end" },
+    { .name = "drain", .type = CLI_SWITCH, .help = "end when nothing that is due is left" },
+    { .name = "time-limit",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "how long a command may run; without it, as long as it likes",
+      .min = 1,
+      .max = 86400000 },
+    { .name = "kill-after",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "how long a command has between SIGTERM and SIGKILL",
+      .value = "5s",
+      .min = 0,
+      .max = 3600000 },
+    { .name = "stop-limit",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "how long commands may go on after SIGTERM or SIGINT",
+      .value = "30s",
+      .min = 0,
+      .max = 86400000 },
+    { .name = "retry-delay",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "wait so long before a retry, instead of the queue's backoff",
+      .min = 0,
+      .max = 31536000000 },
+    { .name = "defer-delay",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "wait so long after exit status 75",
+      .value = "60s",
+      .min = 1,
+      .max = 86400000 },
+    { .name = "env",
+      .letter = 'e',
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "pass a variable of ours on to the command, such as PATH",
+      .repeated = true },
+    { .name = "lease",
+      .letter = 'l',
+      .type = CLI_SECONDS,
+      .argument = "DURATION",
+      .help = "how long a lease lasts from one renewal to the next",
+      .value = "30s",
+      .min = 1,
+      .max = PH_LEASE_MAX_S },
+    { .name = "batch",
+      .letter = 'b',
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "messages per claim; more than --concurrency wait here for their turn",
+      .min = 1,
+      .max = PH_BATCH_MAX },
+    { .name = "poll",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "the longest time between two looks; at most a third of the lease",
+      .min = 1,
+      .max = PH_LEASE_MAX_S * 1000LL },
+    { .name = NULL },
+};
+
+static const struct cli_field fields[] = {
+    { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
+    { "message_id", CLI_F_UUID, "its message id", NULL, NULL },
+    { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
+    { "attempts", CLI_F_NUMBER, "how often it was claimed, this time included", NULL, NULL },
+    { "verdict", CLI_F_STATE, "done, retry, failed, deferred, or released (because of the end)",
+      NULL, NULL },
+    { "exit_status", CLI_F_NUMBER, "of the command; null: it did not end by itself", NULL, NULL },
+    { "signal", CLI_F_NUMBER, "that killed the command; null: none, or it was ours", NULL, NULL },
+    { "reason", CLI_F_TEXT, "why it is not done, in words; null: it is", NULL, NULL },
+    { "run_ms", CLI_F_NUMBER, "how long the command ran", NULL, NULL },
+    { 0 },
+};
+
+static const struct cli_example examples[] = {
+    { "posthorn enqueue mail.send '{\"to\":\"ada@example.org\"}'", "A message to work on" },
+    { "posthorn work mail.send --drain --exec cat", "Print the payload of all that are due" },
+    { "posthorn enqueue mail.send '{\"to\":\"bob@example.org\"}'", "Another one" },
+    { "posthorn work mail.send --once --time-limit 10s --env PATH --exec sh -c 'wc -c'",
+      "One message, with PATH, within ten seconds; the shell is our choice here" },
+    { 0 },
+};
+
+static const struct cli_exit_note exits[] = {
+    { CLI_OK,
+      "ended by SIGTERM; with --once or --drain: all that was handled is done or deferred" },
+    { CLI_FAILED, "with --once or --drain: a command did not end well; or it cannot be started" },
+    { CLI_NOT_FOUND, "with --once: there was no message" },
+    { CLI_INTERRUPTED, "ended by SIGINT" },
+    { 0 },
+};
+
+/* ------------------------------------------------------------------ prepare */
+
+static int find_command(struct work *work)
+{
+    struct cli *cli = work->cli;
+    const char **command = cli->operands + cli->rest_at;
+    size_t count = cli->operand_count - cli->rest_at;
+    int error;
+
+    if (!cli_given(cli, "exec") || count == 0)
+        return cli_usage(cli, "no command was given; end with --exec CMD [ARG...]");
+    error = process_find(command[0], getenv("PATH"), &work->path);
+    if (error == ENOENT && !strchr(command[0], '/'))
+        return cli_fail(cli, CLI_USAGE, "%s is not in PATH; give --exec the path of a program",
+                        command[0]);
+    if (error)
+        return cli_fail(cli, CLI_USAGE, "%s cannot be run: %s", command[0],
+                        error == EACCES ? "it is not an executable file" : strerror(error));
+    work->argv = cli_alloc(cli, (count + 1) * sizeof(*work->argv));
+    for (size_t i = 0; i < count; i++)
+        work->argv[i] = cli_strdup(cli, command[i]);
+    return CLI_OK;
+}
+
+static int pass_environment(struct work *work)
+{
+    struct cli *cli = work->cli;
+    const char *names[ENV_MAX];
+    size_t count = cli_texts(cli, "env", names, ENV_MAX);
+
+    if (count > ENV_MAX)
+        return cli_usage(cli, "--env is given more than %d times", ENV_MAX);
+    work->passed = cli_alloc(cli, (count + 1) * sizeof(*work->passed));
+    for (size_t i = 0; i < count; i++) {
+        const char *value = getenv(names[i]);
+
+        if (!*names[i] || strchr(names[i], '='))
+            return cli_usage(
+                cli, "--env wants the name of a variable, not \"%s\"; its value is ours", names[i]);
+        if (work_env_is_ours(names[i]))
+            return cli_usage(cli, "--env %s: that variable describes the message", names[i]);
+        if (value)
+            work->passed[work->passed_count++] = cli_printf(cli, "%s=%s", names[i], value);
+        else
+            cli_warn(cli, "--env %s: there is no such variable here", names[i]);
+    }
+    return CLI_OK;
+}
+
+static int check(struct work *work)
+{
+    struct cli *cli = work->cli;
+    bool any = cli_given(cli, "any-topic");
+    int code = find_command(work);
+
+    if (code != CLI_OK)
+        return code;
+    if (any == (cli->rest_at > 0))
+        return cli_usage(cli, any ? "--any-topic and TOPICs exclude each other"
+                                  : "no topic was given; name some, or use --any-topic");
+    if (cli_given(cli, "once") && cli_given(cli, "drain"))
+        return cli_usage(cli, "--once and --drain exclude each other");
+    work->time_limit_ms = (int)cli_number(cli, "time-limit");
+    work->kill_after_ms = (int)cli_number(cli, "kill-after");
+    work->stop_limit_ms = (int)cli_number(cli, "stop-limit");
+    work->retry_delay_ms = cli_given(cli, "retry-delay") ? cli_number(cli, "retry-delay") : -1;
+    work->verbose = cli_given(cli, "verbose");
+    work->stdout_fd = cli->format == CLI_TEXT_FORM ? STDOUT_FILENO : STDERR_FILENO;
+    return pass_environment(work);
+}
+
+static int make_dispatcher(struct work *work, ph_dispatcher **ret_dispatcher)
+{
+    struct cli *cli = work->cli;
+    ph_dispatcher_opts opts = PH_DISPATCHER_OPTS_INIT;
+    ph_handler handler = PH_HANDLER_INIT;
+    int r;
+
+    opts.ns = cli_text(cli, "namespace");
+    opts.threads = cli_given(cli, "once") ? 1 : (int)cli_number(cli, "concurrency");
+    opts.batch_size = cli_given(cli, "batch") ? (int)cli_number(cli, "batch") : opts.threads;
+    /* A message that waits behind a long command here could run elsewhere. */
+    opts.prefetch = opts.batch_size > opts.threads ? opts.batch_size : -1;
+    opts.lease_s = (int)cli_number(cli, "lease");
+    opts.poll_ms = (int)cli_number(cli, "poll");
+    opts.defer_ms = (int)cli_number(cli, "defer-delay");
+    opts.message_limit = cli_given(cli, "once") ? 1 : 0;
+    opts.any_topic = cli_given(cli, "any-topic");
+    handler.handle = work_handle;
+    handler.context = work;
+    r = ph_dispatcher_new(cli->store, &opts, ret_dispatcher, &cli->err);
+    if (r == 0 && opts.any_topic)
+        r = ph_dispatcher_handle(*ret_dispatcher, &handler, &cli->err);
+    for (size_t i = 0; r == 0 && i < cli->rest_at; i++) {
+        handler.topic = cli->operands[i];
+        r = ph_dispatcher_handle(*ret_dispatcher, &handler, &cli->err);
+    }
+    return r < 0 ? cli_fail_store(cli) : CLI_OK;
+}
+
+/* ---------------------------------------------------------------------- run */
+
+/* Waits until all is handled, a signal comes, or the database is away for too long. */
+static int drain(struct work *work, ph_dispatcher *dispatcher)
+{
+    struct cli *cli = work->cli;
+    int away_ms = 0, r = PH_ETIMEOUT;
+
+    while (r < 0 && away_ms < OUTAGE_MS && !work_stop_signals() && !work_stop_is_broken()) {
+        r = ph_dispatcher_drain(dispatcher, DRAIN_SLICE_MS, &cli->err);
+        away_ms = r == PH_ETIMEOUT || r == 0 ? 0 : away_ms + DRAIN_SLICE_MS;
+        if (r == PH_EINVAL)
+            break;
+    }
+    return r < 0 && r != PH_ETIMEOUT ? cli_fail_store(cli) : CLI_OK;
+}
+
+/* code: what has gone wrong already, and has been said. */
+static int stop(struct work *work, ph_dispatcher *dispatcher, int code)
+{
+    struct cli *cli = work->cli;
+    int64_t limit_ms = (int64_t)work->stop_limit_ms + work->kill_after_ms + STOP_RESERVE_MS;
+    int r;
+
+    if (work_stop_signals())
+        cli_note(cli, "ending; a second signal ends the commands that still run");
+    work_stop_begin(work->stop_limit_ms);
+    r = ph_dispatcher_stop(dispatcher, (int)limit_ms, &cli->err);
+    return r < 0 && code == CLI_OK ? cli_fail_store(cli) : code;
+}
+
+static void sum_up(struct cli *cli, const ph_dispatcher_stats *stats)
+{
+    cli_note(cli,
+             "%lld handled: %lld done, %lld to be tried again, %lld dead, %lld deferred or given "
+             "back, %lld too late",
+             (long long)stats->started, (long long)stats->done,
+             (long long)(stats->retried - stats->dead), (long long)(stats->failed + stats->dead),
+             (long long)stats->deferred, (long long)stats->stale);
+}
+
+static int exit_code(struct work *work, const ph_dispatcher_stats *stats)
+{
+    struct cli *cli = work->cli;
+    bool to_an_end = cli_given(cli, "once") || cli_given(cli, "drain");
+
+    if (work_stop_is_broken())
+        return cli_fail(cli, CLI_FAILED, "cannot start %s: %s%s; the message was given back",
+                        work->argv[0], strerror(work_stop_is_broken()),
+                        work_stop_is_broken() == ENOEXEC
+                            ? " (a script needs a first line such as #!/bin/sh)"
+                            : "");
+    if (work_stop_signals())
+        return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
+    if (cli_given(cli, "once") && stats->started == 0)
+        return CLI_NOT_FOUND;
+    return to_an_end && stats->retried + stats->failed > 0 ? CLI_FAILED : CLI_OK;
+}
+
+static int run_dispatcher(struct work *work, ph_dispatcher *dispatcher)
+{
+    struct cli *cli = work->cli;
+    ph_dispatcher_stats stats = PH_DISPATCHER_STATS_INIT;
+    int code = CLI_OK;
+
+    if (ph_dispatcher_start(dispatcher, &cli->err) < 0)
+        return cli_fail_store(cli);
+    if (cli_given(cli, "once") || cli_given(cli, "drain"))
+        code = drain(work, dispatcher);
+    else
+        work_stop_wait();
+    code = stop(work, dispatcher, code);
+    if (code != CLI_OK)
+        return code;
+    if (ph_dispatcher_stats_get(dispatcher, &stats, &cli->err) < 0)
+        return cli_fail_store(cli);
+    sum_up(cli, &stats);
+    return exit_code(work, &stats);
+}
+
+static int run(struct cli *cli)
+{
+    struct work work = { .cli = cli, .words = PTHREAD_MUTEX_INITIALIZER };
+    ph_dispatcher *dispatcher = NULL;
+    int code = check(&work), error;
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code == CLI_OK)
+        code = make_dispatcher(&work, &dispatcher);
+    if (code == CLI_OK) {
+        error = work_stop_prepare();
+        error = error ? error : process_begin();
+        code = error ? cli_fail(cli, CLI_FAILED, "cannot prepare: %s", strerror(error)) : CLI_OK;
+    }
+    if (code == CLI_OK)
+        code = run_dispatcher(&work, dispatcher);
+    ph_dispatcher_free(dispatcher);
+    process_end_all();
+    free(work.path);
+    return code;
+}
+
+const struct cli_command cli_work = {
+    .name = "work",
+    .group = "work",
+    .summary = "run a command for each message",
+    .operands = "TOPIC... --exec CMD [ARG...]",
+    .operands_min = 0,
+    .operands_max = -1,
+    .description = description,
+    .options = options,
+    .fields = fields,
+    .layout = CLI_TABLE,
+    .examples = examples,
+    .exits = exits,
+    .run = run,
+};

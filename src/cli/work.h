@@ -1,0 +1,59 @@
+/* work.h - what the parts of "posthorn work" share. */
+#ifndef PH_CLI_WORK_H
+#define PH_CLI_WORK_H
+
+#include "cli.h"
+#include "process.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct work {
+    struct cli *cli;
+    char *path; /* of the command */
+    char **argv;
+    char **passed; /* "NAME=value" of every --env, ended by NULL */
+    size_t passed_count;
+    int time_limit_ms, kill_after_ms, stop_limit_ms;
+    int64_t retry_delay_ms; /* negative: as the queue says */
+    bool verbose;
+    int stdout_fd;         /* of the commands */
+    pthread_mutex_t words; /* the frame prints for one thread at a time */
+    atomic_bool spared;    /* we have said that commands cannot be started at the moment */
+};
+
+/* ---------------------------------------------------------- work_handle.c */
+
+/* The handler of the dispatcher; context is the struct work. */
+ph_verdict work_handle(void *context, ph_work *work);
+
+/* ------------------------------------------------------------- work_env.c */
+
+/* The names of the variables that describe a message, for --help and for checks of --env. */
+bool work_env_is_ours(const char *name);
+
+/* The environment of one message's command: one block to free(); NULL: no memory. */
+char **work_env(const struct work *work, const ph_delivery *message);
+
+/* ------------------------------------------------------------ work_stop.c */
+
+/* SIGTERM and SIGINT are counted from now on. Returns 0 or errno. */
+int work_stop_prepare(void);
+/* How many came, and the first of them. */
+int work_stop_signals(void);
+int work_stop_first_signal(void);
+
+/* A command could not be started, and never will be: that ends us. 0: not so. */
+void work_stop_broken(int error);
+int work_stop_is_broken(void);
+
+/* From now on commands have limit_ms to end by themselves. */
+void work_stop_begin(int limit_ms);
+
+/* What a running command is to be told. */
+enum process_wish work_stop_wish(void);
+
+/* Sleeps until a signal came or a command was broken. */
+void work_stop_wait(void);
+
+#endif

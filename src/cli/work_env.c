@@ -1,0 +1,101 @@
+/* work_env.c - the environment of a command: the message, what --env names, and nothing else. */
+#include "work.h"
+
+#include "util/time_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "POSTHORN_"
+
+/* One text per variable; NULL: it is not set. */
+struct values {
+    char work_id[PH_ID_TEXT_SIZE], message_id[PH_ID_TEXT_SIZE], tenant_id[PH_ID_TEXT_SIZE];
+    char created_at[PH__TIME_TEXT_SIZE], due_at[PH__TIME_TEXT_SIZE];
+    char attempts[16], retry_count[16], fence[24];
+    const char *texts[16];
+};
+
+static const char *const names[] = {
+    "WORK_ID",   "MESSAGE_ID", "TOPIC",      "NAMESPACE",      "ATTEMPTS",
+    "FENCE",     "CREATED_AT", "DUE_AT",     "RETRY_COUNT",    "PRIORITY",
+    "TENANT_ID", "HEADERS",    "DEDUPE_KEY", "CORRELATION_ID", "LAST_ERROR",
+};
+#define NAMES (sizeof(names) / sizeof(*names))
+
+bool work_env_is_ours(const char *name)
+{
+    for (size_t i = 0; i < NAMES; i++)
+        if (strncmp(name, PREFIX, strlen(PREFIX)) == 0 &&
+            strcmp(name + strlen(PREFIX), names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *priority_text(ph_priority priority)
+{
+    switch (priority) {
+    case PH_PRIORITY_URGENT:
+        return "urgent";
+    case PH_PRIORITY_LOW:
+        return "low";
+    case PH_PRIORITY_BULK:
+        return "bulk";
+    case PH_PRIORITY_DEFAULT:
+    case PH_PRIORITY_NORMAL:
+        break;
+    }
+    return "normal";
+}
+
+/* In the order of names. */
+static void fill(struct values *v, const ph_delivery *m)
+{
+    size_t n = 0;
+
+    snprintf(v->attempts, sizeof(v->attempts), "%d", m->attempts);
+    snprintf(v->retry_count, sizeof(v->retry_count), "%d", m->retry_count);
+    snprintf(v->fence, sizeof(v->fence), "%lld", (long long)m->fence);
+    v->texts[n++] = ph_id_text(m->work_id.b, v->work_id);
+    v->texts[n++] = ph_id_text(m->message_id.b, v->message_id);
+    v->texts[n++] = m->topic;
+    v->texts[n++] = m->ns;
+    v->texts[n++] = v->attempts;
+    v->texts[n++] = v->fence;
+    v->texts[n++] = ph__time_text(m->created_at, v->created_at);
+    v->texts[n++] = ph__time_text(m->due_at, v->due_at);
+    v->texts[n++] = v->retry_count;
+    v->texts[n++] = priority_text(m->priority);
+    v->texts[n++] = m->tenant_id ? ph_id_text(m->tenant_id->b, v->tenant_id) : NULL;
+    v->texts[n++] = m->headers;
+    v->texts[n++] = m->dedupe_key;
+    v->texts[n++] = m->correlation_id;
+    v->texts[n++] = m->last_error;
+}
+
+char **work_env(const struct work *work, const ph_delivery *message)
+{
+    struct values values = { 0 };
+    size_t size = (NAMES + work->passed_count + 1) * sizeof(char *), count = 0;
+    char **env, *to;
+
+    fill(&values, message);
+    for (size_t i = 0; i < NAMES; i++)
+        if (values.texts[i])
+            size += strlen(PREFIX) + strlen(names[i]) + strlen(values.texts[i]) + 2;
+    env = malloc(size);
+    if (!env)
+        return NULL;
+    to = (char *)(env + NAMES + work->passed_count + 1);
+    for (size_t i = 0; i < NAMES; i++)
+        if (values.texts[i]) {
+            env[count++] = to;
+            to = stpcpy(stpcpy(to, PREFIX), names[i]);
+            *to++ = '=';
+            to = stpcpy(to, values.texts[i]) + 1;
+        }
+    for (size_t i = 0; i < work->passed_count; i++)
+        env[count++] = work->passed[i];
+    env[count] = NULL;
+    return env;
+}

@@ -1,0 +1,235 @@
+/* work_handle.c - what happens to one message: a command runs, and how it ends is the verdict. */
+#include "work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#define SHORT_OF_DELAY_MS 1000 /* memory or processes: others will give some back */
+
+#define BROKEN_WAIT_MS 500 /* until the end has begun: otherwise it would come right back */
+
+/* How one message was handled, for the log and the verdict. */
+struct handled {
+    ph_verdict verdict;
+    const char *word; /* stable, for --jsonl */
+    char reason[160]; /* "": it is done */
+    int64_t delay_ms; /* negative: as the dispatcher or the queue says */
+    bool with_stderr; /* the end of standard error belongs to the error */
+};
+
+static enum process_wish wish(void *context)
+{
+    const ph_work *message = context;
+    enum process_wish asked = work_stop_wish();
+
+    return asked == PROCESS_GO_ON && ph_work_cancelled(message) ? PROCESS_END : asked;
+}
+
+static void verdict_is(struct handled *handled, ph_verdict verdict, const char *word)
+{
+    handled->verdict = verdict;
+    handled->word = word;
+}
+
+static void judge_exit(const struct work *work, int status, struct handled *handled)
+{
+    snprintf(handled->reason, sizeof(handled->reason), "exit status %d", status);
+    handled->with_stderr = true;
+    switch (status) {
+    case EX_OK:
+        handled->reason[0] = '\0';
+        verdict_is(handled, PH_VERDICT_DONE, "done");
+        break;
+    case EX_TEMPFAIL:
+        verdict_is(handled, PH_VERDICT_DEFER, "deferred");
+        break;
+    case EX_DATAERR:
+        verdict_is(handled, PH_VERDICT_FAIL, "failed");
+        break;
+    default:
+        verdict_is(handled, PH_VERDICT_RETRY, "retry");
+        handled->delay_ms = work->retry_delay_ms;
+    }
+}
+
+static bool is_short_of(int error)
+{
+    static const int temporary[] = { EAGAIN, ENOMEM, EMFILE, ENFILE, ENOSPC, EIO, ETXTBSY };
+
+    for (size_t i = 0; i < sizeof(temporary) / sizeof(*temporary); i++)
+        if (error == temporary[i])
+            return true;
+    return false;
+}
+
+/* The command could not be started. That is not the message's fault, and must not cost it an
+ * attempt, unless it is: too large for an environment or a file. Where the machine is
+ * short of something we wait a little. Otherwise the command is gone or no program any more, no
+ * message would fare better, and work ends with an error: somebody has to look. */
+static void judge_start(struct work *work, ph_work *message, int error, struct handled *handled)
+{
+    snprintf(handled->reason, sizeof(handled->reason), "cannot start the command: %s",
+             strerror(error));
+    if (error == E2BIG || error == EFBIG) {
+        verdict_is(handled, PH_VERDICT_RETRY, "retry");
+        handled->delay_ms = work->retry_delay_ms;
+    } else if (is_short_of(error)) {
+        verdict_is(handled, PH_VERDICT_DEFER, "deferred");
+        handled->delay_ms = SHORT_OF_DELAY_MS;
+        if (!atomic_exchange(&work->spared, true)) {
+            pthread_mutex_lock(&work->words);
+            cli_warn(work->cli, "%s; trying again every second", handled->reason);
+            pthread_mutex_unlock(&work->words);
+        }
+        ph_work_wait(message, SHORT_OF_DELAY_MS);
+    } else {
+        verdict_is(handled, PH_VERDICT_DEFER, "released");
+        handled->delay_ms = 0;
+        work_stop_broken(error);
+        ph_work_wait(message, BROKEN_WAIT_MS);
+    }
+}
+
+static void judge(struct work *work, ph_work *message, const struct process_result *result,
+                  struct handled *handled)
+{
+    char limit[CLI_DURATION_SIZE];
+
+    if (result->end != PROCESS_NOT_STARTED)
+        atomic_store(&work->spared, false);
+    switch (result->end) {
+    case PROCESS_EXITED:
+        judge_exit(work, result->code, handled);
+        break;
+    case PROCESS_SIGNALLED:
+        snprintf(handled->reason, sizeof(handled->reason), "killed by signal %d", result->code);
+        break;
+    case PROCESS_TIME_LIMIT:
+        snprintf(handled->reason, sizeof(handled->reason), "time limit of %s",
+                 cli_duration_text(work->time_limit_ms, limit));
+        break;
+    case PROCESS_STOPPED:
+        if (work_stop_wish() != PROCESS_GO_ON) {
+            snprintf(handled->reason, sizeof(handled->reason), "stopped");
+            verdict_is(handled, PH_VERDICT_DEFER, "released");
+            handled->delay_ms = 0;
+        } else {
+            snprintf(handled->reason, sizeof(handled->reason), "the lease was lost");
+        }
+        break;
+    case PROCESS_NOT_STARTED:
+        judge_start(work, message, result->code, handled);
+        break;
+    }
+    if (!handled->word) {
+        verdict_is(handled, PH_VERDICT_RETRY, "retry");
+        handled->delay_ms = work->retry_delay_ms;
+        handled->with_stderr = true;
+    }
+}
+
+/* The end of standard error without the blanks around it and without half a character. */
+static const char *tail_text(struct process_result *result)
+{
+    char *from = result->tail;
+    size_t length = strlen(from);
+
+    while (length > 0 && strchr(" \t\r\n", from[length - 1]))
+        from[--length] = '\0';
+    if (length + 1 >= PROCESS_TAIL_MAX)
+        for (int i = 0; i < 3 && ((unsigned char)*from & 0xc0) == 0x80; i++)
+            from++;
+    return from + strspn(from, "\r\n");
+}
+
+/* The error that is kept with the attempt: what the command said, or else how it ended. */
+static void give_error(ph_work *message, const struct handled *handled,
+                       struct process_result *result)
+{
+    char error[PROCESS_TAIL_MAX + sizeof(handled->reason) + 3];
+    const char *tail = handled->with_stderr ? tail_text(result) : "";
+    bool said_enough = *tail && result->end == PROCESS_EXITED;
+
+    if (!handled->reason[0])
+        return;
+    snprintf(error, sizeof(error), "%s%s%s", said_enough ? "" : handled->reason,
+             *tail && !said_enough ? ": " : "", tail);
+    ph_work_error(message, error);
+}
+
+static json_t *row_of(const ph_delivery *message, const struct handled *handled,
+                      const struct process_result *result)
+{
+    bool exited = result->end == PROCESS_EXITED, killed = result->end == PROCESS_SIGNALLED;
+
+    return json_pack("{s:o, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:I}", "work_id",
+                     cli_json_id(message->work_id.b), "message_id",
+                     cli_json_id(message->message_id.b), "topic", cli_json_text(message->topic),
+                     "attempts", message->attempts, "verdict", handled->word, "exit_status",
+                     exited ? json_integer(result->code) : json_null(), "signal",
+                     killed ? json_integer(result->code) : json_null(), "reason",
+                     handled->reason[0] ? json_string(handled->reason) : json_null(), "run_ms",
+                     (json_int_t)(result->run_us / 1000));
+}
+
+/* As JSON, since a topic may hold what a terminal would obey. To be freed; NULL: no memory. */
+static char *quoted(const char *topic)
+{
+    json_t *text = cli_json_text(topic);
+    char *line = json_dumps(text, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+
+    json_decref(text);
+    return line;
+}
+
+static void report(struct work *work, const ph_delivery *message, const struct handled *handled,
+                   const struct process_result *result)
+{
+    char id[PH_ID_TEXT_SIZE], took[CLI_DURATION_SIZE];
+    char *topic = work->verbose ? quoted(message->topic) : NULL;
+
+    pthread_mutex_lock(&work->words);
+    if (topic)
+        cli_note(work->cli, "%s %s: attempt %d, %s%s%s after %s",
+                 ph_id_text(message->work_id.b, id), topic, message->attempts, handled->word,
+                 handled->reason[0] ? ", " : "", handled->reason,
+                 cli_duration_text(result->run_us / 1000, took));
+    if (work->cli->format != CLI_TEXT_FORM) {
+        cli_row(work->cli, row_of(message, handled, result));
+        cli_flush(work->cli);
+    }
+    pthread_mutex_unlock(&work->words);
+    free(topic);
+}
+
+ph_verdict work_handle(void *context, ph_work *message)
+{
+    struct work *work = context;
+    const ph_delivery *delivery = ph_work_delivery(message);
+    struct handled handled = { .delay_ms = -1 };
+    struct process_result result = { .end = PROCESS_NOT_STARTED, .code = ENOMEM };
+    struct process_spec spec = {
+        .path = work->path,
+        .argv = work->argv,
+        .input = delivery->payload,
+        .input_length = delivery->payload_length,
+        .stdout_fd = work->stdout_fd,
+        .time_limit_ms = work->time_limit_ms,
+        .kill_after_ms = work->kill_after_ms,
+        .wish = wish,
+        .wish_context = message,
+    };
+    char **env = work_env(work, delivery);
+
+    spec.envp = env;
+    if (env)
+        process_run(&spec, &result);
+    free(env);
+    judge(work, message, &result, &handled);
+    give_error(message, &handled, &result);
+    ph_work_delay(message, handled.delay_ms);
+    report(work, delivery, &handled, &result);
+    return handled.verdict;
+}
