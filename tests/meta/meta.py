@@ -2,7 +2,8 @@
 """Tests of the project itself: its interface, its sources, its documents."""
 import api
 import documents
+import manual
 import runner
 import sources
 
-runner.main([api, sources, documents])
+runner.main([api, sources, documents, manual])

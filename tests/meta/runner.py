@@ -7,6 +7,8 @@ import tempfile
 import time
 import traceback
 
+program = "meta"  # in results; main() sets it
+backend = ""  # likewise, where a program runs once per backend
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -50,7 +52,7 @@ def files(*suffixes, under=("",)):
 
 
 def temporary_folder():
-    return tempfile.TemporaryDirectory(prefix="meta.")
+    return tempfile.TemporaryDirectory(prefix=program + ".")
 
 
 def no_complaints(complaints):
@@ -61,7 +63,7 @@ def report(result, name, seconds):
     path = os.environ.get("PH_TEST_RESULTS")
     if path:
         with open(path, "a", encoding="utf-8") as file:
-            file.write(f"{result}\tmeta\t\t{name}\t{seconds:.3f}\n")
+            file.write(f"{result}\t{program}\t{backend}\t{name}\t{seconds:.3f}\n")
 
 
 def run_one(name, function):
@@ -77,12 +79,14 @@ def run_one(name, function):
     seconds = time.monotonic() - started
     report(result, name, seconds)
     if result != "passed":
-        print(f"{result:7} meta {name} ({seconds:.1f} s)")
-        print("    " + output.rstrip().replace("\n", "\n    "), flush=True)
+        print(f"{result:7} {program} {backend and backend + ' '}{name} ({seconds:.1f} s)\n    " +
+              output.rstrip().replace("\n", "\n    "), flush=True)
     return result
 
 
-def main(modules):
+def main(modules, called="meta"):
+    global program
+    program = called
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs")
@@ -96,6 +100,6 @@ def main(modules):
         return
     started = time.monotonic()
     results = [run_one(name, function) for name, function in tests if arguments.only in name]
-    print(f"meta: {results.count('passed')} passed, {results.count('failed')} failed, "
+    print(f"{program}: {results.count('passed')} passed, {results.count('failed')} failed, "
           f"{results.count('skipped')} skipped in {time.monotonic() - started:.1f} s")
     sys.exit(results.count("failed") > 0)

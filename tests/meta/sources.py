@@ -135,6 +135,15 @@ def test_core_knows_no_database():
                    for driver in ("sqlite3.h", "libpq-fe.h", "mysql.h") if driver in read(name)])
 
 
+def test_command_knows_only_the_public_interface():
+    """The command is a user of the library like any other."""
+    own = {os.path.basename(name) for name in files(".h", under=("src/cli/",))} | {"util/time_text.h"}
+    no_complaints([f"{name} includes {include}" for name in files(".c", ".h", under=("src/cli/",))
+                   for quoted, include in re.findall(r'#include (["<])(.*)[">]', read(name))
+                   if (quoted == '"' and include not in own)
+                   or include in ("sqlite3.h", "libpq-fe.h", "posthorn/sqlite.h", "posthorn/pg.h")])
+
+
 def test_sql_names_its_tables_by_placeholder():
     """Every table of ours in a statement carries the placeholder of the prefix."""
     statements = files(".sql", under=("src/",))

@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+"""What a stranger sees first: the tour of ./quickstart, and Python in the README."""
+import os
+import sys
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path += [os.path.join(TESTS, "meta"), os.path.join(TESTS, "extension")]
+
+import readme
+import runner
+import walk
+
+runner.main([walk, readme], "tour")
