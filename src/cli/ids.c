@@ -16,39 +16,74 @@ static void add(struct cli *cli, struct cli_ids *ids, const ph_lease_ref *ref)
     ids->refs[ids->count++] = *ref;
 }
 
+/* A number from 1; 0: the text is none. */
+static int64_t fence_of(const char *text)
+{
+    if (!*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 18)
+        return 0;
+    return strtoll(text, NULL, 10);
+}
+
 /* ID or ID:FENCE */
 static int parse(struct cli *cli, const char *text, ph_lease_ref *ret_ref)
 {
     const char *colon = strchr(text, ':');
     const char *id = colon ? cli_printf(cli, "%.*s", (int)(colon - text), text) : text;
-    char *end = NULL;
     int code = cli_parse_id(cli, id, ret_ref->work_id.b);
 
     if (code != CLI_OK || !colon)
         return code;
-    if (strspn(colon + 1, "0123456789") == strlen(colon + 1) && strlen(colon + 1) < 19)
-        ret_ref->fence = strtoll(colon + 1, &end, 10);
+    ret_ref->fence = fence_of(colon + 1);
     if (ret_ref->fence <= 0)
         return cli_usage(cli, "\"%.80s\" is not a fence; it is a number from 1, as claim prints it",
                          colon + 1);
     return CLI_OK;
 }
 
+/* Some languages print numbers of 64 bits as strings. Anything else is refused: to drop a fence
+ * that is not understood would settle the message without one. */
+static int parse_fence(struct cli *cli, const json_t *fence, int64_t *ret_fence)
+{
+    int64_t number = json_integer_value(fence);
+
+    if (!fence || json_is_null(fence))
+        return CLI_OK;
+    if (json_is_string(fence))
+        number = fence_of(json_string_value(fence));
+    if (number <= 0)
+        return cli_usage(cli, "fence is not a number from 1, as claim prints it");
+    *ret_fence = number;
+    return CLI_OK;
+}
+
 static int parse_object(struct cli *cli, const char *text, ph_lease_ref *ret_ref)
 {
-    json_t *object = json_loads(text, 0, NULL);
+    json_error_t error = { 0 };
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     const char *id = json_string_value(json_object_get(object, "work_id"));
-    json_t *fence = json_object_get(object, "fence");
     int code;
 
+    if (!object)
+        return cli_usage(cli, "this is not JSON, at character %d: %s", error.position, error.text);
     if (!id)
         code = cli_usage(cli, "this is not an object with a work_id");
     else
         code = cli_parse_id(cli, id, ret_ref->work_id.b);
-    if (code == CLI_OK && json_is_integer(fence))
-        ret_ref->fence = json_integer_value(fence);
+    if (code == CLI_OK)
+        code = parse_fence(cli, json_object_get(object, "fence"), &ret_ref->fence);
     json_decref(object);
     return code;
+}
+
+static int parse_line(struct cli *cli, char *text, ph_lease_ref *ret_ref)
+{
+    if (*text == '{')
+        return parse_object(cli, text, ret_ref);
+    if (*text == '[')
+        return cli_usage(cli, "this is the beginning of a JSON array; one object per line is "
+                              "needed, as --jsonl prints them");
+    text[strcspn(text, " \t")] = '\0';
+    return parse(cli, text, ret_ref);
 }
 
 /* The heading of a table is passed over, so that one verb can read what another prints. */
@@ -74,12 +109,7 @@ static int read_lines(struct cli *cli, struct cli_ids *ids)
             continue;
         snprintf(where, sizeof(where), "line %lld", (long long)number);
         cli->where = where;
-        if (*text == '{') {
-            code = parse_object(cli, text, &ref);
-        } else {
-            text[strcspn(text, " \t")] = '\0';
-            code = parse(cli, text, &ref);
-        }
+        code = parse_line(cli, text, &ref);
         cli->where = NULL;
         if (code != CLI_OK)
             return code;
