@@ -13,44 +13,10 @@ static void on_log(void *context, const ph_log_event *event)
     fprintf(stderr, "posthorn: %s: %s\n", levels[event->level], event->text);
 }
 
-/* Where a password is: *ret_length bytes at the result; NULL: there is none. */
-static const char *password_in(const char *text, size_t *ret_length)
-{
-    const char *at, *host = strstr(text, "://"), *end;
-
-    if (strncmp(text, "postgres", 8) != 0)
-        return NULL;
-    if (host) { /* //user:password@host */
-        host += 3;
-        end = host + strcspn(host, "/?#");
-        for (at = end; at > host && *at != '@'; at--)
-            ;
-        if (*at == '@' && memchr(host, ':', (size_t)(at - host))) {
-            const char *colon = memchr(host, ':', (size_t)(at - host));
-
-            *ret_length = (size_t)(at - colon) - 1;
-            return colon + 1;
-        }
-    }
-    for (at = text; (at = strstr(at, "password")) != NULL; at += 8) { /* ?password=, password = */
-        size_t equals = strspn(at + 8, " ");
-        bool begins = at > text && strchr("?& :", at[-1]);
-
-        if (!begins || at[8 + equals] != '=')
-            continue;
-        at += 9 + equals;
-        at += strspn(at, " ");
-        *ret_length = *at == '\'' ? strcspn(at + 1, "'") + 2 : strcspn(at, host ? "&" : " ");
-        return at;
-    }
-    return NULL;
-}
-
 /* Who gave the URL? The first that is not empty. */
 static void url_choose(struct cli *cli)
 {
     static const char *const variables[] = { "POSTHORN_DB", "DATABASE_URL" };
-    size_t length = 0;
 
     if (cli->url)
         return;
@@ -67,7 +33,7 @@ static void url_choose(struct cli *cli)
     if (cli_given(cli, "db")) {
         cli->url = cli_text(cli, "db");
         cli->url_source = "--db";
-        if (!cli->quiet && password_in(cli->url, &length) && length > 0)
+        if (!cli->quiet && cli_url_masked(cli, cli->url) != cli->url)
             cli_warn(cli, "the password in --db can be seen by others in the list of processes; "
                           "put the URL into POSTHORN_DB, or the password into PGPASSFILE");
     }
@@ -75,14 +41,8 @@ static void url_choose(struct cli *cli)
 
 const char *cli_url_shown(struct cli *cli)
 {
-    size_t length = 0;
-    const char *password;
-
     url_choose(cli);
-    password = password_in(cli->url, &length);
-    if (!password || length == 0)
-        return cli->url;
-    return cli_printf(cli, "%.*s***%s", (int)(password - cli->url), cli->url, password + length);
+    return cli_url_masked(cli, cli->url);
 }
 
 bool cli_url_is_sqlite(struct cli *cli)
@@ -93,12 +53,19 @@ bool cli_url_is_sqlite(struct cli *cli)
 
 static int url_check(struct cli *cli)
 {
+    const char *shown = cli_url_masked(cli, cli->url);
+
     if (!*cli->url)
         return cli_usage(cli, "--db is empty; give sqlite:PATH or postgresql://HOST/NAME");
-    if (!strchr(cli->url, ':'))
-        return cli_usage(cli, "%s \"%.120s\" is not a URL; for a file write sqlite:%.120s",
-                         cli->url_source, cli->url, cli->url);
-    return CLI_OK;
+    if (strchr(cli->url, ':'))
+        return CLI_OK;
+    if (shown != cli->url) /* then it is no file */
+        return cli_usage(cli,
+                         "%s \"%.120s\" is not a URL; write postgresql://HOST/NAME, or "
+                         "postgresql: before it",
+                         cli->url_source, shown);
+    return cli_usage(cli, "%s \"%.120s\" is not a URL; for a file write sqlite:%.120s",
+                     cli->url_source, shown, shown);
 }
 
 int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store)

@@ -39,6 +39,9 @@ void cli_grid_end(struct cli_grid *grid);
 /* One row as a line per field. */
 void cli_card(struct cli *cli, const struct cli_field *fields, const json_t *row);
 
+/* A URL without passwords; the same pointer: there are none. */
+const char *cli_url_masked(struct cli *cli, const char *url);
+
 /* As cli_shown(), but to be freed by the caller. */
 char *cli_escaped(const char *text);
 /* How many columns of a terminal a text takes; the longest part of it that takes at most width. */
