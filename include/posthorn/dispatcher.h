@@ -30,7 +30,8 @@
  *   signals. The store belongs to the dispatcher from _new to _free (calls
  *   inside transactions of yours remain allowed). The functions of a
  *   dispatcher may be called by any thread, but _free by only one, last.
- *   The store's log callback is called from these threads, one at a time. */
+ *   The store's log callback is called from these threads, one at a time; it
+ *   must not call the dispatcher. */
 #ifndef POSTHORN_DISPATCHER_H
 #define POSTHORN_DISPATCHER_H
 
@@ -103,7 +104,8 @@ PH_API void ph_work_delay(ph_work *work, int64_t delay_ms);
  * it holds the file's write lock for as long as the handler runs. */
 PH_API ph_tx ph_work_tx(const ph_work *work);
 
-/* The store to pass along with ph_work_tx(); use it for nothing else. */
+/* The store to pass along with ph_work_tx(); use it for nothing else. Without
+ * in_transaction: NULL. */
 PH_API ph_store *ph_work_store(const ph_work *work);
 
 /* Settles a work that its handler kept (PH_VERDICT_KEEP); any thread, also

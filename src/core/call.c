@@ -14,6 +14,7 @@ static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_err
                         "timeout_ms is %d; give 0 for the store's default, or more", timeout_ms);
     call->store = store;
     call->connection = NULL;
+    call->commit_follows = false;
     call->deadline = ph__deadline_in(timeout_ms ? timeout_ms : store->timeout_ms);
     return 0;
 }

@@ -154,6 +154,7 @@ int ph__store_clone(const ph_store *store, ph_store **ret_store, ph_error *err)
     clone = store_new(store->url, store->backend, &opts);
     if (!clone)
         return ph__fail_memory(err);
+    clone->lends = true;
     *ret_store = clone;
     return 0;
 }

@@ -150,14 +150,16 @@ void ph__settling_free(struct ph__settling *settling)
     ph__arena_free(&settling->arena);
 }
 
-int ph_outbox_settle(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
-                     size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
+static int settle(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
+                  size_t count, bool commit_follows, int timeout_ms, ph_outcome *ret_outcomes,
+                  ph_error *reterr)
 {
     struct ph__settling settling = { 0 };
     struct ph__call call;
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
+    call.commit_follows = commit_follows;
     if (r == 0)
         r = ph__settling_load(&settling, &call, owner, items, count, 1);
     if (r == 0)
@@ -167,6 +169,20 @@ int ph_outbox_settle(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlem
         ph__settling_done(&settling, store, owner, ret_outcomes);
     ph__settling_free(&settling);
     return r;
+}
+
+int ph_outbox_settle(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
+                     size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
+{
+    return settle(store, tx, owner, items, count, false, timeout_ms, ret_outcomes, reterr);
+}
+
+int ph__ack_last(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *lease,
+                 int timeout_ms, ph_outcome *ret_outcome, ph_error *reterr)
+{
+    ph_settlement ack = { .lease = *lease, .verb = PH_ACK };
+
+    return settle(store, tx, owner, &ack, 1, true, timeout_ms, ret_outcome, reterr);
 }
 
 /* One verb for all items. */

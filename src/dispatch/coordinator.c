@@ -181,14 +181,15 @@ static struct plan make_plan(struct coordinator *c, int64_t now_us)
 
 /* ------------------------------------------------------------------- actions */
 
-static void claimed(struct coordinator *c, int room, int count)
+/* more: nothing came, but what is due was not looked at to its end. */
+static void claimed(struct coordinator *c, int room, int count, bool more)
 {
     ph_dispatcher *dispatcher = c->dispatcher;
     int64_t now_us = ph__boot_us(), poll_us = (int64_t)dispatcher->opts.poll_ms * 1000, pause_us;
 
     if (room == 0)
         return;
-    c->found = count > 0;
+    c->found = count > 0 || more;
     if (c->found)
         c->false_alarms = 0;
     else if (c->rung && c->false_alarms < FALSE_ALARMS_MAX)
@@ -197,7 +198,7 @@ static void claimed(struct coordinator *c, int room, int count)
     c->claim_us = now_us;
     if (c->found) {
         c->backoff_us = 0;
-        pause_us = count < room ? SHORT_CLAIM_US : 0;
+        pause_us = count < room && !more ? SHORT_CLAIM_US : 0;
     } else {
         c->backoff_us = c->backoff_us ? c->backoff_us * 2 : BACKOFF_FIRST_US;
         c->backoff_us = pause_us = earlier(c->backoff_us, poll_us);
@@ -209,7 +210,7 @@ static void claimed(struct coordinator *c, int room, int count)
         dispatcher->next_claim_us = earlier(dispatcher->next_claim_us, now_us + BACKOFF_FIRST_US);
     if (count == 0) {
         dispatcher->stats.empty_claims++;
-        if (dispatcher->in_flight == 0) {
+        if (dispatcher->in_flight == 0 && !more) {
             dispatcher->drained = dispatcher->claims;
             pthread_cond_broadcast(&dispatcher->changed);
         }
@@ -230,12 +231,13 @@ static void act(struct coordinator *c, int room)
 {
     int64_t began_us = ph__boot_us();
     ph_error err;
+    bool more = false;
     int count = 0, r;
 
     pthread_mutex_lock(&c->dispatcher->lock);
     c->dispatcher->claims += room > 0;
     pthread_mutex_unlock(&c->dispatcher->lock);
-    r = ph__exchange(c->dispatcher, room, &count, &err);
+    r = ph__exchange(c->dispatcher, room, &count, &more, &err);
     adapt(c, room, count, ph__boot_us() - began_us);
     if (r < 0) {
         c->exchange_failed = true;
@@ -246,7 +248,7 @@ static void act(struct coordinator *c, int room)
     c->dispatcher->stats.exchanges++;
     pthread_mutex_unlock(&c->dispatcher->lock);
     succeeded(c);
-    claimed(c, room, count);
+    claimed(c, room, count, more);
 }
 
 static void upkeep_if_due(struct coordinator *c, int64_t now_us)
@@ -318,18 +320,20 @@ static bool rang(struct coordinator *c)
 static void listen_again(struct coordinator *c)
 {
     ph_dispatcher *dispatcher = c->dispatcher;
-    int before = c->doorbell_fd;
+    int before = c->doorbell_fd, r;
     struct ph__call call;
     ph_error err, spare;
 
     if (dispatcher->opts.doorbell == PH_DOORBELL_OFF || c->retry_us)
         return;
-    if (ph__call_begin(&call, dispatcher->store, PH_OWN_TX, dispatcher->call_timeout_ms, &err,
-                       &spare) < 0 ||
-        dispatcher->store->backend->doorbell_listen(&call, dispatcher->opts.ns, &c->doorbell_fd) <
-            0)
+    r = ph__call_begin(&call, dispatcher->store, PH_OWN_TX, dispatcher->call_timeout_ms, &err,
+                       &spare);
+    if (r == 0)
+        r = dispatcher->store->backend->doorbell_listen(&call, dispatcher->opts.ns,
+                                                        &c->doorbell_fd);
+    if (r < 0)
         c->doorbell_fd = -1;
-    if (c->doorbell_fd >= 0 && before < 0) {
+    if (r > 0 || (c->doorbell_fd >= 0 && before < 0)) {
         pthread_mutex_lock(&dispatcher->lock);
         dispatcher->next_claim_us = 0;
         pthread_mutex_unlock(&dispatcher->lock);

@@ -141,6 +141,7 @@ struct ph_dispatcher {
     int drain_waiters;
     ph_error last_error; /* of the present outage; code 0: none */
     int64_t stop_us;     /* until then handlers may end by themselves */
+    bool in_grace;       /* they were cancelled, and have a moment that nobody cuts short */
     int stop_result;
     ph_error stop_error;
     ph_dispatcher_stats stats;
@@ -202,7 +203,7 @@ void ph__threads_replace(ph_dispatcher *dispatcher);             /* no lock; the
 void ph__threads_join(ph_dispatcher *dispatcher);                /* no lock */
 /* Stops waiting for the thread that runs this work; with the lock held. False: it is not running. */
 bool ph__thread_give_up(struct ph_work *work);
-/* Is the caller a handler? With the lock held. */
+/* Is the caller a handler, or the log callback on a thread of ours? With the lock held. */
 bool ph__thread_is_ours(const ph_dispatcher *dispatcher);
 /* There are works for handler threads; with the lock held. */
 void ph__threads_call(ph_dispatcher *dispatcher);
@@ -213,8 +214,9 @@ void ph__wake_asleep(ph_dispatcher *dispatcher); /* with the lock; does nothing 
 void *ph__coordinate(void *dispatcher);
 
 /* exchange.c: the coordinator's calls; no lock. room: how many messages to claim; 0: none.
- * *ret_claimed: how many came. */
-int ph__exchange(ph_dispatcher *dispatcher, int room, int *ret_claimed, ph_error *err);
+ * *ret_claimed: how many came; *ret_more: there may be more although it was none. */
+int ph__exchange(ph_dispatcher *dispatcher, int room, int *ret_claimed, bool *ret_more,
+                 ph_error *err);
 
 /* upkeep.c: renewals and time limits; the coordinator; no lock. 1: leases were renewed. */
 int ph__upkeep(ph_dispatcher *dispatcher, ph_error *err);

@@ -99,7 +99,8 @@ static void land(struct ph__flight *flight)
     pthread_mutex_unlock(&dispatcher->lock);
 }
 
-int ph__exchange(ph_dispatcher *dispatcher, int room, int *ret_claimed, ph_error *err)
+int ph__exchange(ph_dispatcher *dispatcher, int room, int *ret_claimed, bool *ret_more,
+                 ph_error *err)
 {
     ph_claim_opts claim = PH_CLAIM_OPTS_INIT;
     struct ph__flight *flight = NULL;
@@ -126,6 +127,7 @@ int ph__exchange(ph_dispatcher *dispatcher, int room, int *ret_claimed, ph_error
     }
     settled(dispatcher, count);
     *ret_claimed = (int)ph_batch_count(batch);
+    *ret_more = batch && batch->more;
     if (*ret_claimed > 0) {
         ph__flight_fill(flight, batch, asked_us);
         land(flight);

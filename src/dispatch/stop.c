@@ -43,7 +43,8 @@ int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *ret
     if (ph__thread_is_ours(dispatcher)) {
         pthread_mutex_unlock(&dispatcher->lock);
         return ph__fail(reterr, PH_EINVAL,
-                        "a handler cannot wait for its own dispatcher: it would wait for itself");
+                        "a handler or log callback cannot wait for its own dispatcher: it would "
+                        "wait for itself");
     }
     before = dispatcher->claims;
     dispatcher->drain_waiters++;
@@ -131,6 +132,7 @@ static void stop(ph_dispatcher *dispatcher)
     wait_for_handlers(dispatcher);
     if (unfinished(dispatcher) > 0) {
         cancel_all(dispatcher);
+        dispatcher->in_grace = true;
         dispatcher->stop_us = ph__boot_us() + (int64_t)PH__STOP_GRACE_MS * 1000;
         wait_for_handlers(dispatcher);
     }
@@ -165,7 +167,8 @@ int ph_dispatcher_stop(ph_dispatcher *dispatcher, int limit_ms, ph_error *reterr
     if (ph__thread_is_ours(dispatcher)) {
         pthread_mutex_unlock(&dispatcher->lock);
         return ph__fail(reterr, PH_EINVAL,
-                        "a handler cannot stop its own dispatcher; let another thread do it");
+                        "a handler or log callback cannot stop its own dispatcher; let another "
+                        "thread do it");
     }
     while (dispatcher->starting) /* by another thread */
         pthread_cond_wait(&dispatcher->changed, &dispatcher->lock);
@@ -176,8 +179,8 @@ int ph_dispatcher_stop(ph_dispatcher *dispatcher, int limit_ms, ph_error *reterr
         dispatcher->stopped = true;
         pthread_cond_broadcast(&dispatcher->changed);
     }
-    dispatcher->stopping = true;          /* before the start: it cannot be started any more */
-    if (until_us < dispatcher->stop_us) { /* this caller is in a hurry */
+    dispatcher->stopping = true; /* before the start: it cannot be started any more */
+    if (until_us < dispatcher->stop_us && !dispatcher->in_grace) { /* this caller is in a hurry */
         dispatcher->stop_us = until_us;
         pthread_cond_broadcast(&dispatcher->changed);
     }

@@ -321,7 +321,8 @@ bool ph__thread_is_ours(const ph_dispatcher *dispatcher)
 
     while (thread && !pthread_equal(thread->id, pthread_self()))
         thread = thread->next;
-    return thread;
+    return thread || (dispatcher->started && !dispatcher->stopped &&
+                      pthread_equal(dispatcher->coordinator, pthread_self()));
 }
 
 void ph__threads_join(ph_dispatcher *dispatcher)

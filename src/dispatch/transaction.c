@@ -8,6 +8,7 @@
 #include "core/call.h"
 #include "core/error.h"
 #include "core/open.h"
+#include "core/settle.h"
 
 #include <stdio.h>
 
@@ -96,8 +97,8 @@ static ph_verdict finish(struct ph__thread *thread, struct ph_work *work, ph_out
     ph_dispatcher *dispatcher = thread->dispatcher;
     ph_outcome outcome = PH_OUTCOME_UNKNOWN;
     ph_error err, ignored;
-    int r = ph_outbox_ack(thread->store, work->tx, dispatcher->owner, &work->lease, 1,
-                          dispatcher->call_timeout_ms, &outcome, &err);
+    int r = ph__ack_last(thread->store, work->tx, dispatcher->owner, &work->lease,
+                         dispatcher->call_timeout_ms, &outcome, &err);
 
     if (r < 0) {
         (void)end(thread, false, &ignored);
@@ -134,6 +135,7 @@ ph_verdict ph__run_in_transaction(struct ph__thread *thread, struct ph_work *wor
     if (!may_call(thread, work)) {
         (void)end(thread, false, &ignored);
         work->tx = PH_OWN_TX;
+        work->store = NULL;
         ph_work_delay(work, 0);
         return PH_VERDICT_DEFER;
     }
@@ -148,5 +150,6 @@ ph_verdict ph__run_in_transaction(struct ph__thread *thread, struct ph_work *wor
         }
     }
     work->tx = PH_OWN_TX;
+    work->store = NULL;
     return verdict;
 }

@@ -287,9 +287,7 @@ ph_tx ph_work_tx(const ph_work *work)
 
 ph_store *ph_work_store(const ph_work *work)
 {
-    if (!work)
-        return NULL;
-    return work->store ? work->store : work->flight->dispatcher->store;
+    return work ? work->store : NULL;
 }
 
 int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)

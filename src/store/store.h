@@ -39,7 +39,8 @@ struct ph_store {
     char *prefix;       /* allow-listed */
     ph_store_opts opts; /* strings inside are not valid after open: use the copies above */
     int timeout_ms;
-    void *own; /* the backend's connection; NULL until it is needed */
+    bool lends; /* to handlers: then one thread has both the store and its transaction */
+    void *own;  /* the backend's connection; NULL until it is needed */
 };
 
 /* One call: where it happens and how long it may take. */
@@ -47,7 +48,8 @@ struct ph__call {
     ph_store *store;
     void *connection; /* the caller's, in an open transaction; NULL: the store's own */
     ph__deadline deadline;
-    ph_error *err; /* never NULL */
+    ph_error *err;       /* never NULL */
+    bool commit_follows; /* in a lent transaction: at once, or it may be given up */
 };
 
 /* A checked message: every text is valid, optional ones are NULL. */
@@ -75,6 +77,7 @@ struct ph_batch {
     struct ph__arena arena;
     ph_delivery *items; /* from the arena */
     size_t count;
+    bool more; /* the claim stopped before it had looked at everything that is due */
 };
 
 /* What a lookup collects into; becomes the caller's. */
@@ -160,7 +163,8 @@ struct ph__backend {
     int (*tx_end)(struct ph__call *call, bool commit);
 
     /* The doorbell. listen: asks to be woken when messages come into ns; cheap when it is
-     * already so on this connection. *ret_fd: to be polled for input; -1: there is none here.
+     * already so on this connection, and 1 if it was not. *ret_fd: to be polled for input; -1:
+     * there is none here.
      * taken: eats what has come, and says whether it may concern ns. ring: after a commit. */
     int (*doorbell_listen)(struct ph__call *call, const char *ns, int *ret_fd);
     bool (*doorbell_taken)(ph_store *store, const char *ns);

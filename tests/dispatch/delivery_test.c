@@ -1,6 +1,8 @@
 /* delivery_test.c - what a handler sees, and how many run at once. */
 #include "rig.h"
 
+#include <dirent.h>
+
 #include <stdlib.h>
 
 /* ------------------------------------------------------------- the whole message */
@@ -472,5 +474,76 @@ TEST(slow_handlers_leave_to_others_what_they_cannot_reach)
         nap();
     } while (stats.done < 40);
     CHECK(most > 0 && most <= 20);
+    rig_end(&rig);
+}
+
+static int threads_of_this_process(void)
+{
+    DIR *folder = opendir("/proc/self/task");
+    int count = 0;
+
+    CHECK(folder != NULL);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+TEST(threads_are_started_when_asked_for_and_not_before)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    int before, after;
+    struct rig rig;
+
+    rig_open(&rig);
+    before = threads_of_this_process();
+    rig.opts.threads = 3;
+    rig_new(&rig);
+    rig_handle(&rig, NULL, play, &part);
+    CHECK_INT(threads_of_this_process(), before);
+    rig_start(&rig);
+    after = threads_of_this_process();
+    CHECK_INT(after, before + 4); /* and the coordinator */
+    rig_end(&rig);
+    CHECK_INT(threads_of_this_process(), before);
+}
+
+TEST(settlements_travel_together_and_with_the_next_claim)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    struct rig rig;
+
+    rig_open(&rig);
+    put_many(rig.side, "t", 2000, NULL);
+    rig_run(&rig, NULL, play, &part);
+    rig_drain(&rig);
+    CHECK_INT(rig_stats(&rig).done, 2000);
+    CHECK(rig_stats(&rig).exchanges < 500); /* 40 claims of 50, and some flushes */
+    rig_end(&rig);
+}
+
+static ph_verdict enqueue_without_transaction(void *context, ph_work *work)
+{
+    _Atomic int *refused = context;
+    ph_message message = a_message("next", "x");
+    ph_error err;
+
+    if (ph_work_store(work) == NULL &&
+        ph_enqueue(ph_work_store(work), ph_work_tx(work), &message, 0, NULL, &err) == PH_EINVAL)
+        (*refused)++;
+    return PH_VERDICT_DONE;
+}
+
+/* The dispatcher's own store is another thread's. */
+TEST(a_handler_without_transaction_has_no_store)
+{
+    static _Atomic int refused;
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_put(&rig, "t");
+    rig_run(&rig, "t", enqueue_without_transaction, &refused);
+    rig_drain(&rig);
+    CHECK_INT(refused, 1);
     rig_end(&rig);
 }

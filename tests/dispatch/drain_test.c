@@ -50,6 +50,28 @@ TEST(a_drain_does_not_wait_for_what_is_due_later)
     rig_end(&rig);
 }
 
+TEST(what_has_expired_does_not_hide_what_is_due)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    static ph_message messages[3500];
+    struct rig rig;
+
+    rig_open(&rig);
+    t_clock_set(rig.side, T_EPOCH);
+    for (size_t i = 0; i < 3500; i++) {
+        messages[i] = a_message("t", "too late");
+        messages[i].expires_at = T_EPOCH + T_SECOND;
+    }
+    OK(ph_enqueue_many(rig.side, PH_OWN_TX, messages, 3500, 0, NULL, &t_err));
+    t_clock_advance(rig.side, 2 * T_SECOND);
+    put_many(rig.side, "t", 5, NULL);
+    rig_run(&rig, NULL, play, &part);
+    rig_drain(&rig);
+    CHECK_INT(part.calls, 5);
+    CHECK_INT(t_number(rig.conn, "SELECT count(*) FROM {t}pending"), 0);
+    rig_end(&rig);
+}
+
 TEST(a_drain_ends_at_its_time_limit)
 {
     static struct gate gate = GATE_INIT;

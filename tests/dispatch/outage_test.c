@@ -147,6 +147,39 @@ TEST(a_schema_that_comes_later_is_waited_for)
     ph_close(rig.store);
 }
 
+/* ------------------------------------------------------------------ files only */
+
+TEST(a_file_that_was_replaced_is_noticed)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+    ph_store *other = NULL;
+    struct rig rig;
+    char aside[600];
+
+    if (t_is_pg())
+        t_not_here("concerns files only");
+    rig_open(&rig);
+    rig_put(&rig, "t");
+    rig_run(&rig, NULL, play, &part);
+    AWAIT(part.calls == 1);
+    for (const char *const *end = (const char *const[]){ "-wal", "-shm", "", NULL }; *end; end++) {
+        char path[600];
+
+        snprintf(path, sizeof(path), "%s%s", t_url() + strlen("sqlite:"), *end);
+        snprintf(aside, sizeof(aside), "%s.old%s", t_url() + strlen("sqlite:"), *end);
+        CHECK(rename(path, aside) == 0);
+    }
+    opts.deploy_schema = true;
+    OK(t_try_open(t_url(), &opts, &other));
+    t_enqueue(other, "t", "in the new file");
+    AWAIT(part.calls == 2);
+    CHECK(journal_count(rig.journal, PH_LOG_WARN, "connect", "replaced") >= 1);
+    rig_stop(&rig);
+    ph_dispatcher_free(rig.dispatcher);
+    ph_close(other);
+}
+
 /* ---------------------------------------------------------------- servers only */
 
 static void only_pg(void)
@@ -257,6 +290,32 @@ TEST(questions_and_answers_that_are_lost)
     CHECK(part.calls >= 240);
     CHECK_INT(rig_stats(&rig).stale + rig_stats(&rig).done, part.calls);
     CHECK_INT(journal_count(rig.journal, PH_LOG_ERROR, NULL, NULL), 0);
+    rig_end(&rig);
+}
+
+/* The server does not know that the client is gone, and its session holds the row of a lease. */
+TEST(a_commit_that_is_lost_on_its_way_holds_up_nobody_for_long)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    static _Atomic int calls;
+    struct rig rig;
+
+    only_pg();
+    rig_open(&rig);
+    effects_make(rig.conn);
+    rig.store = open_through_proxy(&rig);
+    rig.opts.batch_size = 5;
+    rig_new(&rig);
+    rig_handle_in_tx(&rig, "tx", write_once, &calls);
+    rig_handle(&rig, "t", play, &part);
+    proxy_set(PROXY_STRAND_COMMIT);
+    put_many(rig.side, "tx", 10, NULL);
+    rig_start(&rig);
+    AWAIT(calls > 0);
+    put_many(rig.side, "t", 10, NULL);
+    AWAIT(t_number(rig.conn, "SELECT count(*) FROM {t}outbox WHERE status_code = 2") == 20);
+    CHECK_INT(effects(rig.conn), 10);
+    CHECK_INT(effects_distinct(rig.conn), 10);
     rig_end(&rig);
 }
 

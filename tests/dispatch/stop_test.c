@@ -326,6 +326,44 @@ TEST(a_handler_cannot_stop_its_own_dispatcher)
     rig_end(&rig);
 }
 
+struct caller {
+    ph_dispatcher *_Atomic dispatcher;
+    _Atomic int stop_result, drain_result;
+};
+
+static void stop_in_log(void *context, const ph_log_event *event)
+{
+    struct caller *caller = context;
+    ph_dispatcher *dispatcher = atomic_exchange(&caller->dispatcher, NULL);
+
+    (void)event;
+    if (!dispatcher)
+        return;
+    caller->drain_result = ph_dispatcher_drain(dispatcher, 10, NULL);
+    caller->stop_result = ph_dispatcher_stop(dispatcher, 0, NULL);
+}
+
+TEST(a_log_callback_cannot_stop_the_dispatcher_it_is_called_by)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    static struct caller caller;
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+    struct rig rig;
+
+    rig_open(&rig);
+    opts.log = stop_in_log;
+    opts.log_context = &caller;
+    opts.log_level = PH_LOG_DEBUG;
+    rig.store = t_open(&opts);
+    rig_run(&rig, NULL, play, &part);
+    rig_drain(&rig);
+    caller.dispatcher = rig.dispatcher; /* the next line is the coordinator's: a claim */
+    AWAIT(caller.stop_result != 0);
+    CHECK_INT(caller.stop_result, PH_EINVAL);
+    CHECK_INT(caller.drain_result, PH_EINVAL);
+    rig_end(&rig);
+}
+
 TEST(it_can_be_stopped_right_after_the_start)
 {
     static struct part part = { .verdict = PH_VERDICT_DONE };

@@ -66,6 +66,15 @@ static bool copy(int from, int to)
     return got > 0;
 }
 
+/* Is what comes next a simple query that begins with COMMIT? */
+static bool is_commit(int client)
+{
+    char bytes[11] = { 0 };
+
+    return recv(client, bytes, sizeof(bytes), MSG_PEEK) == sizeof(bytes) && bytes[0] == 'Q' &&
+           memcmp(bytes + 5, "COMMIT", 6) == 0;
+}
+
 /* False: the line is dead. */
 static bool from_client(struct line *line)
 {
@@ -73,6 +82,11 @@ static bool from_client(struct line *line)
 
     if (atomic_compare_exchange_strong(mode, &expected, PROXY_PASS))
         return false;
+    expected = PROXY_STRAND_COMMIT;
+    if (is_commit(line->client) && atomic_compare_exchange_strong(mode, &expected, PROXY_PASS)) {
+        line->server = dup(line->server); /* stays open until the proxy ends */
+        return false;
+    }
     return copy(line->client, line->server);
 }
 

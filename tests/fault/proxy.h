@@ -6,7 +6,8 @@ enum proxy_mode {
     PROXY_PASS,         /* everything */
     PROXY_CUT_QUESTION, /* the next bytes from the client do not reach the server */
     PROXY_CUT_ANSWER,   /* they do, and the server answers, but that does not reach the client */
-    PROXY_CUT_NOW       /* all lines at once */
+    PROXY_CUT_NOW,      /* all lines at once */
+    PROXY_STRAND_COMMIT /* the next COMMIT does not reach the server, which goes on waiting for it */
 };
 
 /* Starts it before the server's socket (…/.s.PGSQL.PORT) and returns the TCP port on 127.0.0.1. It

@@ -9,6 +9,7 @@
 
 #define OUTCOMES_COLUMN 15 /* of an exchange, whose first row has nothing else */
 #define WHOLE_LOOK_MIN_MS 1000
+#define BURYING_MS 200      /* an empty claim that took longer may have stopped while it buried */
 #define WHOLE_LOOK_SHARE 20 /* a look from the start may use a twentieth of the time */
 
 static int64_t monotonic_ms(void)
@@ -170,6 +171,7 @@ int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t co
         r = ph__fail_flags(call->err, ph__fail_memory(call->err),
                            call->connection ? PH_TX_DEAD : PH_UNKNOWN);
     PQclear(result);
+    batch->more = batch->count == 0 && monotonic_ms() - started_ms >= BURYING_MS;
     if (r == 0 && own)
         bounds_learn(&own->bounds, claim, batch, !bounded, started_ms);
     return r;

@@ -209,6 +209,7 @@ void ph__pg_disconnect(ph_store *store)
     ph__pg_drop(own);
     for (int i = 0; i < PG_STATEMENTS; i++)
         ph__dealloc(own->texts[i]);
+    ph__buffer_free(&own->owed);
     ph__dealloc(own);
     store->own = NULL;
 }

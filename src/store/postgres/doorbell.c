@@ -14,6 +14,7 @@
 #include <time.h>
 
 #define QUIET_MS 5
+#define OWED_MAX 4096      /* bytes of names; those beyond find out by themselves */
 #define IN_THE_WAY_MS 1000 /* after a ring that others were in the way of */
 
 void ph__pg_channel(const ph_store *store, char ret_name[PH__PG_CHANNEL_SIZE])
@@ -55,14 +56,14 @@ static int start_listening(struct ph__call *call, struct ph__pg_own *own)
 int ph__pg_doorbell_listen(struct ph__call *call, const char *ns, int *ret_fd)
 {
     struct ph__pg_own *own = call->store->own;
-    int r = 0;
+    bool anew = own->bell == PG_BELL_UNKNOWN;
+    int r = anew ? start_listening(call, own) : 0;
 
     (void)ns; /* one channel for all: the payload names the namespace */
-    if (own->bell == PG_BELL_UNKNOWN)
-        r = start_listening(call, own);
-    if (r == 0)
-        *ret_fd = own->bell == PG_BELL_LISTENING ? PQsocket(own->conn) : -1;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_fd = own->bell == PG_BELL_LISTENING ? PQsocket(own->conn) : -1;
+    return anew && *ret_fd >= 0;
 }
 
 bool ph__pg_doorbell_taken(ph_store *store, const char *ns)
@@ -142,38 +143,72 @@ static int64_t real_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* One namespace after the other, and each run of equal ones once. */
-static size_t namespaces(const struct ph__message *messages, size_t count,
-                         const ph_enqueued *enqueued, int64_t now, struct ph__pg_params *params)
+/* The namespace of message i, if somebody may wait for it and last is another one; else NULL. */
+static const char *to_ring_for(const struct ph__message *message, const ph_enqueued *enqueued,
+                               int64_t now, const char *last)
 {
-    const char *last = NULL;
-    size_t found = 0;
+    if (!enqueued->is_new || message->due_at > now || (last && strcmp(last, message->ns) == 0))
+        return NULL;
+    return message->ns;
+}
+
+/* One namespace after the other, and each run of equal ones once: a list of texts that end with
+ * NUL. */
+static void list_namespaces(struct ph__buffer *list, const struct ph__message *messages,
+                            size_t count, const ph_enqueued *enqueued)
+{
+    const char *last = NULL, *ns;
+    int64_t now = real_us();
 
     for (size_t i = 0; i < count; i++) {
-        if (!enqueued[i].is_new || messages[i].due_at > now ||
-            (last && strcmp(last, messages[i].ns) == 0))
+        ns = to_ring_for(&messages[i], &enqueued[i], now, last);
+        if (!ns)
             continue;
-        last = messages[i].ns;
-        found++;
-        if (params)
-            ph__pg_item_text(params, last);
+        ph__buffer_bytes(list, ns, strlen(ns) + 1);
+        last = ns;
     }
-    return found;
+}
+
+static void ring_for(struct ph__call *call, const struct ph__buffer *list)
+{
+    struct ph__pg_own *own = call->store->own;
+    struct ph__pg_params params = { 0 };
+    size_t count = 0;
+
+    if (list->failed || list->length == 0 || own->mute || !is_quiet(own))
+        return;
+    for (const char *ns = list->data; ns < list->data + list->length; ns += strlen(ns) + 1)
+        count++;
+    ph__pg_array_begin(&params, PG_TEXTS, PG_TEXT, count);
+    for (const char *ns = list->data; ns < list->data + list->length; ns += strlen(ns) + 1)
+        ph__pg_item_text(&params, ns);
+    ph__pg_array_end(&params);
+    own->ringing = ph__pg_send(call, PG_DOORBELL_RING, &params);
+    ph__pg_params_free(&params);
 }
 
 void ph__pg_ring_after(struct ph__call *call, const struct ph__message *messages, size_t count,
                        const ph_enqueued *enqueued)
 {
-    struct ph__pg_own *own = call->store->own;
-    struct ph__pg_params params = { 0 };
-    int64_t now = real_us();
-    size_t found = namespaces(messages, count, enqueued, now, NULL);
+    struct ph__buffer list = { 0 };
 
-    if (found == 0 || own->mute || !is_quiet(own))
-        return;
-    ph__pg_array_begin(&params, PG_TEXTS, PG_TEXT, found);
-    (void)namespaces(messages, count, enqueued, now, &params);
-    ph__pg_array_end(&params);
-    own->ringing = ph__pg_send(call, PG_DOORBELL_RING, &params);
-    ph__pg_params_free(&params);
+    list_namespaces(&list, messages, count, enqueued);
+    ring_for(call, &list);
+    ph__buffer_free(&list);
+}
+
+void ph__pg_ring_owe(struct ph__pg_own *own, const struct ph__message *messages, size_t count,
+                     const ph_enqueued *enqueued)
+{
+    if (own->owed.length < OWED_MAX)
+        list_namespaces(&own->owed, messages, count, enqueued);
+}
+
+void ph__pg_ring_owed(struct ph__call *call, bool committed)
+{
+    struct ph__pg_own *own = call->store->own;
+
+    if (committed && own->conn && own->owed.length > 0)
+        ring_for(call, &own->owed);
+    ph__buffer_free(&own->owed);
 }

@@ -134,5 +134,7 @@ int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__m
     PQclear(result);
     if (r == 0 && !call->connection)
         ph__pg_ring_after(call, messages, count, ret_enqueued);
+    else if (r == 0 && call->store->lends)
+        ph__pg_ring_owe(call->store->own, messages, count, ret_enqueued);
     return r;
 }

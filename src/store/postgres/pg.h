@@ -17,6 +17,7 @@ enum ph__pg_statement {
     PG_ENQUEUE_MANY,
     PG_CLAIM,
     PG_SETTLE,
+    PG_SETTLE_LAST,
     PG_EXCHANGE,
     PG_RENEW,
     PG_REAP,
@@ -134,6 +135,7 @@ struct ph__pg_own {
     bool ringing;             /* a ring was sent, and its answer has not been read */
     bool mute;                /* the server refuses rings: none are sent along with enqueues */
     ph__deadline quiet_until; /* no ring before that */
+    struct ph__buffer owed;   /* namespaces to ring for when a lent transaction has committed */
     bool schema_checked;
     bool has_test_clock; /* installed through this store */
     bool use_prepared;
@@ -237,6 +239,11 @@ void ph__pg_channel(const ph_store *store, char ret_name[PH__PG_CHANNEL_SIZE]);
 /* After our own enqueue: rings where somebody may wait, without waiting for the server. */
 void ph__pg_ring_after(struct ph__call *call, const struct ph__message *messages, size_t count,
                        const ph_enqueued *enqueued);
+/* After an enqueue in a lent transaction: remembers to ring. Then, with the end of it: does so if
+ * it was committed, and forgets. */
+void ph__pg_ring_owe(struct ph__pg_own *own, const struct ph__message *messages, size_t count,
+                     const ph_enqueued *enqueued);
+void ph__pg_ring_owed(struct ph__call *call, bool committed);
 /* Reads the answer of a ring that was sent; false if the connection is lost. */
 bool ph__pg_ring_end(struct ph__pg_own *own, ph__deadline deadline);
 

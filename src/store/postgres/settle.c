@@ -73,7 +73,8 @@ int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
     ph__pg_add_int2(&params, door);
     ph__pg_add_uuid(&params, owner.b);
     ph__pg_add_settlements(&params, items, count);
-    r = ph__pg_run(call, PG_SETTLE, &params, PG_ONCE, &result);
+    r = ph__pg_run(call, call->commit_follows ? PG_SETTLE_LAST : PG_SETTLE, &params, PG_ONCE,
+                   &result);
     ph__pg_params_free(&params);
     if (r == 0)
         r = ph__pg_read_outcomes(call, result, 0, count, ret_outcomes);

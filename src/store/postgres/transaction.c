@@ -111,6 +111,7 @@ int ph__pg_tx_end(struct ph__call *call, bool commit)
         ph__pg_drop(own);
     else
         r = end(call, own, commit, &committed);
+    ph__pg_ring_owed(call, r == 0 && committed);
     if (!commit) /* a connection that is lost or dropped is rolled back too */
         return ph__ok(call->err);
     if (r == 0 && !committed) {

@@ -135,7 +135,7 @@ static int set_aside(struct claiming *c, const struct ph__query *query, bool exp
         .attempts = (int)ph__column_int(query, ATTEMPTS),
         .expired = expired,
     };
-    c->stop = ++c->buried == BURY_MAX;
+    c->batch->more = c->stop = ++c->buried == BURY_MAX;
     return 0;
 }
 

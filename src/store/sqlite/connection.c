@@ -1,6 +1,7 @@
 #include "store/sqlite/connection.h"
 
 #include "core/error.h"
+#include "core/log.h"
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/doorbell.h"
 #include "store/sqlite/errors.h"
@@ -133,6 +134,25 @@ static int path_check(struct ph__call *call)
     return 0;
 }
 
+/* A file that was replaced (by a restore, say) or moved away is not written to any more: what went
+ * there would be lost. */
+static void leave_moved_file(struct ph__call *call, struct ph__sqlite *own)
+{
+    int moved = 0;
+
+    if (!own->db || own->lent ||
+        sqlite3_file_control(own->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
+        !moved)
+        return;
+    ph__log(call->store, PH_LOG_WARN, "connect",
+            "the database file was replaced or moved away; opening the one that is there now", NULL,
+            0);
+    ph__sqlite_close(own);
+    sqlite3_close(own->sibling);
+    own->sibling = NULL;
+    ph__sqlite_doorbell_remove(own);
+}
+
 /* The store's connection, as far as there can be one. */
 static int attach(struct ph__call *call)
 {
@@ -151,6 +171,7 @@ static int attach(struct ph__call *call)
         call->store->own = own;
     }
     own->deadline = call->deadline;
+    leave_moved_file(call, own);
     return own->db ? 0 : open_file(call, own, false);
 }
 

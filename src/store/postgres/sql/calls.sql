@@ -22,6 +22,12 @@ FROM {schema}.{p}work_claim($1, $2, $3, $4, $5, $6, $7, $8)
 -- name: settle
 SELECT {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
 
+-- name: settle_last
+-- Between this and the commit the connection may break without the server noticing: then it gives
+-- up the row of the lease by itself, and nobody waits for hours.
+SELECT {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7),
+       set_config('idle_in_transaction_session_timeout', '5s', true)
+
 -- name: exchange
 -- The first row has only outcomes, the others are claimed messages. The claim
 -- takes its batch size from the settlement's row, so that it cannot come first.

@@ -89,7 +89,8 @@ BEGIN
         _attempts := _attempts || _picked.attempts;
         _dues := _dues || _picked.dues;
         _lost := coalesce(_picked.lost[1], _lost);
-        EXIT WHEN cardinality(_ids) >= _n OR _lost > 0 OR _buried >= 1000;
+        EXIT WHEN cardinality(_ids) >= _n OR _lost > 0;
+        EXIT WHEN _buried >= 1000 AND (cardinality(_ids) > 0 OR clock_timestamp() - _started > interval '250 ms');
         CONTINUE WHEN _picked.unfit IS NOT NULL;
         EXIT WHEN _picked.lost IS NOT NULL; -- the pick ended before a row that goes alone
         -- That was all from the bound on: look from the start too, unless that is dear and was done lately.
