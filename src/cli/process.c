@@ -32,6 +32,7 @@ struct running {
     int pidfd;      /* -1: the kernel has none */
     int error_fd;   /* our end of its standard error; -1: closed */
     bool congested; /* our standard error takes no more at the moment */
+    bool in_a_line; /* what it wrote there last does not end a line */
     int64_t started_us, kill_at_us;
     bool ended_by_us;
     enum process_end reason; /* valid if ended_by_us */
@@ -297,8 +298,10 @@ static bool forward(struct running *running, bool at_the_end)
             running->error_fd = -1;
         }
     }
-    if (n > 0 && !running->congested)
+    if (n > 0 && !running->congested) {
         write_all(STDERR_FILENO, chunk, (size_t)n);
+        running->in_a_line = chunk[n - 1] != '\n';
+    }
     pthread_mutex_unlock(&standard_error);
     if (n > 0)
         keep_tail(running, chunk, (size_t)n);
@@ -379,6 +382,8 @@ static void finish(struct running *running)
     for (int i = 0; i < LAST_READS_MAX && running->error_fd >= 0; i++)
         if (!forward(running, true))
             break;
+    if (running->in_a_line && !running->congested)
+        write_all(STDERR_FILENO, "\n", 1); /* our next words begin a line */
     guard_group_ends(running->pid);
     while (waitpid(running->pid, &status, 0) < 0 && errno == EINTR)
         ;

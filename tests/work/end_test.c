@@ -138,6 +138,16 @@ TEST(the_end_of_stderr_is_kept_and_all_of_it_passed_on)
     CHECK(strlen(command_err()) >= 300000);
 }
 
+TEST(a_line_without_an_end_does_not_run_into_ours)
+{
+    struct stage stage;
+
+    stage_open(&stage);
+    stage_put(&stage, "x");
+    CHECK_INT(WORK("t", "--once", "--exec", "sh", "-c", "printf 'no end' >&2"), 0);
+    CHECK(strncmp(command_err(), "no end\nposthorn: 1 handled", 26) == 0);
+}
+
 TEST(stderr_of_any_bytes_is_kept_as_text)
 {
     struct stage stage;
