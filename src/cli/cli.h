@@ -235,8 +235,9 @@ void cli_table(struct cli *cli, const struct cli_field *fields, const json_t *ro
 /* Makes what was printed so far visible, rows that wait to be aligned too; for verbs that go on
  * for long. */
 void cli_flush(struct cli *cli);
-/* Could stdout not be written? The end of the command says so; loops end early. */
-bool cli_write_failed(const struct cli *cli);
+/* Could stdout not be written? Why (errno); 0: it could. The end of the command says so, unless the
+ * reader has gone away (EPIPE); loops end early. */
+int cli_write_failed(const struct cli *cli);
 /* Clears the screen, on a terminal: for --watch. */
 void cli_screen_clear(struct cli *cli);
 /* Is stdout a terminal? Then texts may be cut and coloured. */

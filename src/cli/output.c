@@ -87,9 +87,9 @@ void cli_flush(struct cli *cli)
         cli->output->error = errno;
 }
 
-bool cli_write_failed(const struct cli *cli)
+int cli_write_failed(const struct cli *cli)
 {
-    return cli->output->error != 0;
+    return cli->output->error;
 }
 
 static int write_part(const char *bytes, size_t length, void *cli)
@@ -187,7 +187,7 @@ void cli_screen_clear(struct cli *cli)
 /* An array that was begun is always ended, also after a failure. An empty one is an answer. */
 static void array_end(struct cli *cli, int code)
 {
-    bool answered = code == CLI_OK || code == CLI_NOT_FOUND;
+    bool answered = code == CLI_OK || code == CLI_NOT_FOUND || code == CLI_INTERRUPTED;
 
     if (!cli->command || !cli->command->fields || !is_array(cli->output))
         return;

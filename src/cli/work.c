@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,14 @@ static const char *const description[] = {
     "after the backoff of the queue, dead when the attempts are spent; the end of standard error "
     "(4 KiB) is kept as the error.",
     "The environment is empty but for what --env names and POSTHORN_WORK_ID, _MESSAGE_ID, _TOPIC, "
-    "_NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, _PRIORITY, _CREATED_AT, "
+    "_NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, _PRIORITY (a word: low, normal, "
+    "high), _CREATED_AT, "
     "_DUE_AT, and if there is one _TENANT_ID, _DEDUPE_KEY, _CORRELATION_ID, _HEADERS (JSON), "
     "_LAST_ERROR.",
     "Each command has a session of its own, without a terminal, and standard input is a file in "
-    "memory. Its standard output and error are ours; with --json or --jsonl its standard output "
-    "goes to our standard error. When it ends, what it has started and left behind in its process "
+    "memory. Its standard output is ours; its standard error is a pipe, never a terminal, and what "
+    "comes is copied to ours. With --json or --jsonl its standard output goes to our standard "
+    "error. When it ends, what it has started and left behind in its process "
     "group is killed. If posthorn itself is killed, so are the commands.",
     "The lease is renewed while the command runs, up to the max_lease of the queue (a day). If it "
     "is lost (the machine slept, the database was away), the command is ended, since somebody else "
@@ -35,11 +38,14 @@ static const char *const description[] = {
     "SIGTERM or SIGINT: nothing more is claimed, and running commands may finish within "
     "--stop-limit. Then, or at a second signal, they get SIGTERM, and SIGKILL after --kill-after "
     "or at a third signal; their messages go back without the attempt being counted. Once a "
-    "command was sent SIGTERM its exit status no longer counts: a 0 may mean that it obeyed.",
+    "command was sent SIGTERM its exit status no longer counts: a 0 may mean that it obeyed. A "
+    "fourth signal ends everything there and then, with exit status 130; the messages come back "
+    "when their leases have run out.",
     "If the command cannot be started because it is gone or no program any more, work ends with "
     "exit status 1, and the message goes back uncounted. If the machine is short of memory or "
     "processes the message is deferred by a second. If the message's headers are too large for an "
-    "environment, that costs attempts like a failure.",
+    "environment, that costs attempts like a failure. If with --json or --jsonl standard output "
+    "cannot be written any more, work ends as after SIGTERM, but with exit status 1.",
     NULL
 };
 
@@ -134,7 +140,9 @@ static const struct cli_field fields[] = {
     { "message_id", CLI_F_UUID, "its message id", NULL, NULL },
     { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
     { "attempts", CLI_F_NUMBER, "how often it was claimed, this time included", NULL, NULL },
-    { "verdict", CLI_F_STATE, "done, retry, failed, deferred, or released (because of the end)",
+    { "verdict", CLI_F_STATE,
+      "the command's: done, retry, failed, deferred, or released (because of the end); it comes to "
+      "nothing if the lease is lost before it is stored",
       NULL, NULL },
     { "exit_status", CLI_F_NUMBER, "of the command; null: it did not end by itself", NULL, NULL },
     { "signal", CLI_F_NUMBER, "that killed the command; null: none, or it was ours", NULL, NULL },
@@ -155,7 +163,8 @@ static const struct cli_example examples[] = {
 static const struct cli_exit_note exits[] = {
     { CLI_OK,
       "ended by SIGTERM; with --once or --drain: all that was handled is done or deferred" },
-    { CLI_FAILED, "with --once or --drain: a command did not end well; or it cannot be started" },
+    { CLI_FAILED, "with --once or --drain: a command did not end well, or its end was stored too "
+                  "late; or it cannot be started, or stdout cannot be written" },
     { CLI_NOT_FOUND, "with --once: there was no message" },
     { CLI_INTERRUPTED, "ended by SIGINT" },
     { 0 },
@@ -269,13 +278,21 @@ static int drain(struct work *work, ph_dispatcher *dispatcher)
     struct cli *cli = work->cli;
     int away_ms = 0, r = PH_ETIMEOUT;
 
-    while (r < 0 && away_ms < OUTAGE_MS && !work_stop_signals() && !work_stop_is_broken()) {
+    while (r < 0 && away_ms < OUTAGE_MS && !work_stop_is_due()) {
         r = ph_dispatcher_drain(dispatcher, DRAIN_SLICE_MS, &cli->err);
         away_ms = r == PH_ETIMEOUT || r == 0 ? 0 : away_ms + DRAIN_SLICE_MS;
         if (r == PH_EINVAL)
             break;
     }
     return r < 0 && r != PH_ETIMEOUT ? cli_fail_store(cli) : CLI_OK;
+}
+
+/* Until the dispatcher is stopped messages are claimed: nothing may hold us up before. */
+static bool stderr_takes_words(void)
+{
+    struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+    return poll(&fd, 1, 0) > 0;
 }
 
 /* code: what has gone wrong already, and has been said. */
@@ -285,7 +302,7 @@ static int stop(struct work *work, ph_dispatcher *dispatcher, int code)
     int64_t limit_ms = (int64_t)work->stop_limit_ms + work->kill_after_ms + STOP_RESERVE_MS;
     int r;
 
-    if (work_stop_signals())
+    if (work_stop_signals() && stderr_takes_words())
         cli_note(cli, "ending; a second signal ends the commands that still run");
     work_stop_begin(work->stop_limit_ms);
     r = ph_dispatcher_stop(dispatcher, (int)limit_ms, &cli->err);
@@ -302,6 +319,14 @@ static void sum_up(struct cli *cli, const ph_dispatcher_stats *stats)
              (long long)stats->deferred, (long long)stats->stale);
 }
 
+/* Stdout cannot be written. Reasons but one are told when it is closed. */
+static int unread(struct cli *cli)
+{
+    if (cli_write_failed(cli) == EPIPE)
+        cli_fail(cli, CLI_FAILED, "cannot write to stdout: its reader has gone away");
+    return CLI_FAILED;
+}
+
 static int exit_code(struct work *work, const ph_dispatcher_stats *stats)
 {
     struct cli *cli = work->cli;
@@ -313,11 +338,13 @@ static int exit_code(struct work *work, const ph_dispatcher_stats *stats)
                         work_stop_is_broken() == ENOEXEC
                             ? " (a script needs a first line such as #!/bin/sh)"
                             : "");
+    if (work_stop_is_unread())
+        return unread(cli);
     if (work_stop_signals())
         return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
     if (cli_given(cli, "once") && stats->started == 0)
         return CLI_NOT_FOUND;
-    return to_an_end && stats->retried + stats->failed > 0 ? CLI_FAILED : CLI_OK;
+    return to_an_end && stats->retried + stats->failed + stats->stale > 0 ? CLI_FAILED : CLI_OK;
 }
 
 static int run_dispatcher(struct work *work, ph_dispatcher *dispatcher)

@@ -47,13 +47,20 @@ int work_stop_first_signal(void);
 void work_stop_broken(int error);
 int work_stop_is_broken(void);
 
+/* Stdout, where the rows go, cannot be written any more: that ends us, too. */
+void work_stop_unread(void);
+bool work_stop_is_unread(void);
+
+/* Is there any reason to end? */
+bool work_stop_is_due(void);
+
 /* From now on commands have limit_ms to end by themselves. */
 void work_stop_begin(int limit_ms);
 
 /* What a running command is to be told. */
 enum process_wish work_stop_wish(void);
 
-/* Sleeps until a signal came or a command was broken. */
+/* Sleeps until there is a reason to end. */
 void work_stop_wait(void);
 
 #endif

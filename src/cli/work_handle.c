@@ -199,6 +199,8 @@ static void report(struct work *work, const ph_delivery *message, const struct h
     if (work->cli->format != CLI_TEXT_FORM) {
         cli_row(work->cli, row_of(message, handled, result));
         cli_flush(work->cli);
+        if (cli_write_failed(work->cli))
+            work_stop_unread();
     }
     pthread_mutex_unlock(&work->words);
     free(topic);

@@ -1,7 +1,8 @@
 /* work_stop.c - how "posthorn work" comes to its end.
  *
  * The first signal: nothing more is claimed, and running commands may finish within the stop
- * limit. The limit, or a second signal: they get SIGTERM. A third signal: SIGKILL. */
+ * limit. The limit, or a second signal: they get SIGTERM. A third signal: SIGKILL. A fourth one
+ * ends posthorn there and then, for it may hang in a write that nobody takes. */
 #include "work.h"
 
 #include <errno.h>
@@ -10,7 +11,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define SIGNALS_MAX 3 /* one more ends us without further ado */
+
 static atomic_int signals, first_signal, broken;
+static atomic_bool unread;
 static atomic_int_fast64_t end_at_us; /* 0: not stopping */
 static int wake_fd = -1;
 
@@ -28,7 +32,8 @@ static void on_signal(int number)
     int none = 0, before = errno;
 
     atomic_compare_exchange_strong(&first_signal, &none, number);
-    atomic_fetch_add(&signals, 1);
+    if (atomic_fetch_add(&signals, 1) >= SIGNALS_MAX)
+        _exit(CLI_INTERRUPTED); /* the guard kills the commands */
     wake();
     errno = before;
 }
@@ -66,6 +71,22 @@ int work_stop_is_broken(void)
     return atomic_load(&broken);
 }
 
+void work_stop_unread(void)
+{
+    atomic_store(&unread, true);
+    wake();
+}
+
+bool work_stop_is_unread(void)
+{
+    return atomic_load(&unread);
+}
+
+bool work_stop_is_due(void)
+{
+    return work_stop_signals() || work_stop_is_broken() || work_stop_is_unread();
+}
+
 void work_stop_begin(int limit_ms)
 {
     atomic_store(&end_at_us, cli_now_us() + (int64_t)limit_ms * 1000);
@@ -85,6 +106,6 @@ void work_stop_wait(void)
 {
     struct pollfd fd = { .fd = wake_fd, .events = POLLIN };
 
-    while (!work_stop_signals() && !work_stop_is_broken())
+    while (!work_stop_is_due())
         poll(&fd, 1, -1);
 }

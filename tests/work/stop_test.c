@@ -2,7 +2,9 @@
  * nothing runs on. */
 #include "command.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 /* A command that says where it is, obeys nothing and ends when it is told to by a file. */
 #define UNTIL_GO                                                                                   \
@@ -173,4 +175,110 @@ TEST(a_lost_lease_ends_the_command)
     CHECK_INT(ack(stage.store, other, taken), PH_OUTCOME_ACKED);
     CHECK_INT(see(stage.store, id).status, PH_DONE);
     CHECK(strstr(command_err(), "1 too late") != NULL);
+}
+
+/* What the command has done may be done again: somebody has to look. */
+TEST(settled_too_late_is_no_success)
+{
+    struct stage stage;
+    pid_t pid;
+
+    stage_open(&stage);
+    t_clock_set(stage.store, T_EPOCH);
+    stage_put(&stage, "1");
+    pid = WORK_BEGIN("t", "--once", "--lease", "1h", UNTIL_GO);
+    pid_in("child");
+    t_clock_advance(stage.store, 7200 * T_SECOND);
+    take_one(stage.store, ph_owner_new());
+    file_write("go", "", false);
+    CHECK_INT(command_end(pid), 1);
+    CHECK(strstr(command_err(), "1 too late") != NULL);
+}
+
+static int nobody_reads[2];
+
+/* Standard error is a pipe that takes no more. */
+static void stderr_full(void)
+{
+    char blanks[4096];
+
+    memset(blanks, ' ', sizeof(blanks));
+    fcntl(nobody_reads[1], F_SETFL, O_NONBLOCK);
+    while (write(nobody_reads[1], blanks, sizeof(blanks)) > 0)
+        ;
+    fcntl(nobody_reads[1], F_SETFL, 0);
+    dup2(nobody_reads[1], STDERR_FILENO);
+    close(nobody_reads[1]);
+}
+
+TEST(a_fourth_signal_ends_it_even_if_nobody_reads_stderr)
+{
+    struct stage stage;
+    pid_t pid, child;
+
+    stage_open(&stage);
+    stage_put(&stage, "1");
+    CHECK(pipe(nobody_reads) == 0);
+    command_before_exec = stderr_full;
+    pid = WORK_BEGIN("t", "--stop-limit", "1h", "--kill-after", "1h", STUBBORN);
+    command_before_exec = NULL;
+    child = pid_in("child");
+    for (int i = 0; i < 4; i++) {
+        kill(pid, SIGTERM);
+        for (int j = 0; j < 20; j++)
+            nap(); /* so that each is counted */
+    }
+    CHECK_INT(command_end(pid), 130);
+    AWAIT(is_gone(child) && is_gone(pid_in("grandchild")));
+    close(nobody_reads[0]);
+    close(nobody_reads[1]);
+}
+
+/* Standard output is a pipe whose reader has gone away. */
+static void stdout_unread(void)
+{
+    int fds[2];
+
+    if (pipe(fds) < 0 || dup2(fds[1], STDOUT_FILENO) < 0)
+        _exit(120);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void check_ends_unread(struct stage *stage, const char *form)
+{
+    pid_t pid;
+
+    stage_put(stage, "1");
+    stage_put(stage, "2");
+    command_before_exec = stdout_unread;
+    pid = WORK_BEGIN("t", form, "--env", "PATH", "--exec", "sh", "-c", "echo x >>ran; sleep 0.1");
+    command_before_exec = NULL;
+    CHECK_INT(command_end(pid), 1);
+    CHECK(strstr(command_err(), "cannot write to stdout") != NULL);
+    CHECK(strstr(command_err(), "cannot start") == NULL);
+}
+
+TEST(it_ends_when_nobody_reads_its_rows)
+{
+    struct stage stage;
+
+    stage_open(&stage);
+    check_ends_unread(&stage, "--jsonl");
+    check_ends_unread(&stage, "--json");
+    CHECK(t_number(stage.conn, "SELECT count(*) FROM {t}pending") > 0);
+    t_check_places(stage.conn);
+}
+
+TEST(ended_before_the_first_message_it_prints_an_empty_array)
+{
+    struct stage stage;
+    pid_t pid;
+
+    stage_open(&stage);
+    pid = WORK_BEGIN("t", "-vv", "--json", "--exec", "true");
+    AWAIT(file_text("command.err")[0] != '\0');
+    kill(pid, SIGINT);
+    CHECK_INT(command_end(pid), 130);
+    CHECK_STR(command_out(), "[]\n");
 }
