@@ -23,10 +23,9 @@ static const char *const description[] = {
     "after the backoff of the queue, dead when the attempts are spent; the end of standard error "
     "(4 KiB) is kept as the error.",
     "The environment is empty but for what --env names and POSTHORN_WORK_ID, _MESSAGE_ID, _TOPIC, "
-    "_NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, _PRIORITY (a word: low, normal, "
-    "high), _CREATED_AT, "
-    "_DUE_AT, and if there is one _TENANT_ID, _DEDUPE_KEY, _CORRELATION_ID, _HEADERS (JSON), "
-    "_LAST_ERROR.",
+    "_NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, _PRIORITY (a word: urgent, "
+    "normal, low, bulk), _CREATED_AT, _DUE_AT, and if there is one _TENANT_ID, _DEDUPE_KEY, "
+    "_CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR.",
     "Each command has a session of its own, without a terminal, and standard input is a file in "
     "memory. Its standard output is ours; its standard error is a pipe, never a terminal, and what "
     "comes is copied to ours. With --json or --jsonl its standard output goes to our standard "
