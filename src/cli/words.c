@@ -198,10 +198,10 @@ int cli_confirm(struct cli *cli, const char *format, ...)
     va_end(arguments);
     fprintf(stderr, "%s [y/N] ", cli_shown(cli, question));
     fflush(stderr);
-    if (!fgets(answer, sizeof(answer), stdin))
+    if (cli_interrupted() || !fgets(answer, sizeof(answer), stdin))
         fputs("\n", stderr);
     else if (strcmp(answer, "y\n") == 0 || strcmp(answer, "Y\n") == 0 ||
              strcmp(answer, "yes\n") == 0)
         return CLI_OK;
-    return cli_fail(cli, CLI_FAILED, "nothing was changed");
+    return cli_fail(cli, cli_interrupted() ? CLI_INTERRUPTED : CLI_FAILED, "nothing was changed");
 }
