@@ -216,8 +216,9 @@ int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store);
 const char *cli_url_shown(struct cli *cli);
 bool cli_url_is_sqlite(struct cli *cli);
 
-/* The command line that would make or update the schema of this database. */
-const char *cli_migrate_line(struct cli *cli);
+/* The line of a command ("migrate up") for this database: with the options that name it, unless
+ * a password is among them. */
+const char *cli_command_line(struct cli *cli, const char *command);
 
 /* ------------------------------------------------------------------------ output */
 

@@ -56,19 +56,40 @@ static const struct {
 #define LEVEL_COLUMNS 7
 #define CHECK_COLUMNS 15
 
+/* The library cannot know which database it was told to use; here its commands become lines that
+ * can be copied. */
+static const char *advice_of(struct cli *cli, const ph_finding *finding)
+{
+    static const char *const commands[] = { "migrate up", "reap", "dead list", "queue list",
+                                            "doctor" };
+    const char *advice = finding->advice;
+
+    for (size_t i = 0; advice && i < sizeof(commands) / sizeof(*commands); i++) {
+        const char *plain = cli_printf(cli, "posthorn %s", commands[i]);
+        const char *at = strstr(advice, plain);
+
+        if (at)
+            advice = cli_printf(cli, "%.*s%s%s", (int)(at - advice), advice,
+                                cli_command_line(cli, commands[i]), at + strlen(plain));
+    }
+    return advice;
+}
+
 static void show(struct cli *cli, const ph_finding *finding)
 {
+    const char *advice = advice_of(cli, finding);
+
     if (cli->format != CLI_TEXT_FORM) {
         cli_row(cli, json_pack("{s:s, s:s, s:o, s:o}", "check", finding->check, "level",
                                levels[finding->level].word, "text", cli_json_text(finding->text),
-                               "advice", cli_json_text(finding->advice)));
+                               "advice", cli_json_text(advice)));
         return;
     }
     cli_print(cli, "%s%-*s%s  %-*s %s\n", cli_colour(cli, levels[finding->level].colour),
               LEVEL_COLUMNS, levels[finding->level].word, cli_colour(cli, CLI_PLAIN), CHECK_COLUMNS,
               finding->check, cli_shown(cli, finding->text));
-    if (finding->advice)
-        cli_print(cli, "%*s -> %s\n", LEVEL_COLUMNS + 1 + CHECK_COLUMNS, "", finding->advice);
+    if (advice)
+        cli_print(cli, "%*s -> %s\n", LEVEL_COLUMNS + 1 + CHECK_COLUMNS, "", advice);
 }
 
 /* What only the command knows: which database it uses, and who told it to. */

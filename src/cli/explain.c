@@ -138,7 +138,8 @@ static void add_pause(struct story *story)
     if (!story->paused)
         return;
     because(story, "queue_paused", "Its queue is paused: nothing is handed out from it.");
-    story->advice = cli_printf(story->cli, "posthorn queue resume%s", namespace_option(story));
+    story->advice = cli_command_line(
+        story->cli, cli_printf(story->cli, "queue resume%s", namespace_option(story)));
 }
 
 static void waits(struct story *story)
@@ -164,7 +165,6 @@ static void waits(struct story *story)
         because(story, "due_later",
                 cli_printf(story->cli, "It is scheduled: nobody may have it before %s.", due));
     }
-    add_pause(story);
 }
 
 static void is_ready(struct story *story)
@@ -178,25 +178,29 @@ static void is_ready(struct story *story)
                        "of its queue %s ready.",
                        when(story, info->next_attempt_at), (long long)story->ready,
                        story->ready == 1 ? "" : "s", story->ready == 1 ? "is" : "are"));
-    story->advice =
-        cli_printf(story->cli, "posthorn work %s%s --exec CMD",
-                   cli_quoted(story->cli, info->message->topic), namespace_option(story));
-    add_pause(story);
+    if (!story->advice)
+        story->advice =
+            cli_command_line(story->cli, cli_printf(story->cli, "work %s%s --exec CMD",
+                                                    cli_quoted(story->cli, info->message->topic),
+                                                    namespace_option(story)));
 }
 
+/* What keeps it from ever being handled comes first. */
 static void pending(struct story *story)
 {
     const ph_message_info *info = story->info;
+    bool expired = info->expires_at && info->expires_at <= story->now;
 
+    add_pause(story);
+    if (expired)
+        because(story, "expired",
+                cli_printf(story->cli, "It expired at %s: the next claim that meets it buries it.",
+                           when(story, info->expires_at)));
     if (info->next_attempt_at > story->now)
         waits(story);
     else
         is_ready(story);
-    if (info->expires_at && info->expires_at <= story->now)
-        because(story, "expired",
-                cli_printf(story->cli, "It expired at %s: the next claim that meets it buries it.",
-                           when(story, info->expires_at)));
-    else if (info->expires_at)
+    if (info->expires_at && !expired)
         because(story, "expires_later",
                 cli_printf(story->cli, "It expires at %s.", when(story, info->expires_at)));
     add_error(story);
@@ -217,7 +221,7 @@ static void leased(struct story *story)
                            "then that worker may still settle it.",
                            who(story), when(story, info->locked_until),
                            last ? ", and it is dead then" : ""));
-        story->advice = "posthorn reap";
+        story->advice = cli_command_line(story->cli, "reap");
     } else {
         because(story, "leased",
                 cli_printf(story->cli,
@@ -267,11 +271,12 @@ static void dead(struct story *story)
         because(story, "retried",
                 cli_printf(story->cli, "It was put back into the queue as %s.",
                            ph_id_text(info->retried_as.b, id)));
-        story->advice =
-            cli_printf(story->cli, "posthorn explain %s", ph_id_text(info->retried_as.b, id));
+        story->advice = cli_command_line(
+            story->cli, cli_printf(story->cli, "explain %s", ph_id_text(info->retried_as.b, id)));
     } else {
-        story->advice = cli_printf(story->cli, "posthorn dead retry %s",
-                                   ph_id_text(info->message->work_id.b, id));
+        story->advice =
+            cli_command_line(story->cli, cli_printf(story->cli, "dead retry %s",
+                                                    ph_id_text(info->message->work_id.b, id)));
     }
 }
 

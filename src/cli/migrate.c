@@ -68,7 +68,7 @@ static int run_status(struct cli *cli)
                      ? "the schema no longer serves this library; install a newer one"
                      : cli_printf(cli, "the schema is %s; run: %s",
                                   status.installed ? "older than the library" : "missing",
-                                  cli_migrate_line(cli)));
+                                  cli_command_line(cli, "migrate up")));
     return CLI_OK;
 }
 
@@ -88,7 +88,7 @@ static int run_validate(struct cli *cli)
                         "%d; install a newer one",
                         status.installed, status.library);
     return cli_fail(cli, CLI_FAILED, "the schema has version %d, the library brings %d; run: %s",
-                    status.installed, status.library, cli_migrate_line(cli));
+                    status.installed, status.library, cli_command_line(cli, "migrate up"));
 }
 
 static int run_sql(struct cli *cli)

@@ -141,8 +141,7 @@ static const struct {
     { PH_ECORRUPT, "damaged", CLI_FAILED },
 };
 
-/* posthorn migrate up, for the same database. */
-const char *cli_migrate_line(struct cli *cli)
+const char *cli_command_line(struct cli *cli, const char *command)
 {
     static const char *const names[] = { "db", "schema", "table-prefix" };
     const char *line = "posthorn";
@@ -152,7 +151,7 @@ const char *cli_migrate_line(struct cli *cli)
             line = cli_printf(cli, "%s --%s %s", line, names[i],
                               cli_quoted(cli, cli_text(cli, names[i])));
     }
-    return cli_printf(cli, "%s migrate up", line);
+    return cli_printf(cli, "%s %s", line, command);
 }
 
 /* The library's cure is a call; here it is a command. */
@@ -163,7 +162,7 @@ static const char *with_our_cure(struct cli *cli, const ph_error *err)
     if (!cure)
         return err->message;
     return cli_printf(cli, "%.*s; run: %s", (int)(cure - err->message), err->message,
-                      cli_migrate_line(cli));
+                      cli_command_line(cli, "migrate up"));
 }
 
 int cli_fail_store(struct cli *cli)
