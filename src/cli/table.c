@@ -86,13 +86,18 @@ static char *text_of(const struct cli_field *field, const json_t *value, bool fu
     return shown;
 }
 
+static size_t heading_width(const struct cli_grid *grid, size_t column)
+{
+    return cli_given(grid->cli, "no-header") ? 1 : cli_text_width(grid->columns[column]->heading);
+}
+
 static void column_add(struct cli_grid *grid, const struct cli_field *field)
 {
     if (!field->heading || field->type == CLI_F_ROWS || grid->column_count == COLUMNS_MAX)
         return;
     grid->columns[grid->column_count] = field;
-    grid->widths[grid->column_count++] =
-        cli_given(grid->cli, "no-header") ? 1 : cli_text_width(field->heading);
+    grid->widths[grid->column_count] = heading_width(grid, grid->column_count);
+    grid->column_count++;
 }
 
 struct cli_grid *cli_grid_new(struct cli *cli, const struct cli_field *fields, const char *columns)
@@ -120,29 +125,35 @@ static bool can_be_cut(const struct cli_field *field)
     return field->type == CLI_F_TEXT || field->type == CLI_F_JSON;
 }
 
-static size_t total_width(const struct cli_grid *grid)
+/* A heading is never cut, nor a text to less than says something. */
+static size_t least_width(const struct cli_grid *grid, size_t column)
 {
-    size_t total = (grid->column_count - 1) * COLUMN_GAP;
+    size_t heading = heading_width(grid, column), least = heading > CUT_LEAST ? heading : CUT_LEAST;
 
-    for (size_t i = 0; i < grid->column_count; i++)
-        total += grid->widths[i];
-    return total;
+    return can_be_cut(grid->columns[column]) && least < grid->widths[column] ? least
+                                                                             : grid->widths[column];
 }
 
-/* Takes from the widest text until the lines fit, or nothing more can be taken. */
+/* Takes from the widest text until the lines fit. If they cannot, they are wrapped by the terminal
+ * anyway, and then nothing is cut. */
 static void widths_cut(struct cli_grid *grid)
 {
-    size_t room = (size_t)cli_terminal_width(STDOUT_FILENO), widest;
+    size_t room = (size_t)cli_terminal_width(STDOUT_FILENO), least[COLUMNS_MAX];
+    size_t gaps = (grid->column_count - 1) * COLUMN_GAP, total = gaps, least_total = gaps;
 
-    for (size_t total = total_width(grid); total > room; total--) {
-        widest = COLUMNS_MAX;
+    for (size_t i = 0; i < grid->column_count; i++) {
+        least[i] = least_width(grid, i);
+        total += grid->widths[i];
+        least_total += least[i];
+    }
+    for (; least_total <= room && total > room; total--) {
+        size_t widest = COLUMNS_MAX;
+
         for (size_t i = 0; i < grid->column_count; i++) {
-            if (can_be_cut(grid->columns[i]) && grid->widths[i] > CUT_LEAST &&
+            if (grid->widths[i] > least[i] &&
                 (widest == COLUMNS_MAX || grid->widths[i] > grid->widths[widest]))
                 widest = i;
         }
-        if (widest == COLUMNS_MAX)
-            return;
         grid->widths[widest]--;
     }
 }
