@@ -263,6 +263,10 @@ static int fences_set(struct ph__ext_call *call, int index, ph_lease_ref *leases
     if (type_of(call, index) == SQLITE_INTEGER)
         return ph__fail(&call->err, PH_EINVAL, "%s is one number for %zu ids; give a JSON array",
                         name_of(call, index), count);
+    if (type_of(call, index) != SQLITE_TEXT)
+        return ph__fail(&call->err, PH_EINVAL,
+                        "%s is neither a whole number nor a JSON array of them",
+                        name_of(call, index));
     r = ph__arg_json(call, index, JSON_ARRAY, 0, NULL);
     if (r < 0)
         return r;

@@ -56,22 +56,30 @@ int ph__ext_end(struct ph__ext_call *call, int r)
     return r;
 }
 
-/* The library's texts name its C functions where they are the cure: "call ph_migrate()". Those
- * that have a counterpart here differ in the prefix only. */
+/* The library's texts name C functions where they are the cure: "call ph_migrate()". Here they
+ * become what can be said in SQL. */
 static void in_words_of_sql(struct ph__buffer *to, const char *text)
 {
-    static const char *const ours[] = { "ph_migrate()", "ph_owner_new()" };
+    static const struct {
+        const char *c, *sql;
+    } words[] = {
+        { "ph_migrate()", "posthorn_migrate()" },
+        { "ph_owner_new()", "posthorn_owner_new()" },
+        { "sqlite3_busy_timeout", "PRAGMA busy_timeout" },
+    };
+    const size_t count = sizeof(words) / sizeof(*words);
 
     while (*text) {
         size_t i = 0;
 
-        while (i < 2 && strncmp(text, ours[i], strlen(ours[i])) != 0)
+        while (i < count && strncmp(text, words[i].c, strlen(words[i].c)) != 0)
             i++;
-        if (i < 2) {
-            ph__buffer_text(to, "posthorn_");
-            text += strlen("ph_");
+        if (i < count) {
+            ph__buffer_text(to, words[i].sql);
+            text += strlen(words[i].c);
+        } else {
+            ph__buffer_bytes(to, text++, 1);
         }
-        ph__buffer_bytes(to, text++, 1);
     }
 }
 

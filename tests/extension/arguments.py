@@ -119,6 +119,8 @@ ROWS = [
      ACK + "fences is -1; allowed are 0 to 9223372036854775807"),
     ("posthorn_outbox_ack('{o}', '[\"{id}\",\"{id}\"]', 7)",
      ACK + "fences is one number for 2 ids; give a JSON array"),
+    ("posthorn_outbox_ack('{o}', '{id}', 1.5)",
+     ACK + "fences is neither a whole number nor a JSON array of them"),
     ("posthorn_outbox_ack('{o}', '{id}', '[\"x\"]')",
      ACK + "fences: element 0 is not a fence, which is a number from a claim"),
     ("posthorn_outbox_abandon('{o}', '{id}', NULL, -1)",

@@ -127,6 +127,7 @@ def test_a_locked_database_is_busy():
         except sqlite3.OperationalError as error:
             assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY
             assert "another connection is writing" in str(error), str(error)
+            assert "(and PRAGMA busy_timeout)" in str(error), str(error)
         assert not other.in_transaction
         d.query("COMMIT")
         other.execute("SELECT posthorn_enqueue('t', 'p')")
