@@ -158,7 +158,11 @@ static int each(struct cli *cli, const struct action *action, const struct cli_i
     code = cli_given(cli, "all") ? each_matching(cli, action, total, done)
                                  : each_named(cli, action, ids, done);
     cli_progress_end(cli);
-    if (code == CLI_OK && !cli_given(cli, "all") && *done < total)
+    if (code != CLI_OK || cli_given(cli, "all"))
+        return code;
+    if (*done == 0)
+        code = cli_fail(cli, CLI_NOT_FOUND, "none of the ids is that of a dead letter (any more)");
+    else if (*done < total)
         code = cli_fail(cli, CLI_FAILED, "%lld of %lld are no dead letters (any more)",
                         (long long)(total - *done), (long long)total);
     return code;
@@ -212,8 +216,8 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_exit_note exits[] = {
-    { CLI_FAILED, "one of the ids is not that of a dead letter; the others were dealt with" },
-    { CLI_NOT_FOUND, "--all, and there are none" },
+    { CLI_FAILED, "some ids are not those of dead letters; the others were dealt with" },
+    { CLI_NOT_FOUND, "none of the ids is that of a dead letter; or --all, and there are none" },
     { 0, NULL },
 };
 

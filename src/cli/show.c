@@ -89,10 +89,10 @@ static int run_dead_show(struct cli *cli)
     if (info->status == PH_FAILED)
         cli_row(cli, cli_json_message(info, now, true));
     else
-        code = cli_fail(cli, CLI_NOT_FOUND,
-                        "this message is no dead letter, but %s; see it with: "
-                        "posthorn show",
-                        cli_state(info, now));
+        code =
+            cli_fail(cli, CLI_NOT_FOUND, "this message is no dead letter, but %s; see it with: %s",
+                     cli_state(info, now),
+                     cli_command_line(cli, cli_printf(cli, "show %s", cli->operands[0])));
     ph_message_info_free(info);
     return code;
 }
