@@ -51,12 +51,29 @@ bool cli_url_is_sqlite(struct cli *cli)
     return strncmp(cli->url, "sqlite:", 7) == 0;
 }
 
+/* Posthorn opens files by their path. A URI would become a file of that name. */
+static int path_check(struct cli *cli)
+{
+    const char *path = cli->url + strlen("sqlite:"), *query = strchr(path, '?');
+    size_t name = query ? strspn(query + 1, "abcdefghijklmnopqrstuvwxyz_") : 0;
+
+    if (strncmp(path, "file:", 5) == 0)
+        return cli_usage(cli, "%s: sqlite: takes a path, not a URI of SQLite; write sqlite:PATH",
+                         cli->url_source);
+    if (name > 0 && query[1 + name] == '=')
+        return cli_usage(cli, "%s: sqlite: takes a path without parameters; leave out \"%.80s\"",
+                         cli->url_source, query);
+    return CLI_OK;
+}
+
 static int url_check(struct cli *cli)
 {
     const char *shown = cli_url_masked(cli, cli->url);
 
     if (!*cli->url)
         return cli_usage(cli, "--db is empty; give sqlite:PATH or postgresql://HOST/NAME");
+    if (cli_url_is_sqlite(cli))
+        return path_check(cli);
     if (strchr(cli->url, ':'))
         return CLI_OK;
     if (shown != cli->url) /* then it is no file */
