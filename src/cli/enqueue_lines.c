@@ -108,7 +108,9 @@ static int member_set(struct cli *cli, struct line *line, const char *name, json
     }
     if (!json_is_string(value) || strcmp(name, "headers") == 0)
         return cli_usage(cli, "%s must be %s", name,
-                         strcmp(name, "headers") == 0 ? "an object" : "a string");
+                         strcmp(name, "headers") == 0 ? "an object"
+                         : key->type == CLI_NUMBER    ? "a whole number"
+                                                      : "a string");
     if (strlen(json_string_value(value)) != json_string_length(value))
         return cli_usage(cli, "%s contains a NUL; leave it out", name);
     return value_set(cli, line, key, json_string_value(value));
