@@ -109,7 +109,7 @@ const struct cli_exit_note cli_exit_notes[] = {
     { CLI_NO_CONNECTION, "cannot connect to the database" },
     { CLI_NOT_FOUND, "there is no such thing, or nothing at all" },
     { CLI_TIMED_OUT, "the time limit was reached" },
-    { CLI_INTERRUPTED, "interrupted by SIGINT or SIGTERM" },
+    { CLI_INTERRUPTED, "interrupted by SIGINT or SIGTERM (work ends with 0 on SIGTERM)" },
     { 0, NULL },
 };
 

@@ -100,7 +100,10 @@ static int run_sql(struct cli *cli)
         return code;
     if (ph_migrate_sql(cli->store, cli_given(cli, "roles"), &sql, &cli->err) < 0)
         return cli_fail_store(cli);
-    cli_print(cli, "%s", sql);
+    if (cli->format == CLI_TEXT_FORM)
+        cli_print(cli, "%s", sql);
+    else
+        cli_row(cli, json_pack("{s:o}", "sql", cli_json_text(sql)));
     ph_free(sql);
     return CLI_OK;
 }
@@ -201,6 +204,11 @@ static const struct cli_option sql_options[] = {
     { 0 },
 };
 
+static const struct cli_field sql_fields[] = {
+    { "sql", CLI_F_TEXT, "the statements, as they are printed without --json", NULL, NULL },
+    { 0 },
+};
+
 static const struct cli_example sql_examples[] = {
     { "posthorn --db postgresql:///shop migrate sql > schema.sql", "For review" },
     { "posthorn --db postgresql:///shop --schema mail migrate sql --roles",
@@ -215,6 +223,8 @@ const struct cli_command cli_migrate_sql = {
     .operands = "",
     .description = sql_description,
     .options = sql_options,
+    .fields = sql_fields,
+    .layout = CLI_CARD,
     .examples = sql_examples,
     .run = run_sql,
 };

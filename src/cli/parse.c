@@ -312,6 +312,11 @@ int cli_parse(struct cli *cli, int argc, char **argv, bool *ret_help, bool *ret_
         return cli_usage(cli, "%s needs a second word; see: posthorn help %s", p.family, p.family);
     if (!cli->command)
         return cli_usage(cli, "no verb was given; for example: posthorn stats");
+    if (cli->format != CLI_TEXT_FORM && !cli->command->fields && !cli->command->hidden)
+        return cli_usage(cli,
+                         "what posthorn %s prints is no data and has no JSON form; leave out "
+                         "--json and --jsonl",
+                         cli->command->name);
     code = defaults(cli, cli->command->options);
     return code == CLI_OK ? operands_check(cli) : code;
 }
