@@ -18,7 +18,7 @@ import threading
 import time
 
 PATIENCE_S = 30  # only to notice that something hangs
-COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+COLOUR = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def paint(text, code):
