@@ -107,9 +107,29 @@ static void bash_family(struct cli *cli, const char *word, const char *summary)
 {
     if (summary)
         return;
-    cli_print(cli, "    '%s ') words='", word);
+    cli_print(cli, "    '%s ' | 'help %s') words='", word, word);
     second_words(cli, word, bash_word);
     cli_print(cli, "' ;;\n");
+}
+
+/* What follows such an option is another program's command line. */
+static void bash_rests(struct cli *cli)
+{
+    for (size_t i = 0; cli_commands[i]; i++) {
+        for (const struct cli_option *o = cli_commands[i]->options; o && o->name; o++) {
+            if (o->type == CLI_REST)
+                cli_print(cli,
+                          "                --%s)\n"
+                          "                    if ((i == COMP_CWORD - 1)); then\n"
+                          "                        COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+                          "                    else\n"
+                          "                        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+                          "                    fi\n"
+                          "                    return\n"
+                          "                    ;;\n",
+                          o->name);
+        }
+    }
 }
 
 static void bash_verb(struct cli *cli, const struct cli_command *command)
@@ -154,8 +174,9 @@ static void bash(struct cli *cli)
         if (takes_value(option))
             cli_print(cli, "%s--%s", option == cli_global_options ? "" : " | ", option->name);
     }
-    cli_print(cli, ") skip=1 ;;\n"
-                   "                -*) ;;\n"
+    cli_print(cli, ") skip=1 ;;\n");
+    bash_rests(cli);
+    cli_print(cli, "                -*) ;;\n"
                    "                *)\n"
                    "                    if [[ ! $first ]]; then\n"
                    "                        first=$word\n"
@@ -232,7 +253,7 @@ static void zsh_family(struct cli *cli, const char *word, const char *summary)
 {
     if (summary)
         return;
-    cli_print(cli, "    '%s ') verbs=(", word);
+    cli_print(cli, "    '%s '|'help %s') verbs=(", word, word);
     second_words(cli, word, zsh_word);
     cli_print(cli, ") ;;\n");
 }
@@ -327,9 +348,11 @@ static void fish_verb(struct cli *cli, const struct cli_command *command)
     const char *second = strchr(command->name, ' '), *words = operand_words(cli, command);
 
     if (second)
-        cli_print(cli, "complete -c posthorn -n '__posthorn_verb is %.*s' -a %s -d %s\n",
-                  (int)(second - command->name), command->name, second + 1,
-                  quoted(cli, command->summary, "\\"));
+        cli_print(cli,
+                  "complete -c posthorn -n '__posthorn_verb is %.*s; or __posthorn_verb is help "
+                  "%.*s' -a %s -d %s\n",
+                  (int)(second - command->name), command->name, (int)(second - command->name),
+                  command->name, second + 1, quoted(cli, command->summary, "\\"));
     if (words)
         cli_print(cli, "complete -c posthorn -n '__posthorn_verb is %s' -a '%s'\n", command->name,
                   words);

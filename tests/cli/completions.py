@@ -21,8 +21,17 @@ TYPED = [
     ("posthorn --db=sqlite:x.db --json list --state ", "ready dead", "queue"),
     ("posthorn completion ", "bash zsh fish", "enqueue"),
     ("posthorn help st", "stats", "list"),
+    ("posthorn help dead ", "list show retry discard", "enqueue"),
     ("posthorn enqueue --due ", "", "--json enqueue"),
     ("posthorn __", "", "__man __tables"),
+]
+
+# What follows --exec is a program, and its own business.
+TYPED_IN_BASH = [
+    ("posthorn work t --exec compge", "compgen", "enqueue"),
+    ("posthorn work t --exec ", "cat", "--db enqueue"),
+    ("posthorn work t --exec cat --", "", "--db --json --once --concurrency"),
+    ("posthorn work t --exec cat ", "", "enqueue dead"),
 ]
 
 
@@ -44,7 +53,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def check_offers(posthorn, shell):
-    for line, wanted, unwanted in TYPED:
+    for line, wanted, unwanted in TYPED + (TYPED_IN_BASH if shell == "bash" else []):
         words = (offered_by_bash if shell == "bash" else offered_by_fish)(posthorn, line)
         missing = [word for word in wanted.split() if word not in words]
         assert not missing, f"{line!r} does not offer {missing}, but {words}"
