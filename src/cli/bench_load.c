@@ -171,7 +171,10 @@ static int run_load(struct load *load, const char *phase, struct bench_result *r
 
     if (load->end_us)
         load->end_us += began_us;
-    cli_progress_begin(bench->cli, phase, load->limit);
+    if (load->limit)
+        cli_progress_begin(bench->cli, phase, load->limit);
+    else
+        cli_progress_begin_time(bench->cli, phase, (load->end_us - began_us) / 1000);
     atomic_store(&load->running, bench->concurrency);
     for (; code == CLI_OK && started < bench->concurrency; started++)
         if (pthread_create(&loaders[started].thread, NULL, load_main, &loaders[started]) != 0) {

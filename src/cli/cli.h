@@ -285,6 +285,8 @@ int cli_confirm(struct cli *cli, const char *format, ...) __attribute__((format(
 /* A bar on stderr, only on a terminal and without --quiet. total 0: unknown. One at a time;
  * words that are said meanwhile do not garble it. */
 void cli_progress_begin(struct cli *cli, const char *label, int64_t total);
+/* The same by time: done and total are milliseconds, and are shown in seconds. */
+void cli_progress_begin_time(struct cli *cli, const char *label, int64_t total_ms);
 void cli_progress_at(struct cli *cli, int64_t done, int64_t total);
 void cli_progress_end(struct cli *cli);
 
