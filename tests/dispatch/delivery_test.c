@@ -495,6 +495,8 @@ TEST(threads_are_started_when_asked_for_and_not_before)
     int before, after;
     struct rig rig;
 
+    if (UNDER_TSAN)
+        t_not_here("its runtime has a thread of its own");
     rig_open(&rig);
     before = threads_of_this_process();
     rig.opts.threads = 3;

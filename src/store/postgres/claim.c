@@ -9,7 +9,7 @@
 
 #define OUTCOMES_COLUMN 15 /* of an exchange, whose first row has nothing else */
 #define WHOLE_LOOK_MIN_MS 1000
-#define BURYING_MS 200      /* an empty claim that took longer may have stopped while it buried */
+#define BURYING_MS 400      /* an empty claim that took longer may have stopped while it buried */
 #define WHOLE_LOOK_SHARE 20 /* a look from the start may use a twentieth of the time */
 
 static int64_t monotonic_ms(void)

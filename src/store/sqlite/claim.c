@@ -14,6 +14,7 @@
 
 #define REAP_LEASES_MAX 20
 #define BURY_MAX 1000
+#define BURY_MS 500 /* and further, for so long, if there was nothing else */
 #define REVERSE_EVERY 16
 
 /* A row of pending that the claim leaves to the dead. */
@@ -33,6 +34,7 @@ struct claiming {
     size_t capacity;     /* of batch->items */
     struct unfit *unfit; /* of the present level; NULL until needed */
     size_t unfit_count, buried;
+    ph__deadline bury_until;
     int lost; /* > 0: the batch is one message whose worker died */
     bool stop;
 };
@@ -289,11 +291,26 @@ static int claim_any(struct claiming *c, int level)
     return delete_pending(c, PH__SQL_pending_delete_up_to, level, due, id);
 }
 
+/* An empty batch would look like an empty queue. */
+static bool goes_on(struct claiming *c)
+{
+    if (!c->batch->more || c->batch->count > 0 || ph__deadline_left_ms(c->bury_until) == 0)
+        return false;
+    c->stop = c->batch->more = false;
+    c->buried = 0;
+    return true;
+}
+
 static int claim_level(struct claiming *c, int level)
 {
-    int r = c->topics.sorted ? claim_some(c, level) : claim_any(c, level);
+    int r;
 
-    return r < 0 ? r : bury_unfit(c);
+    do {
+        r = c->topics.sorted ? claim_some(c, level) : claim_any(c, level);
+        if (r == 0)
+            r = bury_unfit(c);
+    } while (r == 0 && goes_on(c));
+    return r;
 }
 
 static int claim_levels(struct claiming *c)
@@ -458,7 +475,11 @@ static int claim_under_lock(struct claiming *c)
 static int set_up(struct claiming *c, struct ph__sqlite_tx *tx, struct ph__call *call,
                   const struct ph__claim *claim, ph_batch *batch)
 {
-    *c = (struct claiming){ .tx = tx, .claim = claim, .batch = batch, .arena = &batch->arena };
+    *c = (struct claiming){ .tx = tx,
+                            .claim = claim,
+                            .batch = batch,
+                            .arena = &batch->arena,
+                            .bury_until = ph__deadline_in(BURY_MS) };
     if (!ph__topics_load(&c->topics, claim->topics, claim->topic_count, c->arena))
         return ph__fail_memory(call->err);
     return 0;

@@ -73,7 +73,7 @@ BEGIN
             PERFORM {p}work_bury_unfit(array_agg(u.id), array_agg(u.attempts), array_agg(u.expired), _t)
             FROM unnest(_picked.ids, _picked.attempts, _picked.expired, _picked.unfit) u(id, attempts, expired, unfit)
             WHERE u.unfit;
-            _buried := _buried + cardinality(_picked.ids);
+            _buried := _buried + cardinality(array_positions(_picked.unfit, true));
             SELECT array_agg(u.id ORDER BY i) AS ids, array_agg(u.attempts ORDER BY i) AS attempts,
                    array_agg(u.due ORDER BY i) AS dues, array_agg(u.lost ORDER BY i) AS lost, _picked.unfit AS unfit
             INTO _picked
@@ -90,7 +90,7 @@ BEGIN
         _dues := _dues || _picked.dues;
         _lost := coalesce(_picked.lost[1], _lost);
         EXIT WHEN cardinality(_ids) >= _n OR _lost > 0;
-        EXIT WHEN _buried >= 1000 AND (cardinality(_ids) > 0 OR clock_timestamp() - _started > interval '250 ms');
+        EXIT WHEN _buried >= 1000 AND (cardinality(_ids) > 0 OR clock_timestamp() - _started > interval '500 ms');
         CONTINUE WHEN _picked.unfit IS NOT NULL;
         EXIT WHEN _picked.lost IS NOT NULL; -- the pick ended before a row that goes alone
         -- That was all from the bound on: look from the start too, unless that is dear and was done lately.
