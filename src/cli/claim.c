@@ -131,11 +131,7 @@ static const struct cli_option claim_options[] = {
       .argument = "TOPIC",
       .help = "only messages of this topic",
       .repeated = true },
-    { .name = "namespace",
-      .letter = 'n',
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "the queue; without it the default one, whose name is empty" },
+    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
     { 0 },
 };
 

@@ -52,6 +52,14 @@ struct cli_option {
     char letter;             /* 0: none */
 };
 
+/* Which queue: an option of many verbs. */
+#define CLI_NAMESPACE_OPTION(text)                                                                 \
+    {                                                                                              \
+        .name = "namespace", .letter = 'n', .type = CLI_TEXT, .argument = "NAME", .help = text     \
+    }
+#define CLI_THE_QUEUE "the queue; without it the default one, whose name is empty"
+#define CLI_ONLY_QUEUE "only this queue ('' is the default one)"
+
 enum cli_field_type {
     CLI_F_TEXT,
     CLI_F_NUMBER, /* right-aligned */

@@ -120,11 +120,7 @@ static const char *const description[] = {
 };
 
 static const struct cli_option options[] = {
-    { .name = "namespace",
-      .letter = 'n',
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "the queue; without it the default one, whose name is empty" },
+    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
     { .name = "priority",
       .letter = 'p',
       .type = CLI_WORD,

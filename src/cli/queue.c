@@ -116,12 +116,6 @@ static int run_resume(struct cli *cli)
 
 /* ------------------------------------------------------------------- the tables */
 
-#define NAMESPACE_OPTION(text)                                                                     \
-    {                                                                                              \
-        .name = "namespace", .letter = 'n', .type = CLI_TEXT, .argument = "NAME", .help = text     \
-    }
-#define THE_QUEUE "the queue; without it the default one, whose name is empty"
-
 static const struct cli_field fields[] = {
     { "namespace", CLI_F_TEXT, "the queue's name", "Namespace", NULL },
     { "paused", CLI_F_BOOL, "it hands out nothing", "Paused", NULL },
@@ -147,7 +141,7 @@ static const struct cli_field fields[] = {
 };
 
 static const struct cli_option list_options[] = {
-    NAMESPACE_OPTION("only this queue ('' is the default one)"),
+    CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
     { 0 },
 };
 static const char *const list_description[] = {
@@ -181,7 +175,7 @@ const struct cli_command cli_queue_list = {
 };
 
 static const struct cli_option set_options[] = {
-    NAMESPACE_OPTION(THE_QUEUE),
+    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
     { .name = "max-attempts",
       .type = CLI_NUMBER,
       .argument = "N",
@@ -271,7 +265,7 @@ const struct cli_command cli_queue_set = {
     .run = run_set,
 };
 
-static const struct cli_option pause_options[] = { NAMESPACE_OPTION(THE_QUEUE), { 0 } };
+static const struct cli_option pause_options[] = { CLI_NAMESPACE_OPTION(CLI_THE_QUEUE), { 0 } };
 static const char *const pause_description[] = {
     "Stops a queue: it takes messages and lets leases be settled, but hands out none until queue "
     "resume. One that does not exist yet is made.",

@@ -191,11 +191,7 @@ static int run_dead_list(struct cli *cli)
 }
 
 #define LIST_OPTIONS                                                                               \
-    { .name = "namespace",                                                                         \
-      .letter = 'n',                                                                               \
-      .type = CLI_TEXT,                                                                            \
-      .argument = "NAME",                                                                          \
-      .help = "only this queue ('' is the default one)" },                                         \
+    CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),                                                          \
         { .name = "topic",                                                                         \
           .letter = 't',                                                                           \
           .type = CLI_TEXT,                                                                        \

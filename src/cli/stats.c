@@ -80,11 +80,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    { .name = "namespace",
-      .letter = 'n',
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "only this queue ('' is the default one)" },
+    CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
     { .name = "watch",
       .letter = 'w',
       .type = CLI_MS,
