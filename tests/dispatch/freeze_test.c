@@ -1,10 +1,26 @@
-/* freeze_test.c - a process that stands still for longer than its lease, as on a suspended machine:
+/* freeze_test.c - a process that stands still for longer than its lease, or a machine that sleeps:
  * somebody else gets its message, and its handler knows at once when it goes on. */
 #include "rig.h"
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+/* How long the machine has slept: only the boot-time clock goes on meanwhile. */
+static _Atomic int64_t slept_s;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    int r = __real_clock_gettime(clock, time);
+
+    if (r == 0 && clock == CLOCK_BOOTTIME)
+        time->tv_sec += slept_s;
+    return r;
+}
 
 struct sleeper {
     int began, go_on; /* pipes to and from the test */
@@ -85,5 +101,29 @@ TEST(a_process_that_stood_still_lets_go_of_its_message)
     REQ_INT("OBX-058", see(rig.side, id).status, PH_DONE);
     CHECK_INT(see(rig.side, id).attempts, 2);
     CHECK_INT(rig_stats(&rig).done, 1);
+    rig_end(&rig);
+}
+
+static ph_verdict sleep_through_the_lease(void *context, ph_work *work)
+{
+    struct sleeper *sleeper = context;
+
+    CHECK(!ph_work_cancelled(work));
+    slept_s += 29; /* of 30, less a margin of a second */
+    sleeper->was_told = ph_work_cancelled(work);
+    return PH_VERDICT_DONE;
+}
+
+TEST(a_lease_runs_out_while_the_machine_sleeps)
+{
+    static struct sleeper sleeper;
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_put(&rig, "t");
+    rig_run(&rig, NULL, sleep_through_the_lease, &sleeper);
+    AWAIT(rig_stats(&rig).started == 1 && rig_stats(&rig).running == 0);
+    REQ("OBX-058", sleeper.was_told);
+    CHECK_INT(rig_stats(&rig).cancelled, 1);
     rig_end(&rig);
 }
