@@ -98,7 +98,8 @@ PH_API void ph_work_delay(ph_work *work, int64_t delay_ms);
 /* The transaction of a handler with in_transaction: for statements of your own
  * (ph_tx_pg_connection(), ph_tx_sqlite_connection()) and for verbs such as
  * ph_enqueue(). It is begun before the handler; PH_VERDICT_DONE acknowledges
- * and commits it, anything else rolls it back. If the lease was lost in the
+ * and commits it, anything else rolls it back. A commit that fails costs the
+ * attempt, like PH_VERDICT_RETRY. If the lease was lost in the
  * meantime it is rolled back too: whoever took the message over has the
  * effect. Do not end it yourself. Without in_transaction: PH_OWN_TX. On SQLite
  * it holds the file's write lock for as long as the handler runs. */
@@ -129,7 +130,8 @@ typedef struct {
     int threads;         /* handlers at once: 0: 4; at most 1 024 */
     int batch_size;      /* messages per claim: 0: 50; above 1 000 they come in several claims */
     int prefetch;        /* claimed messages that may wait for a thread: 0: 2 × batch_size; -1: none, claim
-                            only for threads that are idle (best when handlers take seconds) */
+                            only for threads that are idle (best when handlers take seconds); never
+                            more than the threads, as slow as they are, get to in half a lease */
     int in_flight_max;   /* waiting, running and kept together: 0: prefetch + threads + 1 000 */
     int lease_s;         /* 0: 30 */
     int poll_ms;         /* longest time between two looks: 0: 500, or a third of the lease if that

@@ -1,9 +1,9 @@
 /* cron.h - cron expressions: read, and the next local time that matches. No zones, no clock.
  *
  * Five fields (minute hour day-of-month month day-of-week) or six (second before them), or
- * @yearly @annually @monthly @weekly @daily @midnight @hourly. A field is * or a list of numbers,
- * ranges and steps (5, 1-5, *_/10, 10-40/15 without the underscore); months and weekdays also by
- * their first three letters; 7 is Sunday, like 0.
+ * @yearly @annually @monthly @weekly @daily @midnight @hourly. A field is a list of stars, numbers
+ * and ranges, each with a step if need be (5, 1-5, 10-40/15; 5/10 goes on to the end); months and
+ * weekdays also by their first three letters; 7 is Sunday, like 0.
  *
  * Vixie's rule for days: if both day fields are restricted, a day that matches either will do. A
  * field that begins with * (also with a step) is not restricted: then both must match. */

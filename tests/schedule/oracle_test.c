@@ -23,8 +23,8 @@ struct both {
     int64_t theirs_s;
 };
 
-/* A day field such as * / 2 (without blanks) counts as a star by Vixie's rule, so that both day
- * fields must match; the other implementation takes it for a restriction, so that either will do. */
+/* A day field that is a star with a step counts as a star by Vixie's rule, so that both day fields
+ * must match; the other implementation takes it for a restriction, so that either will do. */
 static bool differs_by_star_with_step(const char *expression)
 {
     const char *fields[6];
@@ -35,8 +35,8 @@ static bool differs_by_star_with_step(const char *expression)
         expression += strcspn(expression, " ");
         expression += strspn(expression, " ");
     }
-    return count >= 5 && ((strncmp(fields[count - 3], "*/", 2) == 0 && *fields[count - 1] != ' ') ||
-                          strncmp(fields[count - 1], "*/", 2) == 0);
+    return count >= 5 &&
+           (strncmp(fields[count - 3], "*/", 2) == 0 || strncmp(fields[count - 1], "*/", 2) == 0);
 }
 
 /* Several times of day in one gap fire once, right after it; the other one leaves them out. */
