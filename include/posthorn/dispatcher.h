@@ -30,12 +30,12 @@
  *   signals. The store belongs to the dispatcher from _new to _free (calls
  *   inside transactions of yours remain allowed). The functions of a
  *   dispatcher may be called by any thread, but _free by only one, last.
- *   The store's log callback is called from these threads, one at a time; it
- *   must not call the dispatcher. */
+ *   The store's callbacks (log, join_ended) are called from these threads, one
+ *   at a time; they must not call the dispatcher. */
+#include <posthorn/posthorn.h> /* first: it includes all of them, in order */
+
 #ifndef POSTHORN_DISPATCHER_H
 #define POSTHORN_DISPATCHER_H
-
-#include <posthorn/posthorn.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -143,9 +143,10 @@ typedef struct {
     ph_doorbell doorbell;
     int retention_ms;    /* how often ph_retention_run() is called, in an idle moment or else after
                             twice this time: 0: 60 000; -1: never */
+    bool schedule;       /* also run a scheduler (schedule.h) with its defaults, for every namespace */
 } ph_dispatcher_opts;
 #define PH_DISPATCHER_OPTS_INIT                                                \
-    { sizeof(ph_dispatcher_opts), NULL, 0, 0, 0, 0, 0, 0, 0, 0, false, PH_DOORBELL_AUTO, 0 }
+    { sizeof(ph_dispatcher_opts), NULL, 0, 0, 0, 0, 0, 0, 0, 0, false, PH_DOORBELL_AUTO, 0, false }
 
 /* Makes a dispatcher; touches neither the database nor threads. The store is
  * borrowed until ph_dispatcher_free().

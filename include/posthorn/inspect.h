@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: MIT
  *
  * Included by posthorn.h. Nothing here changes the database. */
+#include <posthorn/posthorn.h> /* first: it includes all of them, in order */
+
 #ifndef POSTHORN_INSPECT_H
 #define POSTHORN_INSPECT_H
-
-#include <posthorn/posthorn.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,7 +20,8 @@ typedef enum {
     PH_LIST_SCHEDULED = 2,   /* due later */
     PH_LIST_IN_PROGRESS = 3, /* leased */
     PH_LIST_DONE = 4,
-    PH_LIST_DEAD = 5         /* not yet retried */
+    PH_LIST_DEAD = 5,        /* not yet retried */
+    PH_LIST_WAITING = 6      /* waits for open joins */
 } ph_list_state;
 
 typedef struct {
@@ -76,7 +77,7 @@ typedef enum {
 
 typedef struct {
     const char *check;  /* a stable name: "schema", "clock", "durability", "version", "vacuum",
-                           "oldest-ready", "expired-leases", "dead", "pooler", "places", … */
+                           "oldest-ready", "expired-leases", "dead", "timers", "places", "joins", … */
     ph_finding_level level;
     const char *text;   /* what was found */
     const char *advice; /* what to do; NULL: nothing */
@@ -86,7 +87,8 @@ typedef struct ph_report ph_report;
 
 typedef struct {
     size_t size; /* set by PH_DOCTOR_OPTS_INIT */
-    bool deep;   /* also check that every message is in exactly one place: reads everything */
+    bool deep;   /* also check that every message is in exactly one place, and that joins have counted
+                    what their steps show: reads everything */
     /* Called now and then during a deep check: done of total, total 0 while unknown. */
     void (*progress)(void *context, int64_t done, int64_t total);
     void *progress_context;

@@ -112,7 +112,8 @@ extern "C" {
     X(ENOTFOUND, -17, "not found")                                             \
     X(EUNSUPPORTED, -18, "not supported by this build or this database")       \
     X(EDATABASE, -19, "the database reported an error")                        \
-    X(ECORRUPT, -20, "the stored data is damaged")
+    X(ECORRUPT, -20, "the stored data is damaged")                            \
+    X(ESTATE, -21, "not possible in the present state")
 
 typedef enum {
 #define PH_STATUS_ENUM(name, value, text) PH_##name = value,
@@ -159,6 +160,7 @@ typedef struct { uint8_t b[16]; } ph_work_id;
 typedef struct { uint8_t b[16]; } ph_message_id;
 typedef struct { uint8_t b[16]; } ph_tenant_id;
 typedef struct { uint8_t b[16]; } ph_owner;
+typedef struct { uint8_t b[16]; } ph_join_id;
 
 #define PH_ID_TEXT_SIZE 37 /* 36 characters and the final NUL */
 
@@ -210,7 +212,7 @@ typedef struct {
 typedef struct {
     ph_log_level level;
     const char *event; /* "enqueue", "claim", "settle", "renew", "reap", "migrate", "connect",
-                          "handle", "dispatcher", … */
+                          "handle", "dispatcher", "join", "join_wait", "timer", "job", … */
     const char *store; /* the store's identifier */
     const ph_log_field *fields;
     size_t field_count;
@@ -224,6 +226,28 @@ typedef void (*ph_log_fn)(void *context, const ph_log_event *event);
  * after this abandon (1 at the first), attempts counts the claims. A result
  * above a year is cut to a year; a negative one means "as the queue says". */
 typedef int64_t (*ph_backoff_fn)(void *context, int retry_count, int attempts);
+
+/* How a join stands (join.h). */
+typedef enum {
+    PH_JOIN_PENDING = 0,
+    PH_JOIN_COMPLETED = 1, /* every step is completed */
+    PH_JOIN_FAILED = 2,    /* every step has ended, at least one failed; or the deadline has passed */
+    PH_JOIN_CANCELLED = 3
+} ph_join_status;
+
+/* A join that a call has ended, whatever the call was: an ack, a claim that buried an expired
+ * message, a cancel. */
+typedef struct {
+    ph_join_id id;
+    ph_join_status status;
+    int expected_steps, completed_steps, failed_steps;
+    int waits; /* how many waits were settled with it */
+} ph_join_end;
+
+/* Called once per join when the call has succeeded; if it was part of a
+ * transaction of yours, that is still to be committed. join is borrowed. Must
+ * not call into the same store, and must not throw or jump. */
+typedef void (*ph_join_fn)(void *context, const ph_join_end *join);
 
 typedef enum {
     PH_PREPARED_AUTO = 0, /* use prepared statements, stop by itself behind a pooler without them */
@@ -243,10 +267,12 @@ typedef struct {
     ph_backoff_fn backoff;   /* NULL: the queue's policy */
     void *backoff_context;
     ph_prepared prepared;    /* PostgreSQL only */
+    ph_join_fn join_ended;   /* NULL: only the log says it */
+    void *join_context;
 } ph_store_opts;
 #define PH_STORE_OPTS_INIT                                                     \
     { sizeof(ph_store_opts), NULL, NULL, NULL, false, 0, NULL, NULL,           \
-      (ph_log_level)0, NULL, NULL, PH_PREPARED_AUTO }
+      (ph_log_level)0, NULL, NULL, PH_PREPARED_AUTO, NULL, NULL }
 
 /* Opens a store. url:
  *   sqlite:PATH          a file, made if it does not exist and deploy_schema is set
@@ -342,10 +368,13 @@ typedef struct {
     int64_t due_at;            /* 0 or past: at once */
     int64_t expires_at;        /* 0: never; not claimed after it, but buried as "expired" */
     int max_attempts;          /* 0: as the queue says (10) */
+    const ph_join_id *join_id; /* NULL: none. Makes the message a member of the join, as
+                                  ph_join_attach() does; a duplicate attaches the message that has
+                                  the key */
 } ph_message;
 #define PH_MESSAGE_INIT                                                        \
     { sizeof(ph_message), NULL, NULL, PH_TEXT_LENGTH, NULL, NULL, NULL, NULL,  \
-      NULL, NULL, PH_PRIORITY_DEFAULT, 0, 0, 0 }
+      NULL, NULL, PH_PRIORITY_DEFAULT, 0, 0, 0, NULL }
 
 typedef struct {
     ph_work_id work_id;
@@ -400,6 +429,8 @@ typedef struct {
     int64_t created_at;
     int64_t due_at;       /* since when it was due for this attempt */
     const char *last_error; /* of the last abandon, or NULL */
+    const char *job;      /* of a job run: the job's name; otherwise NULL */
+    int64_t scheduled_at; /* of a job run: the instant it stands for; otherwise 0 */
 } ph_delivery;
 
 typedef struct ph_batch ph_batch;
@@ -540,7 +571,13 @@ PH_API PH_MUST_CHECK int ph_outbox_reap_expired(ph_store *store, ph_tx tx, int t
 
 /* ------------------------------------------------------------- look and steer */
 
-typedef enum { PH_READY = 0, PH_IN_PROGRESS = 1, PH_DONE = 2, PH_FAILED = 3 } ph_message_status;
+typedef enum {
+    PH_READY = 0,
+    PH_IN_PROGRESS = 1,
+    PH_DONE = 2,
+    PH_FAILED = 3,
+    PH_WAITING = 4 /* a wait for an open join: never handed out by a claim */
+} ph_message_status;
 
 /* One past attempt: why the message came back, or ended. */
 typedef struct {
@@ -569,6 +606,7 @@ typedef struct {
     ph_work_id retried_as;    /* zero: not retried */
     const ph_attempt *history;
     size_t history_count;
+    ph_join_id waits_for;     /* status PH_WAITING: the join; otherwise zero */
 } ph_message_info;
 
 /* Looks a message up by its work id. Errors: PH_ENOTFOUND, … */
@@ -626,8 +664,10 @@ typedef struct {
     int64_t max_payload_bytes; /* 1 MiB; up to PH_PAYLOAD_MAX */
     int max_lease_s;          /* how long renewals may stretch a lease; PH_LEASE_MAX_S */
     int delete_on_ack;        /* 1: acked messages are deleted at once; -1: kept (default) */
+    const char *join_wait_topic; /* outbox: the topic of waits (join.h); NULL: as it is ("join.wait") */
 } ph_queue_settings;
-#define PH_QUEUE_SETTINGS_INIT { sizeof(ph_queue_settings), 0, PH_BACKOFF_KEEP, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define PH_QUEUE_SETTINGS_INIT                                                 \
+    { sizeof(ph_queue_settings), 0, PH_BACKOFF_KEEP, 0, 0, 0, 0, 0, 0, 0, 0, NULL }
 
 /* Creates the outbox queue of a namespace (NULL: "") if need be, and sets what is not 0. */
 PH_API PH_MUST_CHECK int ph_outbox_queue_set(ph_store *store, ph_tx tx, const char *ns,
@@ -642,8 +682,9 @@ PH_API PH_MUST_CHECK int ph_outbox_queue_resume(ph_store *store, ph_tx tx, const
 
 /* Deletes settled messages (and, where set, dead ones and dedupe keys) whose
  * retention is over, at most limit (0: 1 000) of each kind in this call; never
- * a message that is pending or leased. *ret_count, if not NULL: messages
- * deleted; call again while it is not 0. */
+ * a message that is pending or leased. Finished joins go after the retention of
+ * the outbox queue with the namespace "", open ones never. *ret_count, if not
+ * NULL: messages and joins deleted; call again while it is not 0. */
 PH_API PH_MUST_CHECK int ph_retention_run(ph_store *store, ph_tx tx, int limit, int timeout_ms,
                                           int64_t *ret_count, ph_error *reterr);
 
@@ -653,5 +694,7 @@ PH_API PH_MUST_CHECK int ph_retention_run(ph_store *store, ph_tx tx, int limit, 
 
 #include <posthorn/dispatcher.h>
 #include <posthorn/inspect.h>
+#include <posthorn/join.h>
+#include <posthorn/schedule.h>
 
 #endif /* POSTHORN_H */

@@ -342,6 +342,8 @@ static int explain(struct cli *cli, const ph_message_info *info)
     case PH_FAILED:
         dead(&story);
         break;
+    case PH_WAITING:
+        break;
     }
     tell(&story);
     json_decref(story.reasons);

@@ -12,6 +12,8 @@ const char *cli_state(const ph_message_info *info, int64_t now)
         return "done";
     case PH_FAILED:
         return "dead";
+    case PH_WAITING:
+        return "waiting";
     }
     return "unknown";
 }

@@ -15,6 +15,7 @@ static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_err
     call->store = store;
     call->connection = NULL;
     call->commit_follows = false;
+    call->ends = (struct ph__join_ends){ 0 };
     call->deadline = ph__deadline_in(timeout_ms ? timeout_ms : store->timeout_ms);
     return 0;
 }

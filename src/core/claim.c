@@ -2,7 +2,10 @@
 #include "core/claim.h"
 
 #include "core/call.h"
+#include "core/door.h"
 #include "core/error.h"
+#include "core/job.h"
+#include "core/join.h"
 #include "core/log.h"
 #include "core/message.h"
 #include "core/options.h"
@@ -12,7 +15,8 @@
 
 #define TOPICS_MAX 1000
 
-int ph__claim_load(ph_owner owner, const ph_claim_opts *from, struct ph__claim *to, ph_error *err)
+int ph__claim_load(enum ph__door door, ph_owner owner, const ph_claim_opts *from,
+                   struct ph__claim *to, ph_error *err)
 {
     ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
     int r = ph__options_load(&opts, sizeof(opts), from, "ph_claim_opts", err);
@@ -20,7 +24,7 @@ int ph__claim_load(ph_owner owner, const ph_claim_opts *from, struct ph__claim *
     if (r < 0)
         return r;
     *to = (struct ph__claim){
-        .door = PH__OUTBOX,
+        .door = door,
         .owner = owner,
         .lease_s = opts.lease_s ? opts.lease_s : PH__LEASE_S,
         .batch_size = opts.batch_size ? opts.batch_size : PH__BATCH_SIZE,
@@ -57,8 +61,21 @@ void ph__claim_log(const ph_store *store, const struct ph__claim *claim, const p
     ph__log(store, PH_LOG_DEBUG, "claim", "leased", fields, 3);
 }
 
-int ph_outbox_claim(ph_store *store, ph_tx tx, ph_owner owner, const ph_claim_opts *opts,
-                    int timeout_ms, ph_batch **ret_batch, ph_error *reterr)
+/* What a delivery of this door has besides, read from its headers. */
+static int finish(const struct ph__call *call, enum ph__door door, ph_batch *batch)
+{
+    for (size_t i = 0; door == PH__JOB_RUNS && i < batch->count; i++) {
+        if (!ph__job_of_headers(&batch->arena, &batch->items[i]))
+            /* they are leased: only a rollback can undo that */
+            return ph__fail_flags(call->err, ph__fail_memory(call->err),
+                                  call->connection ? PH_TX_DEAD : PH_UNKNOWN);
+    }
+    return 0;
+}
+
+int ph__door_claim(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+                   const ph_claim_opts *opts, int timeout_ms, ph_batch **ret_batch,
+                   ph_error *reterr)
 {
     struct ph__claim claim;
     struct ph__call call;
@@ -69,13 +86,15 @@ int ph_outbox_claim(ph_store *store, ph_tx tx, ph_owner owner, const ph_claim_op
     if (r == 0 && !ret_batch)
         r = ph__fail(call.err, PH_EINVAL, "ret_batch is NULL");
     if (r == 0)
-        r = ph__claim_load(owner, opts, &claim, call.err);
+        r = ph__claim_load(door, owner, opts, &claim, call.err);
     if (r < 0)
         return r;
     batch = ph__alloc_zero(1, sizeof(*batch));
     if (!batch)
         return ph__fail_memory(call.err);
-    r = store->backend->claim(&call, &claim, batch);
+    r = ph__call_joins(&call, store->backend->claim(&call, &claim, batch));
+    if (r == 0)
+        r = finish(&call, door, batch);
     if (r < 0) {
         ph_batch_free(batch);
         return r;

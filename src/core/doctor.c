@@ -54,6 +54,22 @@ void ph__finding(struct ph__examination *examination, const char *check, ph_find
     report->count++;
 }
 
+void ph__finding_joins(struct ph__examination *examination, int64_t joins, int64_t wrong,
+                       ph_join_id example)
+{
+    char id[PH_ID_TEXT_SIZE];
+
+    if (wrong > 0)
+        ph__finding(examination, "joins", PH_FINDING_ERROR,
+                    "look at them with posthorn join show; one that hangs can be cancelled",
+                    "of %" PRId64 " joins %" PRId64 " are wrong (counters that are not what the "
+                    "steps show, or waits left behind), for example %s",
+                    joins, wrong, ph_id_text(example.b, id));
+    else
+        ph__finding(examination, "joins", PH_FINDING_OK, NULL,
+                    "each of %" PRId64 " joins has counted what its steps show", joins);
+}
+
 static int examine_schema(struct ph__call *call, struct ph__examination *examination)
 {
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
@@ -138,6 +154,32 @@ static int examine_counts(struct ph__call *call, struct ph__examination *examina
     return 0;
 }
 
+/* Timers and job runs are worth a line only if something is wrong: many stores have none. */
+static int examine_door(struct ph__call *call, struct ph__examination *examination,
+                        enum ph__door door)
+{
+    const char *check = door == PH__TIMERS ? "timers" : "job-runs";
+    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    int r = call->store->backend->count(call, door, NULL, &counts);
+
+    if (r < 0)
+        return r;
+    if (counts.oldest_ready_ms > READY_WARN_MS)
+        ph__finding(examination, check, PH_FINDING_WARNING,
+                    door == PH__TIMERS ? "run a scheduler (posthorn schedule), or resume a paused "
+                                         "queue (posthorn queue list --door timers)"
+                                       : "run a scheduler (posthorn schedule), or resume a paused "
+                                         "queue (posthorn queue list --door job-runs)",
+                    "%" PRId64 " are due, the oldest for %" PRId64 " s", counts.ready,
+                    counts.oldest_ready_ms / 1000);
+    if (counts.dead > 0)
+        ph__finding(examination, check, PH_FINDING_INFO,
+                    door == PH__TIMERS ? "look at them with: posthorn dead list --door timers"
+                                       : "look at them with: posthorn dead list --door job-runs",
+                    "%" PRId64 " dead letters", counts.dead);
+    return 0;
+}
+
 static void no_progress(void *context, int64_t done, int64_t total)
 {
     (void)context;
@@ -153,6 +195,10 @@ static int examine(struct ph__call *call, struct ph__examination *examination)
         r = examine_clock(call, examination);
     if (r == 0 && examination->usable)
         r = examine_counts(call, examination);
+    if (r == 0 && examination->usable)
+        r = examine_door(call, examination, PH__TIMERS);
+    if (r == 0 && examination->usable)
+        r = examine_door(call, examination, PH__JOB_RUNS);
     if (r == 0)
         r = call->store->backend->examine(call, examination);
     if (r == 0 && examination->report->failed)

@@ -1,6 +1,7 @@
 /* enqueue.c - messages in. */
 #include "core/call.h"
 #include "core/error.h"
+#include "core/join.h"
 #include "core/log.h"
 #include "core/message.h"
 #include "util/alloc.h"
@@ -57,7 +58,8 @@ int ph_enqueue_many(ph_store *store, ph_tx tx, const ph_message *messages, size_
     }
     r = loaded && results ? load_all(loaded, messages, count, call.err) : ph__fail_memory(call.err);
     if (r == 0)
-        r = store->backend->enqueue(&call, PH__OUTBOX, loaded, count, results);
+        r = ph__call_joins(&call,
+                           store->backend->enqueue(&call, PH__OUTBOX, loaded, count, results));
     if (r == 0 && ret_enqueued)
         memcpy(ret_enqueued, results, count * sizeof(*results));
     for (size_t i = 0; r == 0 && i < count && ph__log_wants(store, PH_LOG_INFO); i++)

@@ -2,6 +2,7 @@
 #include "core/call.h"
 #include "core/claim.h"
 #include "core/error.h"
+#include "core/join.h"
 #include "core/message.h"
 #include "core/settle.h"
 #include "util/alloc.h"
@@ -38,7 +39,7 @@ int ph_outbox_exchange(ph_store *store, ph_tx tx, ph_owner owner, const ph_settl
     if (r == 0 && claim && !ret_batch)
         r = ph__fail(call.err, PH_EINVAL, "ret_batch is NULL; pass claim NULL to settle only");
     if (r == 0 && claim)
-        r = ph__claim_load(owner, claim, &loaded, call.err);
+        r = ph__claim_load(PH__OUTBOX, owner, claim, &loaded, call.err);
     if (r == 0)
         r = ph__settling_load(&settling, &call, owner, items, count, 0);
     if (r == 0 && claim)
@@ -46,6 +47,7 @@ int ph_outbox_exchange(ph_store *store, ph_tx tx, ph_owner owner, const ph_settl
     else if (r == 0 && count > 0)
         r = store->backend->settle(&call, PH__OUTBOX, owner, settling.items, count,
                                    settling.outcomes);
+    r = ph__call_joins(&call, r);
     if (r == 0)
         ph__settling_done(&settling, store, owner, ret_outcomes);
     ph__settling_free(&settling);

@@ -1,14 +1,17 @@
 /* list.c - lists of messages and queues. */
 #include "core/call.h"
+#include "core/door.h"
 #include "core/error.h"
 #include "core/id.h"
+#include "core/job.h"
+#include "core/list.h"
 #include "core/message.h"
 #include "core/options.h"
 #include "util/alloc.h"
 
 #define LIST_LIMIT 50
 
-static int list_of(const ph_list_opts *from, struct ph__list *to, ph_error *err)
+static int list_of(enum ph__door door, const ph_list_opts *from, struct ph__list *to, ph_error *err)
 {
     ph_list_opts opts = PH_LIST_OPTS_INIT;
     int64_t number;
@@ -18,7 +21,7 @@ static int list_of(const ph_list_opts *from, struct ph__list *to, ph_error *err)
     if (r < 0)
         return r;
     *to = (struct ph__list){
-        .door = PH__OUTBOX,
+        .door = door,
         .ns = opts.ns,
         .topic = opts.topic,
         .state = opts.state,
@@ -30,7 +33,7 @@ static int list_of(const ph_list_opts *from, struct ph__list *to, ph_error *err)
     if (to->limit < 0 || to->limit > PH_BATCH_MAX)
         return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d", to->limit,
                         PH_BATCH_MAX);
-    if (to->state < PH_LIST_ALL || to->state > PH_LIST_DEAD)
+    if (to->state < PH_LIST_ALL || to->state > PH_LIST_WAITING)
         return ph__fail(err, PH_EINVAL, "state %d is not a ph_list_state", (int)to->state);
     if (!ph_id_is_zero(to->after.b) && !ph__id_split(to->after, &number, &salt))
         return ph__fail(err, PH_EINVAL,
@@ -40,9 +43,28 @@ static int list_of(const ph_list_opts *from, struct ph__list *to, ph_error *err)
     return r < 0 || !to->ns ? r : ph__name_check(to->ns, "namespace", true, err);
 }
 
-int ph_outbox_list(ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,
-                   ph_message_list **ret_list, ph_error *reterr)
+/* Which job a run is of stands in its headers: they are read in any case, and shown if asked for. */
+static bool name_jobs(ph_message_list *list, bool with_payload)
 {
+    for (size_t i = 0; i < list->count; i++) {
+        ph_delivery *run = ph__arena_alloc(&list->arena, sizeof(*run));
+
+        if (!run)
+            return false;
+        *run = *list->items[i].message;
+        if (!ph__job_of_headers(&list->arena, run))
+            return false;
+        if (!with_payload)
+            run->payload = run->headers = NULL;
+        list->items[i].message = run;
+    }
+    return true;
+}
+
+int ph__door_list(enum ph__door door, ph_store *store, ph_tx tx, const ph_list_opts *opts,
+                  int timeout_ms, ph_message_list **ret_list, ph_error *reterr)
+{
+    bool with_payload = false;
     struct ph__list wanted;
     ph_message_list *list;
     struct ph__call call;
@@ -52,13 +74,17 @@ int ph_outbox_list(ph_store *store, ph_tx tx, const ph_list_opts *opts, int time
     if (r == 0 && !ret_list)
         r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
     if (r == 0)
-        r = list_of(opts, &wanted, call.err);
+        r = list_of(door, opts, &wanted, call.err);
     if (r < 0)
         return r;
+    with_payload = wanted.with_payload;
+    wanted.with_payload = with_payload || door == PH__JOB_RUNS;
     list = ph__alloc_zero(1, sizeof(*list));
     if (!list)
         return ph__fail_memory(call.err);
     r = store->backend->list(&call, &wanted, list);
+    if (r == 0 && door == PH__JOB_RUNS && !name_jobs(list, with_payload))
+        r = ph__fail_memory(call.err);
     if (r < 0) {
         ph_message_list_free(list);
         return r;
@@ -67,26 +93,10 @@ int ph_outbox_list(ph_store *store, ph_tx tx, const ph_list_opts *opts, int time
     return 0;
 }
 
-size_t ph_message_list_count(const ph_message_list *list)
-{
-    return list ? list->count : 0;
-}
+PH__LIST_FUNCTIONS(message_list, ph_message_info)
 
-const ph_message_info *ph_message_list_at(const ph_message_list *list, size_t index)
-{
-    return list && index < list->count ? &list->items[index] : NULL;
-}
-
-void ph_message_list_free(ph_message_list *list)
-{
-    if (!list)
-        return;
-    ph__arena_free(&list->arena);
-    ph__dealloc(list);
-}
-
-int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                         ph_queue_list **ret_list, ph_error *reterr)
+int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns, int timeout_ms,
+                   ph_queue_list **ret_list, ph_error *reterr)
 {
     ph_queue_list *list;
     struct ph__call call;
@@ -95,6 +105,8 @@ int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_
 
     if (r == 0 && !ret_list)
         r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    if (r == 0)
+        r = ph__door_check(door, call.err);
     if (r == 0 && ns)
         r = ph__name_check(ns, "namespace", true, call.err);
     if (r < 0)
@@ -102,7 +114,7 @@ int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_
     list = ph__alloc_zero(1, sizeof(*list));
     if (!list)
         return ph__fail_memory(call.err);
-    r = store->backend->queue_list(&call, PH__OUTBOX, ns, list);
+    r = store->backend->queue_list(&call, (enum ph__door)door, ns, list);
     if (r < 0) {
         ph_queue_list_free(list);
         return r;
@@ -111,20 +123,10 @@ int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_
     return 0;
 }
 
-size_t ph_queue_list_count(const ph_queue_list *list)
+int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
+                         ph_queue_list **ret_list, ph_error *reterr)
 {
-    return list ? list->count : 0;
+    return ph_queues_list(store, tx, PH_OUTBOX, ns, timeout_ms, ret_list, reterr);
 }
 
-const ph_queue_info *ph_queue_list_at(const ph_queue_list *list, size_t index)
-{
-    return list && index < list->count ? &list->items[index] : NULL;
-}
-
-void ph_queue_list_free(ph_queue_list *list)
-{
-    if (!list)
-        return;
-    ph__arena_free(&list->arena);
-    ph__dealloc(list);
-}
+PH__LIST_FUNCTIONS(queue_list, ph_queue_info)

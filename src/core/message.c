@@ -148,6 +148,8 @@ static int fields_check(struct ph__message *m, int priority, ph_error *err)
         return r;
     if (m->message_id && ph_id_is_zero(m->message_id->b))
         return ph__fail(err, PH_EINVAL, "message_id is all zero; pass NULL to have one made");
+    if (m->join_id && ph_id_is_zero(m->join_id->b))
+        return ph__fail(err, PH_EINVAL, "join_id is all zero; pass NULL for none");
     if (m->tenant_id && ph_id_is_zero(m->tenant_id->b))
         return ph__fail(err, PH_EINVAL, "tenant_id is all zero; pass NULL for none");
     if (priority < PH_PRIORITY_DEFAULT || priority > PH_PRIORITY_BULK)
@@ -193,6 +195,7 @@ int ph__message_load(struct ph__message *to, const ph_message *from, long index,
             .due_at = m.due_at,
             .expires_at = m.expires_at,
             .max_attempts = m.max_attempts,
+            .join_id = m.join_id,
         };
         r = fields_check(to, (int)m.priority, err);
     }

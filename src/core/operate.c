@@ -1,6 +1,8 @@
 /* operate.c - what operators do: look, count, retry, discard, set, pause, clean up. */
 #include "core/call.h"
+#include "core/door.h"
 #include "core/error.h"
+#include "core/job.h"
 #include "core/log.h"
 #include "core/message.h"
 #include "core/options.h"
@@ -13,8 +15,20 @@
 #define SECONDS_MAX (INT64_C(100) * 366 * 86400)
 #define BACKOFF_MAX_MS (INT64_C(366) * 86400 * 1000)
 
-int ph_outbox_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
-                   ph_message_info **ret_info, ph_error *reterr)
+/* Of a job run: its job and instant, from its headers. */
+static bool name_job(struct ph__info *info)
+{
+    ph_delivery *run = ph__arena_alloc(&info->arena, sizeof(*run));
+
+    if (!run)
+        return false;
+    *run = *info->info.message;
+    info->info.message = run;
+    return ph__job_of_headers(&info->arena, run);
+}
+
+int ph__door_find(enum ph__door door, ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
+                  ph_message_info **ret_info, ph_error *reterr)
 {
     struct ph__info *info;
     struct ph__call call;
@@ -28,13 +42,18 @@ int ph_outbox_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
     info = ph__alloc_zero(1, sizeof(*info));
     if (!info)
         return ph__fail_memory(call.err);
-    r = store->backend->find(&call, PH__OUTBOX, id, info);
+    r = store->backend->find(&call, door, id, info);
+    if (r == 0 && door == PH__JOB_RUNS && !name_job(info))
+        r = ph__fail_memory(call.err);
     if (r < 0) {
         char text[PH_ID_TEXT_SIZE];
 
         ph_message_info_free(&info->info);
         if (r == PH_ENOTFOUND)
-            ph__fail(call.err, r, "there is no message %s; it may have been deleted by retention",
+            ph__fail(call.err, r, "there is no %s %s; it may have been deleted by retention",
+                     door == PH__OUTBOX   ? "message"
+                     : door == PH__TIMERS ? "timer"
+                                          : "job run",
                      ph_id_text(id.b, text));
         return r;
     }
@@ -52,8 +71,8 @@ void ph_message_info_free(ph_message_info *info)
     ph__dealloc(whole);
 }
 
-int ph_outbox_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                    ph_outbox_counts *ret_counts, ph_error *reterr)
+int ph__door_count(enum ph__door door, ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
+                   ph_outbox_counts *ret_counts, ph_error *reterr)
 {
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
     struct ph__call call;
@@ -67,7 +86,7 @@ int ph_outbox_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
     if (r == 0 && ns)
         r = ph__name_check(ns, "namespace", true, call.err);
     if (r == 0)
-        r = store->backend->count(&call, PH__OUTBOX, ns, &counts);
+        r = store->backend->count(&call, door, ns, &counts);
     if (r == 0)
         ph__options_store(ret_counts, &counts, sizeof(counts));
     return r;
@@ -169,8 +188,8 @@ static int settings_check(const ph_queue_settings *s, ph_error *err)
     return 0;
 }
 
-int ph_outbox_queue_set(ph_store *store, ph_tx tx, const char *ns,
-                        const ph_queue_settings *settings, int timeout_ms, ph_error *reterr)
+int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
+                 const ph_queue_settings *settings, int timeout_ms, ph_error *reterr)
 {
     ph_queue_settings loaded = PH_QUEUE_SETTINGS_INIT;
     struct ph__call call;
@@ -184,12 +203,22 @@ int ph_outbox_queue_set(ph_store *store, ph_tx tx, const char *ns,
     if (r == 0)
         r = ph__name_check(ns ? ns : "", "namespace", true, call.err);
     if (r == 0)
+        r = ph__door_check(door, call.err);
+    if (r == 0)
         r = settings_check(&loaded, call.err);
-    return r < 0 ? r : store->backend->queue_set(&call, PH__OUTBOX, ns ? ns : "", &loaded);
+    if (r == 0 && loaded.join_wait_topic)
+        r = ph__name_check(loaded.join_wait_topic, "join_wait_topic", false, call.err);
+    return r < 0 ? r : store->backend->queue_set(&call, (enum ph__door)door, ns ? ns : "", &loaded);
 }
 
-static int set_paused(ph_store *store, ph_tx tx, const char *ns, bool paused, int timeout_ms,
-                      ph_error *reterr)
+int ph_outbox_queue_set(ph_store *store, ph_tx tx, const char *ns,
+                        const ph_queue_settings *settings, int timeout_ms, ph_error *reterr)
+{
+    return ph_queue_set(store, tx, PH_OUTBOX, ns, settings, timeout_ms, reterr);
+}
+
+static int set_paused(ph_store *store, ph_tx tx, ph_door door, const char *ns, bool paused,
+                      int timeout_ms, ph_error *reterr)
 {
     struct ph__call call;
     ph_error spare;
@@ -197,19 +226,34 @@ static int set_paused(ph_store *store, ph_tx tx, const char *ns, bool paused, in
 
     if (r == 0)
         r = ph__name_check(ns ? ns : "", "namespace", true, call.err);
-    return r < 0 ? r : store->backend->queue_pause(&call, PH__OUTBOX, ns ? ns : "", paused);
+    if (r == 0)
+        r = ph__door_check(door, call.err);
+    return r < 0 ? r
+                 : store->backend->queue_pause(&call, (enum ph__door)door, ns ? ns : "", paused);
+}
+
+int ph_queue_pause(ph_store *store, ph_tx tx, ph_door door, const char *ns, int timeout_ms,
+                   ph_error *reterr)
+{
+    return set_paused(store, tx, door, ns, true, timeout_ms, reterr);
+}
+
+int ph_queue_resume(ph_store *store, ph_tx tx, ph_door door, const char *ns, int timeout_ms,
+                    ph_error *reterr)
+{
+    return set_paused(store, tx, door, ns, false, timeout_ms, reterr);
 }
 
 int ph_outbox_queue_pause(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
                           ph_error *reterr)
 {
-    return set_paused(store, tx, ns, true, timeout_ms, reterr);
+    return set_paused(store, tx, PH_OUTBOX, ns, true, timeout_ms, reterr);
 }
 
 int ph_outbox_queue_resume(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
                            ph_error *reterr)
 {
-    return set_paused(store, tx, ns, false, timeout_ms, reterr);
+    return set_paused(store, tx, PH_OUTBOX, ns, false, timeout_ms, reterr);
 }
 
 int ph_retention_run(ph_store *store, ph_tx tx, int limit, int timeout_ms, int64_t *ret_count,

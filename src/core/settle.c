@@ -3,7 +3,9 @@
 
 #include "core/call.h"
 #include "core/claim.h"
+#include "core/door.h"
 #include "core/error.h"
+#include "core/join.h"
 #include "core/log.h"
 #include "util/alloc.h"
 #include "util/text.h"
@@ -150,9 +152,9 @@ void ph__settling_free(struct ph__settling *settling)
     ph__arena_free(&settling->arena);
 }
 
-static int settle(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
-                  size_t count, bool commit_follows, int timeout_ms, ph_outcome *ret_outcomes,
-                  ph_error *reterr)
+static int settle(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+                  const ph_settlement *items, size_t count, bool commit_follows, int timeout_ms,
+                  ph_outcome *ret_outcomes, ph_error *reterr)
 {
     struct ph__settling settling = { 0 };
     struct ph__call call;
@@ -163,18 +165,19 @@ static int settle(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement
     if (r == 0)
         r = ph__settling_load(&settling, &call, owner, items, count, 1);
     if (r == 0)
-        r = store->backend->settle(&call, PH__OUTBOX, owner, settling.items, count,
-                                   settling.outcomes);
+        r = ph__call_joins(&call, store->backend->settle(&call, door, owner, settling.items, count,
+                                                         settling.outcomes));
     if (r == 0)
         ph__settling_done(&settling, store, owner, ret_outcomes);
     ph__settling_free(&settling);
     return r;
 }
 
-int ph_outbox_settle(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
-                     size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
+int ph__door_settle(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+                    const ph_settlement *items, size_t count, int timeout_ms,
+                    ph_outcome *ret_outcomes, ph_error *reterr)
 {
-    return settle(store, tx, owner, items, count, false, timeout_ms, ret_outcomes, reterr);
+    return settle(door, store, tx, owner, items, count, false, timeout_ms, ret_outcomes, reterr);
 }
 
 int ph__ack_last(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *lease,
@@ -182,13 +185,12 @@ int ph__ack_last(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *
 {
     ph_settlement ack = { .lease = *lease, .verb = PH_ACK };
 
-    return settle(store, tx, owner, &ack, 1, true, timeout_ms, ret_outcome, reterr);
+    return settle(PH__OUTBOX, store, tx, owner, &ack, 1, true, timeout_ms, ret_outcome, reterr);
 }
 
-/* One verb for all items. */
-static int settle_alike(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
-                        size_t count, const ph_settlement *like, int timeout_ms,
-                        ph_outcome *ret_outcomes, ph_error *reterr)
+int ph__door_settle_alike(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+                          const ph_lease_ref *items, size_t count, const ph_settlement *like,
+                          int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
 {
     ph_settlement *settlements;
     struct ph__call call;
@@ -209,48 +211,15 @@ static int settle_alike(ph_store *store, ph_tx tx, ph_owner owner, const ph_leas
         settlements[i] = *like;
         settlements[i].lease = items[i];
     }
-    r = ph_outbox_settle(store, tx, owner, settlements, count, timeout_ms, ret_outcomes, reterr);
+    r = ph__door_settle(door, store, tx, owner, settlements, count, timeout_ms, ret_outcomes,
+                        reterr);
     ph__dealloc(settlements);
     return r;
 }
 
-int ph_outbox_ack(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
-                  size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
-{
-    ph_settlement like = { .verb = PH_ACK };
-
-    return settle_alike(store, tx, owner, items, count, &like, timeout_ms, ret_outcomes, reterr);
-}
-
-int ph_outbox_abandon(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
-                      size_t count, const char *error, int64_t delay_ms, int timeout_ms,
-                      ph_outcome *ret_outcomes, ph_error *reterr)
-{
-    ph_settlement like = { .verb = PH_ABANDON, .error = error, .delay_ms = delay_ms };
-
-    return settle_alike(store, tx, owner, items, count, &like, timeout_ms, ret_outcomes, reterr);
-}
-
-int ph_outbox_fail(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
-                   size_t count, const char *error, int timeout_ms, ph_outcome *ret_outcomes,
-                   ph_error *reterr)
-{
-    ph_settlement like = { .verb = PH_FAIL, .error = error };
-
-    return settle_alike(store, tx, owner, items, count, &like, timeout_ms, ret_outcomes, reterr);
-}
-
-int ph_outbox_release(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
-                      size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
-{
-    ph_settlement like = { .verb = PH_RELEASE };
-
-    return settle_alike(store, tx, owner, items, count, &like, timeout_ms, ret_outcomes, reterr);
-}
-
-int ph_outbox_renew(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items,
-                    size_t count, int lease_s, int timeout_ms, ph_outcome *ret_outcomes,
-                    ph_error *reterr)
+int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+                   const ph_lease_ref *items, size_t count, int lease_s, int timeout_ms,
+                   ph_outcome *ret_outcomes, ph_error *reterr)
 {
     ph_outcome *outcomes;
     struct ph__call call;
@@ -267,8 +236,8 @@ int ph_outbox_renew(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_re
     outcomes = ph__alloc_zero(count, sizeof(*outcomes));
     if (!outcomes)
         return ph__fail_memory(call.err);
-    r = store->backend->renew(&call, PH__OUTBOX, owner, items, count,
-                              lease_s ? lease_s : PH__LEASE_S, outcomes);
+    r = store->backend->renew(&call, door, owner, items, count, lease_s ? lease_s : PH__LEASE_S,
+                              outcomes);
     if (r == 0) {
         log_outcomes(store, "renew", owner, outcomes, count);
         if (ret_outcomes)
@@ -278,8 +247,8 @@ int ph_outbox_renew(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_re
     return r;
 }
 
-int ph_outbox_reap_expired(ph_store *store, ph_tx tx, int timeout_ms, int64_t *ret_count,
-                           ph_error *reterr)
+int ph__door_reap_expired(enum ph__door door, ph_store *store, ph_tx tx, int timeout_ms,
+                          int64_t *ret_count, ph_error *reterr)
 {
     struct ph__call call;
     ph_error spare;
@@ -287,7 +256,7 @@ int ph_outbox_reap_expired(ph_store *store, ph_tx tx, int timeout_ms, int64_t *r
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
     if (r == 0)
-        r = store->backend->reap(&call, PH__OUTBOX, &count);
+        r = ph__call_joins(&call, store->backend->reap(&call, door, &count));
     if (r < 0)
         return r;
     if (ph__log_wants(store, PH_LOG_INFO)) {

@@ -20,6 +20,7 @@
 #define RETRY_MAX_US 5000000
 #define RETENTION_LIMIT 1000
 #define SLEEP_MAX_US 60000000
+#define SCHEDULE_MIN_US 1000 /* between two runs of the scheduler, unless there is more */
 
 struct coordinator {
     ph_dispatcher *dispatcher;
@@ -37,6 +38,7 @@ struct coordinator {
     uint32_t said_codes;  /* of this outage */
     bool exchange_failed; /* in this outage: only an exchange can end it */
     int64_t retention_us; /* next run */
+    int64_t schedule_us;  /* the scheduler's next run */
 };
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -176,6 +178,8 @@ static struct plan make_plan(struct coordinator *c, int64_t now_us)
         dispatcher->wake_at = wake_at;
     if (c->retention_us && is_idle(c))
         plan.wake_us = earlier(plan.wake_us, c->retention_us);
+    if (dispatcher->scheduler)
+        plan.wake_us = earlier(plan.wake_us, c->schedule_us);
     return plan;
 }
 
@@ -292,6 +296,47 @@ static void retention_if_due(struct coordinator *c, int64_t now_us)
             err.message);
     if (err.code == PH_EPERM)
         c->retention_us = 0;
+}
+
+/* When the scheduler is to run again: as soon as something is due, but others may have planned
+ * something in the meantime, so no later than the poll. */
+static int64_t schedule_pause_us(const struct coordinator *c, const ph_schedule *schedule)
+{
+    int64_t pause_us = (int64_t)c->dispatcher->opts.poll_ms * 1000;
+
+    if (schedule->more)
+        return 0;
+    if (schedule->next_at)
+        pause_us = earlier(pause_us, schedule->next_at - schedule->now);
+    return pause_us > SCHEDULE_MIN_US ? pause_us : SCHEDULE_MIN_US;
+}
+
+static void schedule_if_due(struct coordinator *c, int64_t now_us)
+{
+    ph_dispatcher *dispatcher = c->dispatcher;
+    ph_schedule schedule = PH_SCHEDULE_INIT;
+    ph_error err;
+
+    if (!dispatcher->scheduler || now_us < c->schedule_us || c->retry_us)
+        return;
+    if (ph_scheduler_run(dispatcher->scheduler, dispatcher->call_timeout_ms, &schedule, &err) < 0) {
+        c->schedule_us = now_us + (int64_t)dispatcher->opts.poll_ms * 1000;
+        if (err.code != PH_EPERM) {
+            failed(c, &err);
+            return;
+        }
+        ph__say(dispatcher, PH_LOG_WARN, "the scheduler may not run here", NULL, "error",
+                err.message);
+        ph_scheduler_free(dispatcher->scheduler);
+        dispatcher->scheduler = NULL;
+        return;
+    }
+    c->schedule_us = ph__boot_us() + schedule_pause_us(c, &schedule);
+    if (schedule.timers + schedule.job_runs + schedule.joins > 0) { /* there are new messages */
+        pthread_mutex_lock(&dispatcher->lock);
+        dispatcher->next_claim_us = 0;
+        pthread_mutex_unlock(&dispatcher->lock);
+    }
 }
 
 /* ----------------------------------------------------------------- the doorbell */
@@ -438,6 +483,7 @@ void *ph__coordinate(void *context)
             sleep_until(&c);
         }
         retention_if_due(&c, now_us);
+        schedule_if_due(&c, ph__boot_us());
     }
     finish(&c);
     ph__dispatcher_drop(dispatcher);

@@ -101,6 +101,7 @@ struct ph_dispatcher {
     int wake_fd;                 /* an eventfd on which the coordinator sleeps */
 
     /* The coordinator's own; no lock. */
+    ph_scheduler *scheduler; /* NULL: none was asked for */
     struct ph_work *settling[PH__SETTLE_MAX];
     ph_settlement settlements[PH__SETTLE_MAX];
     ph_outcome outcomes[PH__SETTLE_MAX];
@@ -112,6 +113,8 @@ struct ph_dispatcher {
     pthread_mutex_t log_lock;
     ph_log_fn log; /* the store's own */
     void *log_context;
+    ph_join_fn join_ended; /* likewise */
+    void *join_context;
     bool silent; /* freed: nobody may be called any more */
 
     pthread_mutex_t lock;
@@ -223,6 +226,7 @@ int ph__upkeep(ph_dispatcher *dispatcher, ph_error *err);
 
 /* say.c: the log; no lock */
 void ph__log_serially(void *dispatcher, const ph_log_event *event);
+void ph__join_serially(void *dispatcher, const ph_join_end *join);
 void ph__say(ph_dispatcher *dispatcher, ph_log_level level, const char *what,
              const struct ph_work *work, const char *key, const char *value);
 /* What came of a handler; outcome as in ph__run_in_transaction(). */

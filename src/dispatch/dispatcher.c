@@ -115,11 +115,17 @@ static int init_sync(ph_dispatcher *dispatcher, ph_error *err)
     return ph__fail_memory(err);
 }
 
-/* From now on the log gets its lines one at a time, from whichever thread. */
-static void take_log(ph_dispatcher *dispatcher)
+/* From now on the store's callbacks are called one at a time, from whichever thread. */
+static void take_callbacks(ph_dispatcher *dispatcher)
 {
     ph_store_opts *opts = &dispatcher->store->opts;
 
+    if (opts->join_ended) {
+        dispatcher->join_ended = opts->join_ended;
+        dispatcher->join_context = opts->join_context;
+        opts->join_ended = ph__join_serially;
+        opts->join_context = dispatcher;
+    }
     if (!opts->log)
         return;
     dispatcher->log = opts->log;
@@ -129,7 +135,7 @@ static void take_log(ph_dispatcher *dispatcher)
     dispatcher->voice.opts = *opts;
 }
 
-static void give_log_back(ph_dispatcher *dispatcher)
+static void give_callbacks_back(ph_dispatcher *dispatcher)
 {
     ph_store_opts *opts = &dispatcher->store->opts;
 
@@ -139,6 +145,10 @@ static void give_log_back(ph_dispatcher *dispatcher)
     if (dispatcher->log) {
         opts->log = dispatcher->log;
         opts->log_context = dispatcher->log_context;
+    }
+    if (dispatcher->join_ended) {
+        opts->join_ended = dispatcher->join_ended;
+        opts->join_context = dispatcher->join_context;
     }
 }
 
@@ -165,9 +175,13 @@ int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
     dispatcher->opts = loaded;
     dispatcher->opts.ns = ph__strdup(loaded.ns);
     dispatcher->voice.id = ph__strdup(store->id);
-    r = dispatcher->opts.ns && dispatcher->voice.id ? init_sync(dispatcher, reterr)
-                                                    : ph__fail_memory(reterr);
+    r = dispatcher->opts.ns && dispatcher->voice.id ? 0 : ph__fail_memory(reterr);
+    if (r == 0 && loaded.schedule)
+        r = ph_scheduler_new(store, NULL, &dispatcher->scheduler, reterr);
+    if (r == 0)
+        r = init_sync(dispatcher, reterr);
     if (r < 0) {
+        ph_scheduler_free(dispatcher->scheduler);
         ph__dealloc((char *)(uintptr_t)dispatcher->opts.ns);
         ph__dealloc(dispatcher->voice.id);
         ph__dealloc(dispatcher);
@@ -186,7 +200,7 @@ int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
     dispatcher->waiting.last = &dispatcher->waiting.first;
     dispatcher->decided.last = &dispatcher->decided.first;
     dispatcher->refs = 1;
-    take_log(dispatcher);
+    take_callbacks(dispatcher);
     *ret_dispatcher = dispatcher;
     return 0;
 }
@@ -197,6 +211,7 @@ static void destroy(ph_dispatcher *dispatcher)
         ph__dealloc((char *)(uintptr_t)dispatcher->handlers[i].topic);
     for (size_t i = 0; i < dispatcher->warned_count; i++)
         ph__dealloc(dispatcher->warned_topics[i]);
+    ph_scheduler_free(dispatcher->scheduler);
     ph__dealloc(dispatcher->handlers);
     ph__dealloc(dispatcher->topics);
     ph__dealloc((char *)(uintptr_t)dispatcher->opts.ns);
@@ -227,7 +242,7 @@ void ph_dispatcher_free(ph_dispatcher *dispatcher)
     if (!dispatcher)
         return;
     (void)!ph_dispatcher_stop(dispatcher, 0, &ignored);
-    give_log_back(dispatcher);
+    give_callbacks_back(dispatcher);
     ph__dispatcher_drop(dispatcher);
 }
 

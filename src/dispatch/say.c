@@ -1,4 +1,4 @@
-/* say.c - what the dispatcher writes to the store's log, one line at a time. */
+/* say.c - what the dispatcher writes to the store's log, and says of joins, one at a time. */
 #include "dispatch/dispatch.h"
 
 #include "core/log.h"
@@ -14,6 +14,16 @@ void ph__log_serially(void *context, const ph_log_event *event)
     pthread_mutex_lock(&dispatcher->log_lock);
     if (!dispatcher->silent)
         dispatcher->log(dispatcher->log_context, event);
+    pthread_mutex_unlock(&dispatcher->log_lock);
+}
+
+void ph__join_serially(void *context, const ph_join_end *join)
+{
+    ph_dispatcher *dispatcher = context;
+
+    pthread_mutex_lock(&dispatcher->log_lock);
+    if (!dispatcher->silent)
+        dispatcher->join_ended(dispatcher->join_context, join);
     pthread_mutex_unlock(&dispatcher->log_lock);
 }
 

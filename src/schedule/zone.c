@@ -93,6 +93,8 @@ static int type_offset(const uint8_t *types, int type)
     return (int)(int32_t)be32(types + (ptrdiff_t)type * 6);
 }
 
+static const char no_memory[] = "no memory"; /* the one problem that is not the file's */
+
 static const char *read_changes(struct ph__zone *zone, const struct header *header,
                                 const uint8_t *times, size_t time_size)
 {
@@ -102,7 +104,7 @@ static const char *read_changes(struct ph__zone *zone, const struct header *head
     zone->first_offset_s = type_offset(types, 0);
     zone->changes = ph__alloc_zero(header->changes + 1, sizeof(*zone->changes));
     if (!zone->changes)
-        return "no memory";
+        return no_memory;
     for (size_t i = 0; i < header->changes; i++) {
         const uint8_t *time = times + i * time_size;
         struct change change = { time_size == 8 ? be64(time) : (int32_t)be32(time), 0 };
@@ -182,22 +184,39 @@ static bool is_name(const char *name)
     return !strstr(name, "//");
 }
 
-static char *path_of(const char *name)
+static const char *folder_of_zones(void)
 {
     const char *folder = getenv("TZDIR");
+
+    return folder && *folder ? folder : FOLDER;
+}
+
+static char *path_of(const char *name)
+{
     char path[4096];
-    int length = snprintf(path, sizeof(path), "%s/%s", folder && *folder ? folder : FOLDER, name);
+    int length = snprintf(path, sizeof(path), "%s/%s", folder_of_zones(), name);
 
     return length > 0 && (size_t)length < sizeof(path) ? ph__strdup(path) : NULL;
 }
 
 static int fail_file(ph_error *err, const char *name, int error)
 {
+    if (error == ENOENT && access(folder_of_zones(), F_OK) != 0)
+        return ph__fail(err, PH_EUNSUPPORTED,
+                        "there are no time zone files on this machine (%.100s); install the "
+                        "package tzdata, or set TZDIR",
+                        folder_of_zones());
     if (error == ENOENT || error == ENOTDIR)
         return ph__fail(err, PH_EINVAL,
                         "there is no time zone \"%.100s\"; give one such as Europe/Berlin, and "
                         "check that the zone files (package tzdata) are installed",
                         name);
+    if (error == EMFILE || error == ENFILE || error == ENOMEM) /* it may be good all the same */
+        return ph__fail_flags(
+            err,
+            ph__fail(err, PH_ENOMEM, "the file of the time zone \"%.100s\" cannot be read now: %s",
+                     name, strerror(error)),
+            PH_RETRY);
     return ph__fail(err, PH_EINVAL, "the file of the time zone \"%.100s\" cannot be read: %s", name,
                     strerror(error));
 }
@@ -242,6 +261,8 @@ static int load_open_file(struct ph__zone *zone, const char *name, int fd, ph_er
     ph__dealloc(bytes);
     if (error)
         return fail_file(err, name, error);
+    if (problem == no_memory)
+        return ph__fail_memory(err);
     return problem
                ? ph__fail(err, PH_EINVAL, "the file of the time zone \"%.100s\": %s", name, problem)
                : 0;

@@ -9,7 +9,8 @@ struct ph__zone;
 
 /* Loads a zone such as "Europe/Berlin". "UTC" (and NULL) needs no file. The files are looked for
  * in the folder that TZDIR names, or in /usr/share/zoneinfo.
- * Errors: PH_EINVAL (no such zone, not a name, not a zone file), PH_ENOMEM. */
+ * Errors: PH_EINVAL (no such zone, not a name, not a zone file), PH_EUNSUPPORTED (there are no zone
+ * files here at all), PH_ENOMEM. */
 int ph__zone_load(const char *name, struct ph__zone **ret_zone, ph_error *err);
 void ph__zone_free(struct ph__zone *zone); /* NULL is fine */
 

@@ -22,8 +22,9 @@
  * changing one is a change of the schema (the migration may hold a comment
  * only). Otherwise an older library of the same version, with deployment on,
  * would put its own back. */
-#define PH__SCHEMA_VERSION 2
-#define PH__SCHEMA_SERVES_FROM 1
+#define PH__SCHEMA_VERSION 3
+#define PH__SCHEMA_SERVES_FROM                                                                     \
+    3 /* an older library on SQLite would settle steps without counting them */
 
 /* Doors: the number is part of every work id and of the stored queues. */
 enum ph__door { PH__OUTBOX = 0, PH__INBOX = 1, PH__TIMERS = 2, PH__JOB_RUNS = 3 };
@@ -43,13 +44,30 @@ struct ph_store {
     void *own;  /* the backend's connection; NULL until it is needed */
 };
 
+/* What became of joins in a call (core/join.c logs it and tells the caller). */
+struct ph__wait_end {
+    ph_work_id wait, continuation; /* continuation zero: nothing was sent */
+    ph_join_id join;
+    bool failure; /* the way it took */
+};
+struct ph__join_ends {
+    struct ph__arena arena;
+    ph_join_end *joins;         /* from the arena */
+    struct ph__wait_end *waits; /* from the arena */
+    size_t join_count, join_room, wait_count, wait_room;
+};
+/* Room for one more, zeroed; NULL when memory is out. */
+ph_join_end *ph__join_ends_add(struct ph__join_ends *ends);
+struct ph__wait_end *ph__join_ends_add_wait(struct ph__join_ends *ends);
+
 /* One call: where it happens and how long it may take. */
 struct ph__call {
     ph_store *store;
     void *connection; /* the caller's, in an open transaction; NULL: the store's own */
     ph__deadline deadline;
-    ph_error *err;       /* never NULL */
-    bool commit_follows; /* in a lent transaction: at once, or it may be given up */
+    ph_error *err;             /* never NULL */
+    bool commit_follows;       /* in a lent transaction: at once, or it may be given up */
+    struct ph__join_ends ends; /* what the backend says of joins; freed by ph__call_joins() */
 };
 
 /* A checked message: every text is valid, optional ones are NULL. */
@@ -60,7 +78,8 @@ struct ph__message {
     const ph_message_id *message_id;
     int level; /* 0 … PH__LEVELS - 1 */
     int64_t due_at, expires_at;
-    int max_attempts; /* 0: the queue's */
+    int max_attempts;          /* 0: the queue's */
+    const ph_join_id *join_id; /* NULL: none */
 };
 
 struct ph__claim {
@@ -108,6 +127,101 @@ struct ph_queue_list {
     size_t count;
 };
 
+/* A checked join to start. */
+struct ph__join {
+    int expected_steps;
+    const char *grouping_key, *metadata; /* NULL: none */
+    int64_t deadline;                    /* 0: none */
+};
+
+/* A checked wait. */
+struct ph__wait {
+    bool fail_if_any_step_failed;
+    const char *on_complete_topic, *on_complete_payload;
+    const char *on_fail_topic;   /* NULL: nothing is sent */
+    const char *on_fail_payload; /* never NULL */
+    const char *ns;
+};
+
+/* What a look at a join collects into; becomes the caller's. */
+struct ph__join_found {
+    ph_join_info info; /* first: the public pointer is cast back */
+    struct ph__arena arena;
+};
+
+struct ph__join_query {
+    const char *grouping_key; /* NULL: all */
+    int status;               /* -1: all */
+    int limit;
+    ph_join_id after; /* zero: from the beginning */
+    bool oldest_first;
+};
+
+struct ph_join_list {
+    struct ph__arena arena;
+    ph_join_info *items; /* from the arena */
+    size_t count;
+};
+
+/* A checked job. */
+struct ph__job {
+    const char *name, *topic, *cron, *timezone, *ns;
+    const char *payload; /* NULL: none */
+    size_t payload_length;
+    ph_misfire misfire;
+    ph_overlap overlap;
+    int misfire_limit;
+};
+
+struct ph__job_query {
+    const char *name, *ns, *after; /* NULL: all; all; from the beginning */
+    int limit;
+};
+
+struct ph_job_list {
+    struct ph__arena arena;
+    ph_job_info *items; /* from the arena */
+    size_t count;
+};
+
+/* What a scheduler asks for. */
+struct ph__tick {
+    ph_owner owner;        /* who is said to have settled timers and job runs */
+    int limit;             /* of each kind */
+    bool timers, job_runs; /* turn them into messages */
+};
+
+/* A job that must be looked at: its next instant is due, or not known. */
+struct ph__due_job {
+    const char *name, *cron, *timezone;
+    int64_t generation; /* rises with every change of the job */
+    int64_t next_at;    /* 0: to be computed, from anchor_at on */
+    int64_t anchor_at;
+    ph_misfire misfire;
+    int misfire_limit;
+};
+
+struct ph__ticked {
+    struct ph__arena arena;
+    int64_t now, timers, job_runs, joins;
+    int64_t
+        next_at; /* the earliest due time ahead of joins, jobs, and timers and job runs that are to be
+                        worked here; 0: none */
+    bool more;   /* a limit was reached */
+    struct ph__due_job *jobs; /* at most limit of them; from the arena */
+    size_t job_count;
+};
+
+/* What a scheduler makes of a due job. */
+struct ph__job_step {
+    const char *name;
+    int64_t generation, old_next_at; /* as seen: if they differ by now, the step is left out */
+    int64_t next_at;                 /* 0: never again */
+    const char *problem;             /* not NULL: mark the job with it; no runs */
+    const int64_t *instants;         /* to run, ascending */
+    size_t instant_count;
+};
+
 /* What the doctor collects into (core/doctor.c). */
 struct ph__examination {
     bool deep;
@@ -119,6 +233,10 @@ struct ph__examination {
 /* Adds a finding. check and advice are literals (advice NULL: none). */
 void ph__finding(struct ph__examination *examination, const char *check, ph_finding_level level,
                  const char *advice, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* How many joins there are, how many are wrong, and one of those. */
+void ph__finding_joins(struct ph__examination *examination, int64_t joins, int64_t wrong,
+                       ph_join_id example);
 
 struct ph__backend {
     const char *name; /* "sqlite", "postgresql" */
@@ -187,6 +305,41 @@ struct ph__backend {
     int (*list)(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);
     int (*queue_list)(struct ph__call *call, enum ph__door door, const char *ns,
                       ph_queue_list *ret_list);
+    /* Joins. What these tell of ended joins, and what enqueue, claim, settle, reap and exchange
+     * tell, is added to call->ends. Problems are reported by ph__join_problem(). */
+    int (*join_start)(struct ph__call *call, const struct ph__join *join, ph_join_id *ret_id);
+    int (*join_attach)(struct ph__call *call, ph_join_id join, const ph_message_id *messages,
+                       size_t count);
+    int (*join_report)(struct ph__call *call, ph_join_id join, ph_message_id message,
+                       bool completed);
+    int (*join_wait)(struct ph__call *call, ph_join_id join, const struct ph__wait *wait,
+                     ph_work_id *ret_id);
+    int (*join_cancel)(struct ph__call *call, ph_join_id join, bool *ret_cancelled);
+    int (*join_find)(struct ph__call *call, ph_join_id join, int member_limit,
+                     struct ph__join_found *ret_found);
+    int (*join_list)(struct ph__call *call, const struct ph__join_query *query,
+                     ph_join_list *ret_list);
+
+    /* Timers are enqueued through the door PH__TIMERS. */
+    int (*timer_cancel)(struct ph__call *call, ph_work_id timer, bool *ret_cancelled);
+
+    /* Jobs. PH_ENOTFOUND without a message if there is no such job. */
+    int (*job_set)(struct ph__call *call, const struct ph__job *job, bool *ret_is_new);
+    int (*job_delete)(struct ph__call *call, const char *name, bool *ret_deleted);
+    int (*job_trigger)(struct ph__call *call, const char *name, ph_work_id *ret_run);
+    int (*job_pause)(struct ph__call *call, const char *name, bool paused);
+    int (*job_list)(struct ph__call *call, const struct ph__job_query *query,
+                    ph_job_list *ret_list);
+
+    /* The scheduler: does what the database can do alone, and names the jobs that are due. With
+     * nothing to do it takes no lock and writes nothing. */
+    int (*tick)(struct ph__call *call, const struct ph__tick *tick, struct ph__ticked *ret_ticked);
+    /* Makes the runs and sets the next instants, in one transaction; *ret_runs: how many were
+     * made. A job that another scheduler has advanced, or that was changed or deleted, is left
+     * out. */
+    int (*advance)(struct ph__call *call, const struct ph__job_step *steps, size_t count,
+                   int64_t *ret_runs);
+
     /* The findings that only this backend can make. */
     int (*examine)(struct ph__call *call, struct ph__examination *examination);
 

@@ -54,9 +54,14 @@ static void copy_history(struct seen *s, const ph_message_info *info)
 
 struct seen see(ph_store *store, ph_work_id id)
 {
+    return see_by(ph_outbox_find, store, id);
+}
+
+struct seen see_by(find_function *find, ph_store *store, ph_work_id id)
+{
     struct seen s = { 0 };
     ph_message_info *info = NULL;
-    int r = ph_outbox_find(store, PH_OWN_TX, id, 0, &info, &t_err);
+    int r = find(store, PH_OWN_TX, id, 0, &info, &t_err);
 
     if (r == PH_ENOTFOUND)
         return s;

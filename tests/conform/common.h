@@ -30,6 +30,10 @@ struct seen {
     bool has_error;
 };
 struct seen see(ph_store *store, ph_work_id id);
+/* The same with the find of another door. */
+typedef int find_function(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
+                          ph_message_info **ret_info, ph_error *reterr);
+struct seen see_by(find_function *find, ph_store *store, ph_work_id id);
 
 /* Claims with a lease of 30 s and hands out the references; the batch is freed. */
 size_t take(ph_store *store, ph_owner owner, int n, ph_lease_ref *ret_refs);

@@ -1,5 +1,5 @@
 /* doctor_test.c - what the doctor finds, and that it finds nothing where nothing is. */
-#include "common.h"
+#include "doors.h"
 
 /* The findings of one check: how many, the worst, and the text of that. */
 struct found {
@@ -48,8 +48,8 @@ static struct found check_of(ph_store *store, bool deep, const char *check)
 
 TEST(a_healthy_store_is_found_healthy)
 {
-    static const char *const checks[] = { "schema",         "clock", "oldest-ready",
-                                          "expired-leases", "dead",  "places" };
+    static const char *const checks[] = { "schema", "clock",  "oldest-ready", "expired-leases",
+                                          "dead",   "places", "joins" };
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
     ph_report *report;
@@ -185,6 +185,35 @@ TEST(dead_letters_are_worth_knowing)
     found = check_of(store, false, "dead");
     CHECK_INT(found.level, PH_FINDING_INFO);
     CHECK_STR(found.text, "1 dead letters");
+}
+
+/* No scheduler runs, or one who claims them himself gave one up. */
+DOOR_TEST(that_wait_or_died_are_findings)
+{
+    const char *check = door == &timers_door ? "timers" : "job-runs";
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_lease_ref taken;
+    struct found found;
+
+    t_clock_set(store, T_EPOCH);
+    door->make(store, "", "payload");
+    door->make(store, "", "payload");
+    t_clock_advance(store, 299 * T_SECOND);
+    CHECK_INT(check_of(store, false, check).count, 0);
+    t_clock_advance(store, 2 * T_SECOND);
+    found = check_of(store, false, check);
+    CHECK_INT(found.level, PH_FINDING_WARNING);
+    CHECK_STR(found.text, "2 are due, the oldest for 301 s");
+    CHECK(strstr(found.advice, check) != NULL);
+    for (int i = 0; i < 2; i++) {
+        taken = door_take_one(door, store, owner);
+        OK(door->fail(store, PH_OWN_TX, owner, &taken, 1, "why", 0, NULL, &t_err));
+    }
+    found = check_of(store, false, check);
+    CHECK_INT(found.count, 1);
+    CHECK_INT(found.level, PH_FINDING_INFO);
+    CHECK_STR(found.text, "2 dead letters");
 }
 
 TEST(a_clock_that_differs_is_a_finding)
@@ -353,4 +382,30 @@ TEST(bad_arguments_of_the_doctor_are_refused)
     CHECK(ph_report_at(NULL, 0) == NULL);
     CHECK_INT(ph_report_worst(NULL), PH_FINDING_OK);
     ph_report_free(NULL);
+}
+
+/* -------------------------------------------------------------------- joins */
+
+TEST(a_join_that_has_counted_wrong_is_found)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    ph_message step = PH_MESSAGE_INIT;
+    ph_wait wait = PH_WAIT_INIT;
+    ph_join_id join;
+
+    step.topic = wait.on_complete_topic = "topic";
+    step.payload = wait.on_complete_payload = "x";
+    step.join_id = &join;
+    OK(ph_join_start(store, PH_OWN_TX, 2, NULL, 0, &join, &t_err));
+    OK(ph_enqueue(store, PH_OWN_TX, &step, 0, NULL, &t_err));
+    OK(ph_join_wait(store, PH_OWN_TX, join, &wait, 0, NULL, &t_err));
+    CHECK_INT(check_of(store, false, "joins").count, 0);
+    CHECK_INT(check_of(store, true, "joins").level, PH_FINDING_OK);
+    t_sql(conn, "UPDATE {t}join_head SET completed = 1");
+    CHECK_INT(check_of(store, true, "joins").level, PH_FINDING_ERROR);
+    t_sql(conn, "UPDATE {t}join_head SET completed = 0, status = 3"); /* a wait is left behind */
+    CHECK_INT(check_of(store, true, "joins").level, PH_FINDING_ERROR);
+    t_sql(conn, "UPDATE {t}join_head SET status = 0");
+    CHECK_INT(check_of(store, true, "joins").level, PH_FINDING_OK);
 }

@@ -475,8 +475,8 @@ TEST(bad_arguments_of_a_list_are_refused)
     refused(store, &opts, "limit is -1; allowed are 1 to 10000");
     opts.limit = PH_BATCH_MAX + 1;
     refused(store, &opts, "limit is 10001; allowed are 1 to 10000");
-    opts = of_state((ph_list_state)6);
-    refused(store, &opts, "state 6 is not a ph_list_state");
+    opts = of_state((ph_list_state)7);
+    refused(store, &opts, "state 7 is not a ph_list_state");
     opts = of_state((ph_list_state)-1);
     refused(store, &opts, "state -1 is not a ph_list_state");
     opts = of_state(PH_LIST_ALL);
@@ -562,7 +562,9 @@ TEST(listed_settings_can_be_set_again_as_they_are)
                            &t_err));
     after = queues(store, "");
     CHECK(memcmp(&ph_queue_list_at(before, 0)->settings, &ph_queue_list_at(after, 0)->settings,
-                 sizeof(ph_queue_settings)) == 0);
+                 offsetof(ph_queue_settings, join_wait_topic)) == 0);
+    CHECK_STR(ph_queue_list_at(before, 0)->settings.join_wait_topic, "join.wait");
+    CHECK_STR(ph_queue_list_at(after, 0)->settings.join_wait_topic, "join.wait");
     ph_queue_list_free(before);
     ph_queue_list_free(after);
 }

@@ -1,72 +1,10 @@
 /* log_test.c - what the log callback is told, at which level, and what it never is. */
 #include "common.h"
+#include "journal.h"
 
 #include <stdlib.h>
 
 #define SECRET "tR0ub4dor&3"
-#define LINES_MAX 200
-
-/* Every line that a store has logged. */
-struct journal {
-    size_t count;
-    struct line {
-        ph_log_level level;
-        char event[24], store[200], text[2000];
-        char keys[12][24], values[12][600];
-        size_t field_count;
-    } lines[LINES_MAX];
-};
-
-static void write_down(void *context, const ph_log_event *event)
-{
-    struct journal *journal = context;
-    struct line *line = &journal->lines[journal->count];
-
-    CHECK(journal->count < LINES_MAX);
-    journal->count++;
-    line->level = event->level;
-    snprintf(line->event, sizeof(line->event), "%s", event->event);
-    snprintf(line->store, sizeof(line->store), "%s", event->store);
-    snprintf(line->text, sizeof(line->text), "%s", event->text);
-    CHECK(event->field_count <= 12);
-    line->field_count = event->field_count;
-    for (size_t i = 0; i < event->field_count; i++) {
-        snprintf(line->keys[i], sizeof(line->keys[i]), "%s", event->fields[i].key);
-        snprintf(line->values[i], sizeof(line->values[i]), "%s", event->fields[i].value);
-    }
-}
-
-static struct journal journal;
-
-static ph_store *open_logging(ph_log_level level)
-{
-    ph_store_opts opts = PH_STORE_OPTS_INIT;
-
-    opts.log = write_down;
-    opts.log_context = &journal;
-    opts.log_level = level;
-    opts.store_id = "orders";
-    return t_open(&opts);
-}
-
-/* The newest line of an event, NULL: none. */
-static const struct line *newest(const char *event)
-{
-    for (size_t i = journal.count; i > 0; i--) {
-        if (strcmp(journal.lines[i - 1].event, event) == 0)
-            return &journal.lines[i - 1];
-    }
-    return NULL;
-}
-
-static const char *field(const struct line *line, const char *key)
-{
-    for (size_t i = 0; i < line->field_count; i++) {
-        if (strcmp(line->keys[i], key) == 0)
-            return line->values[i];
-    }
-    return NULL;
-}
 
 TEST(enqueue_is_logged_at_info_with_topic_and_correlation_id)
 {

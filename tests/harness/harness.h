@@ -162,7 +162,11 @@ ph_batch *t_claim(ph_store *store, ph_owner owner, int n);
 size_t t_ack_all(ph_store *store, ph_owner owner, ph_batch *batch);
 /* The view's row of a message, one column as text ("" if NULL or no such row). */
 const char *t_view(struct t_conn *conn, ph_work_id id, const char *column);
-/* Every message is in exactly one of pending, lease, done, dead, and every row there has a message. */
+/* Every message is in exactly one of pending, lease, done, dead and join_wait, and every row
+ * there has a message. */
 void t_check_places(struct t_conn *conn);
+/* The counters of every join are what its steps show, it is complete if all have ended, and nothing
+ * waits for one that has ended. */
+void t_check_joins(struct t_conn *conn);
 
 #endif

@@ -11,10 +11,11 @@ const char *t_view(struct t_conn *conn, ph_work_id id, const char *column)
     return t_value(conn, sql);
 }
 
-/* place: one row per mention of a message in one of the four tables. */
+/* place: one row per mention of a message in one of the five tables. */
 #define PG_PLACES                                                                                  \
     "WITH place AS ("                                                                              \
     "    SELECT id FROM {t}pending UNION ALL SELECT id FROM {t}dead"                               \
+    "    UNION ALL SELECT id FROM {t}join_wait"                                                    \
     "    UNION ALL SELECT unnest(ids) FROM {t}done"                                                \
     "    UNION ALL SELECT u.id FROM {t}lease l, unnest(l.ids) WITH ORDINALITY u(id, n)"            \
     "               WHERE l.settled IS NULL OR get_bit(l.settled, u.n::int - 1) = 0) "
@@ -24,6 +25,7 @@ const char *t_view(struct t_conn *conn, ph_work_id id, const char *column)
 #define LITE_PLACES                                                                                \
     "WITH place AS ("                                                                              \
     "    SELECT id FROM {t}pending UNION ALL SELECT id FROM {t}dead"                               \
+    "    UNION ALL SELECT id FROM {t}join_wait"                                                    \
     "    UNION ALL SELECT m.id FROM {t}done b JOIN {t}message m ON m.id BETWEEN b.lo AND b.hi"     \
     "               WHERE instr(b.ids, printf(',%012x', m.id)) > 0"                                \
     "    UNION ALL SELECT m.id FROM {t}lease b JOIN {t}message m ON m.id BETWEEN b.lo AND b.hi"    \
@@ -59,8 +61,32 @@ void t_check_places(struct t_conn *conn)
         CHECK_INT(places(conn,
                          "SELECT (SELECT count(*) FROM place) - (SELECT count(*) FROM {t}pending)"
                          " - (SELECT count(*) FROM {t}dead)"
+                         " - (SELECT count(*) FROM {t}join_wait)"
                          " - (SELECT coalesce(sum(open), 0) FROM {t}lease)"
                          " - (SELECT coalesce(sum(length(ids) / 13), 0) FROM {t}done)"),
                   0);
     }
+}
+
+void t_check_joins(struct t_conn *conn)
+{
+    CHECK_INT(t_number(conn,
+                       "SELECT count(*) FROM {t}joins j LEFT JOIN (SELECT join_id, "
+                       "count(*) AS n, sum(CASE WHEN status_code = 1 THEN 1 ELSE 0 END) AS c, "
+                       "sum(CASE WHEN status_code = 2 THEN 1 ELSE 0 END) AS f "
+                       "FROM {t}join_members GROUP BY join_id) m ON m.join_id = j.id "
+                       "WHERE j.attached_steps <> coalesce(m.n, 0) "
+                       "OR j.completed_steps <> coalesce(m.c, 0) "
+                       "OR j.failed_steps <> coalesce(m.f, 0)"),
+              0);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}joins WHERE attached_steps > expected_steps "
+                             "OR (status IN ('pending', 'cancelled') AND "
+                             "completed_steps + failed_steps >= expected_steps) "
+                             "OR (status = 'completed' AND completed_steps <> expected_steps) "
+                             "OR (status <> 'pending') <> (finished_at IS NOT NULL) "
+                             "OR (status <> 'pending' AND open_waits > 0)"),
+              0);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}join_wait WHERE join_id NOT IN "
+                             "(SELECT id FROM {t}join_head)"),
+              0);
 }

@@ -12,11 +12,11 @@ TOP_LEVEL = {".ci", ".clang-format", ".editorconfig", ".gitattributes", ".gitign
              "fuzz", "include", "man", "meson.build", "meson_options.txt", "quickstart", "src",
              "test", "tests", "tools"}
 STRAY = re.compile(r"(~|\.(orig|rej|bak|swp|log|db|o|a|so|tmp|out|pyc))$|(^|/)(\.DS_Store|core)$")
-CODE = (".c", ".h", ".sql", ".py", ".sh", "meson.build")
+CODE = (".c", ".h", ".sql", ".sql.in", ".py", ".sh", "meson.build")
 
 
 def test_files_are_short():
-    no_complaints([f"{name}: {read(name).count(chr(10))} lines" for name in files(".c", ".h", ".sql")
+    no_complaints([f"{name}: {read(name).count(chr(10))} lines" for name in files(".c", ".h", ".sql", ".sql.in")
                    if read(name).count("\n") > FILE_LINES_MAX and name != "include/posthorn/posthorn.h"])
 
 
@@ -79,7 +79,7 @@ def test_every_source_is_built():
     """A .c or .sql file that no meson.build names is dead."""
     builds = {name: read(name) for name in files("meson.build")}
     complaints = []
-    for name in files(".c", ".sql", under=("src/", "tests/", "examples/", "bench/")):
+    for name in files(".c", ".sql", ".sql.in", under=("src/", "tests/", "examples/", "bench/")):
         folder = os.path.dirname(name)
         named = False
         while not named:
@@ -109,7 +109,7 @@ def requirement_rows():
 def test_requirements_are_well_formed():
     rows = requirement_rows()
     complaints = [f"{row}: four columns" for row in rows if len(row) != 4]
-    complaints += [f"{row[0]}: bad" for row in rows if not re.fullmatch(r"(OBX|JOIN)-\d{3}", row[0])
+    complaints += [f"{row[0]}: bad" for row in rows if not re.fullmatch(r"(OBX|JOIN|TIM|JOB)-\d{3}", row[0])
                    or row[1] not in "12345" or row[3] not in ("both", "sqlite", "postgresql")]
     ids = [row[0] for row in rows]
     complaints += [f"{i}: twice" for i in set(ids) if ids.count(i) > 1]
@@ -120,7 +120,7 @@ def test_requirements_in_tests_exist():
     known = {row[0] for row in requirement_rows()}
     used = set()
     for name in files(".c", ".h", ".spec", under=("tests/",)):
-        used |= set(re.findall(r"\b(?:OBX|JOIN)-\d{3}\b", read(name)))
+        used |= set(re.findall(r"\b(?:OBX|JOIN|TIM|JOB)-\d{3}\b", read(name)))
     no_complaints([f"{name} is not in tests/requirements.tsv" for name in sorted(used - known)])
 
 
@@ -146,7 +146,7 @@ def test_command_knows_only_the_public_interface():
 
 def test_sql_names_its_tables_by_placeholder():
     """Every table of ours in a statement carries the placeholder of the prefix."""
-    statements = files(".sql", under=("src/",))
+    statements = files(".sql", ".sql.in", under=("src/",))
     if not statements:
         raise Skip("no .sql files")
     tables = {table for name in statements

@@ -1,13 +1,23 @@
 #include "roles.h"
 
 #define EVERYBODY " clock schema_version "
-#define ENQUEUE " enqueue enqueue_many work_enqueue work_enqueue_many doorbell_ring "
+#define ENQUEUE                                                                                    \
+    " enqueue enqueue_many work_enqueue work_enqueue_many doorbell_ring timer_schedule "           \
+    "timer_cancel join_start join_attach join_attach_many join_report_completed "                  \
+    "join_report_failed join_wait join_cancel work_join_start work_join_attach work_join_report "  \
+    "work_join_wait work_join_cancel "
+#define DOOR(name)                                                                                 \
+    " " name "_claim " name "_ack " name "_abandon " name "_fail " name "_release " name           \
+    "_renew " name "_reap_expired "
 #define WORK                                                                                       \
-    " outbox_claim outbox_ack outbox_abandon outbox_fail outbox_release outbox_renew "             \
-    "outbox_reap_expired work_claim work_settle work_renew "
+    DOOR("outbox")                                                                                 \
+    DOOR("timers")                                                                                 \
+    DOOR("job_runs")                                                                               \
+    " work_claim work_settle work_renew work_reap_expired work_tick work_advance job_trigger "     \
+    "work_job_trigger "
 
-#define READ " work_count work_history id_number work_list work_queues work_places "
-#define VIEWS " outbox dead_letters queues "
+#define READ " work_count work_history id_number work_list work_queues work_places work_joins "
+#define VIEWS " work_state outbox timers job_runs jobs dead_letters queues joins join_members "
 
 const struct role producer = { "producer", EVERYBODY ENQUEUE, "" };
 const struct role worker = { "worker", EVERYBODY ENQUEUE WORK READ, VIEWS };

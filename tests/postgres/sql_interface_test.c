@@ -15,6 +15,7 @@ struct signature {
 };
 
 #define OUTCOMES "TABLE(work_id uuid, outcome text)"
+#define ENDINGS "TABLE(work_id uuid, outcome text, joins uuid[])" /* of verbs that can end joins */
 
 static const struct signature signatures[] = {
     { "enqueue",
@@ -38,15 +39,15 @@ static const struct signature signatures[] = {
       "retry_count integer, created_at timestamp with time zone, due_at timestamp with time zone, "
       "last_error text)" },
     { "outbox_ack", "owner uuid, work_ids uuid[], fences bigint[] DEFAULT NULL::bigint[]",
-      OUTCOMES },
+      ENDINGS },
     { "outbox_abandon",
       "owner uuid, work_ids uuid[], error text DEFAULT NULL::text, "
       "delay interval DEFAULT NULL::interval, fences bigint[] DEFAULT NULL::bigint[]",
-      OUTCOMES },
+      ENDINGS },
     { "outbox_fail",
       "owner uuid, work_ids uuid[], error text DEFAULT NULL::text, "
       "fences bigint[] DEFAULT NULL::bigint[]",
-      OUTCOMES },
+      ENDINGS },
     { "outbox_release", "owner uuid, work_ids uuid[], fences bigint[] DEFAULT NULL::bigint[]",
       OUTCOMES },
     { "outbox_renew",
@@ -59,6 +60,22 @@ static const struct signature signatures[] = {
     { "dead_retry", "work_ids uuid[]", "TABLE(old uuid, new uuid)" },
     { "dead_discard", "work_ids uuid[]", "integer" },
     { "retention_run", "batch integer DEFAULT 1000", "bigint" },
+    { "join_start",
+      "expected_steps integer, grouping_key text DEFAULT NULL::text, metadata text DEFAULT "
+      "NULL::text, "
+      "deadline timestamp with time zone DEFAULT NULL::timestamp with time zone",
+      "uuid" },
+    { "join_attach", "join_id uuid, message_id uuid", "void" },
+    { "join_attach_many", "join_id uuid, message_ids uuid[]", "void" },
+    { "join_report_completed", "join_id uuid, message_id uuid", "void" },
+    { "join_report_failed", "join_id uuid, message_id uuid", "void" },
+    { "join_wait",
+      "join_id uuid, fail_if_any_step_failed boolean, on_complete_topic text, on_complete_payload "
+      "text, "
+      "on_fail_topic text DEFAULT NULL::text, on_fail_payload text DEFAULT NULL::text, "
+      "namespace text DEFAULT ''::text",
+      "uuid" },
+    { "join_cancel", "join_id uuid", "boolean" },
     { "doorbell_ring", "namespace text DEFAULT ''::text", "void" },
     { "clock", "", "timestamp with time zone" },
 };
@@ -114,7 +131,7 @@ TEST(views_have_the_agreed_columns)
         "retry_count integer, last_error text, next_attempt_at timestamp with time zone, "
         "locked_until timestamp with time zone, owner_token uuid, locked_by uuid, "
         "fence bigint, is_processed boolean, processed_at timestamp with time zone, "
-        "processed_by text, updated_at timestamp with time zone");
+        "processed_by text, updated_at timestamp with time zone, waits_for uuid");
     check_columns(
         conn, "dead_letters",
         "id uuid, message_id uuid, namespace text, topic text, payload text, tenant_id uuid, "
@@ -126,7 +143,16 @@ TEST(views_have_the_agreed_columns)
                   "door text, namespace text, paused boolean, max_attempts integer, backoff text, "
                   "backoff_base_ms bigint, backoff_max_ms bigint, retention_s bigint, "
                   "dead_retention_s bigint, dedupe_retention_s bigint, max_payload_bytes integer, "
-                  "max_lease_s integer, delete_on_ack boolean");
+                  "max_lease_s integer, delete_on_ack boolean, join_wait_topic text");
+    check_columns(conn, "joins",
+                  "id uuid, grouping_key text, metadata text, status text, status_code integer, "
+                  "expected_steps integer, attached_steps integer, completed_steps integer, "
+                  "failed_steps integer, open_waits integer, created_at timestamp with time zone, "
+                  "updated_at timestamp with time zone, deadline timestamp with time zone, "
+                  "finished_at timestamp with time zone");
+    check_columns(conn, "join_members",
+                  "join_id uuid, message_id uuid, work_id uuid, status text, status_code integer, "
+                  "created_at timestamp with time zone, topic text");
 }
 
 /* -------------------------------------------------------------- in transactions */

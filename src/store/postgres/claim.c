@@ -7,7 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#define OUTCOMES_COLUMN 15 /* of an exchange, whose first row has nothing else */
+#define JOINS_COLUMN 15    /* what ended; in the last row, which then has nothing else */
+#define OUTCOMES_COLUMN 16 /* of an exchange, whose first row has nothing else but joins */
 #define WHOLE_LOOK_MIN_MS 1000
 #define BURYING_MS 400      /* an empty claim that took longer may have stopped while it buried */
 #define WHOLE_LOOK_SHARE 20 /* a look from the start may use a twentieth of the time */
@@ -128,10 +129,10 @@ void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int r
     to->priority = (ph_priority)(ph__pg_int(result, row, 14) + 1);
 }
 
-static int read_batch(const struct ph__claim *claim, const PGresult *result, int first,
+static int read_batch(const struct ph__claim *claim, const PGresult *result, int first, int last,
                       ph_batch *batch)
 {
-    int rows = PQntuples(result) - first;
+    int rows = last - first;
     bool failed = false;
     const char *ns = ph__arena_copy(&batch->arena, claim->ns, strlen(claim->ns));
 
@@ -146,6 +147,20 @@ static int read_batch(const struct ph__claim *claim, const PGresult *result, int
     return failed ? PH_ENOMEM : 0;
 }
 
+/* Settlements have told of joins in the first row, the claim has in the last. *ret_last: where the
+ * claimed messages end. */
+static int read_all_joins(struct ph__call *call, const PGresult *result, int first, int *ret_last)
+{
+    int rows = PQntuples(result);
+    bool tells = rows > first && PQgetisnull(result, rows - 1, 0);
+    int r = first > 0 ? ph__pg_read_joins(call, result, 0, JOINS_COLUMN) : 0;
+
+    if (r == 0 && tells)
+        r = ph__pg_read_joins(call, result, rows - 1, JOINS_COLUMN);
+    *ret_last = tells ? rows - 1 : rows;
+    return r;
+}
+
 int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t count,
                     ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch)
 {
@@ -154,6 +169,7 @@ int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t co
     int64_t started_ms = monotonic_ms();
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
+    int first = count > 0 ? 1 : 0, last = 0;
     int r;
 
     ph__pg_add_int2(&params, claim->door);
@@ -166,12 +182,16 @@ int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t co
     ph__pg_params_free(&params);
     if (r == 0 && count > 0)
         r = ph__pg_read_outcomes(call, result, OUTCOMES_COLUMN, count, ret_outcomes);
-    if (r == 0 && read_batch(claim, result, count > 0 ? 1 : 0, batch) < 0)
+    if (r == 0)
+        r = read_all_joins(call, result, first, &last);
+    if (r == 0 && read_batch(claim, result, first, last, batch) < 0)
         /* the server has leased them: only a rollback can undo that */
         r = ph__fail_flags(call->err, ph__fail_memory(call->err),
                            call->connection ? PH_TX_DEAD : PH_UNKNOWN);
     PQclear(result);
-    batch->more = batch->count == 0 && monotonic_ms() - started_ms >= BURYING_MS;
+    /* What a claim sends when it buries a step is due, and not in its batch. */
+    batch->more = batch->count == 0 &&
+                  (monotonic_ms() - started_ms >= BURYING_MS || call->ends.wait_count > 0);
     if (r == 0 && own)
         bounds_learn(&own->bounds, claim, batch, !bounded, started_ms);
     return r;

@@ -180,6 +180,21 @@ static int examine_places(struct ph__call *call, struct ph__examination *examina
     return r;
 }
 
+static int examine_joins(struct ph__call *call, struct ph__examination *examination)
+{
+    struct ph__pg_params none = { 0 };
+    ph_join_id example = { { 0 } };
+    PGresult *result = NULL;
+    int r = ph__pg_run(call, PG_JOINS_WRONG, &none, PG_READS, &result);
+
+    if (r == 0 && ph__pg_uuid(result, 0, 2))
+        memcpy(example.b, ph__pg_uuid(result, 0, 2), sizeof(example.b));
+    if (r == 0)
+        ph__finding_joins(examination, ph__pg_int(result, 0, 0), ph__pg_int(result, 0, 1), example);
+    PQclear(result);
+    return r;
+}
+
 int ph__pg_examine(struct ph__call *call, struct ph__examination *examination)
 {
     int r = examine_server(call, examination);
@@ -188,5 +203,7 @@ int ph__pg_examine(struct ph__call *call, struct ph__examination *examination)
         r = examine_vacuum(call, examination);
     if (r == 0 && examination->deep && examination->usable)
         r = examine_places(call, examination);
+    if (r == 0 && examination->deep && examination->usable)
+        r = examine_joins(call, examination);
     return r;
 }

@@ -175,7 +175,7 @@ static void ring_for(struct ph__call *call, const struct ph__buffer *list)
     struct ph__pg_params params = { 0 };
     size_t count = 0;
 
-    if (list->failed || list->length == 0 || own->mute || !is_quiet(own))
+    if (list->failed || list->length == 0 || own->mute || own->ringing || !is_quiet(own))
         return;
     for (const char *ns = list->data; ns < list->data + list->length; ns += strlen(ns) + 1)
         count++;
@@ -197,11 +197,33 @@ void ph__pg_ring_after(struct ph__call *call, const struct ph__message *messages
     ph__buffer_free(&list);
 }
 
+void ph__pg_ring_these(struct ph__call *call, const PGresult *result, int row, int column)
+{
+    struct ph__pg_own *own = call->store->own;
+    struct ph__pg_params params = { 0 };
+
+    if (PQgetisnull(result, row, column) || own->mute || own->ringing || !is_quiet(own))
+        return;
+    ph__pg_add_field(&params, PG_TEXTS, result, row, column);
+    own->ringing = ph__pg_send(call, PG_DOORBELL_RING, &params);
+    ph__pg_params_free(&params);
+}
+
 void ph__pg_ring_owe(struct ph__pg_own *own, const struct ph__message *messages, size_t count,
                      const ph_enqueued *enqueued)
 {
     if (own->owed.length < OWED_MAX)
         list_namespaces(&own->owed, messages, count, enqueued);
+}
+
+void ph__pg_ring_list(struct ph__call *call, const struct ph__buffer *list)
+{
+    struct ph__pg_own *own = call->store->own;
+
+    if (!call->connection)
+        ring_for(call, list);
+    else if (call->store->lends && own->owed.length < OWED_MAX && !list->failed)
+        ph__buffer_bytes(&own->owed, list->data, list->length);
 }
 
 void ph__pg_ring_owed(struct ph__call *call, bool committed)

@@ -3,6 +3,7 @@
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
+#include "core/join.h"
 
 #include <string.h>
 
@@ -29,6 +30,20 @@ static const uint8_t *message_id_of(const struct ph__message *m)
     return m->message_id ? m->message_id->b : NULL;
 }
 
+static const uint8_t *join_of(const struct ph__message *m)
+{
+    return m->join_id ? m->join_id->b : NULL;
+}
+
+static bool any_join(const struct ph__message *messages, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (messages[i].join_id)
+            return true;
+    }
+    return false;
+}
+
 static void add_one(struct ph__pg_params *p, enum ph__door door, const struct ph__message *m)
 {
     ph__pg_add_int2(p, door);
@@ -48,6 +63,7 @@ static void add_one(struct ph__pg_params *p, enum ph__door door, const struct ph
         ph__pg_add_int2(p, m->max_attempts);
     else
         ph__pg_add_null(p, PG_INT2);
+    ph__pg_add_uuid(p, join_of(m));
 }
 
 /* One array parameter: item appends the element of message m. */
@@ -83,6 +99,10 @@ static void add_many(struct ph__pg_params *p, enum ph__door door,
             ph__pg_item_null(p);
     }
     ph__pg_array_end(p);
+    if (any_join(messages, n))
+        COLUMN(PG_UUIDS, PG_UUID, ph__pg_item_uuid(p, join_of(m)));
+    else
+        ph__pg_add_null(p, PG_UUIDS);
 }
 
 /* All of a call travels in one protocol message, which cannot exceed 1 GiB. */
@@ -98,6 +118,27 @@ static int check_volume(const struct ph__message *messages, size_t count, ph_err
                         "the payloads have %zu bytes together; at most %zu fit in one call", sum,
                         most);
     return 0;
+}
+
+/* Why nothing was stored: of one message, or of that with the index in the result. */
+static int read_problem(struct ph__call *call, const PGresult *result,
+                        const struct ph__message *messages, size_t count)
+{
+    size_t at = (size_t)ph__pg_int(result, 0, 4);
+    enum ph__join_problem problem = (enum ph__join_problem)ph__pg_int(result, 0, 5);
+    const char *words = PQgetvalue(result, 0, 3);
+    ph_message_id message = { 0 };
+
+    if (at >= count || (problem && !messages[at].join_id))
+        return ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
+    if (problem) {
+        if (ph__pg_uuid(result, 0, 1))
+            memcpy(message.b, ph__pg_uuid(result, 0, 1), sizeof(message.b));
+        return ph__join_problem(call->err, problem, *messages[at].join_id, &message);
+    }
+    if (count == 1)
+        return ph__fail(call->err, PH_EINVAL, "%s", words);
+    return ph__fail(call->err, PH_EINVAL, "message %zu: %s", at, words);
 }
 
 int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__message *messages,
@@ -118,23 +159,20 @@ int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__m
     ph__pg_params_free(&params);
     if (r < 0)
         return r;
-    if (PQntuples(result) > 0 && !PQgetisnull(result, 0, 3)) {
-        const char *problem = PQgetvalue(result, 0, 3);
-
-        if (count == 1)
-            r = ph__fail(call->err, PH_EINVAL, "%s", problem);
-        else
-            r = ph__fail(call->err, PH_EINVAL, "message %d: %s", (int)ph__pg_int(result, 0, 4),
-                         problem);
-    } else if ((size_t)PQntuples(result) != count) {
+    if (PQntuples(result) > 0 && !(PQgetisnull(result, 0, 3) && PQgetisnull(result, 0, 5)))
+        r = read_problem(call, result, messages, count);
+    else if ((size_t)PQntuples(result) != count)
         r = ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
-    }
+    if (r == 0)
+        r = ph__pg_read_joins(call, result, 0, 6);
     for (size_t i = 0; r == 0 && i < count; i++)
         read_enqueued(result, (int)i, &ret_enqueued[i]);
     PQclear(result);
-    if (r == 0 && !call->connection)
+    if (r < 0 || door != PH__OUTBOX)
+        return r; /* nobody waits at the other doors: schedulers look when something is due */
+    if (!call->connection)
         ph__pg_ring_after(call, messages, count, ret_enqueued);
-    else if (r == 0 && call->store->lends)
+    else if (call->store->lends)
         ph__pg_ring_owe(call->store->own, messages, count, ret_enqueued);
     return r;
 }

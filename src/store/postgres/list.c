@@ -49,6 +49,7 @@ static void read_queue(struct ph__arena *arena, const PGresult *result, int row,
         .max_payload_bytes = ph__pg_int(result, row, 9),
         .max_lease_s = (int)ph__pg_int(result, row, 10),
         .delete_on_ack = ph__pg_int(result, row, 11) ? 1 : -1,
+        .join_wait_topic = ph__pg_text(arena, result, row, 18, failed),
     };
     to->counts = (ph_outbox_counts){
         .size = sizeof(to->counts),

@@ -11,7 +11,7 @@
 
 extern const struct ph__embedded ph__pg_migrations[]; /* 0001_…, 0002_… in order */
 extern const struct ph__embedded ph__pg_functions[];  /* views last */
-extern const struct ph__embedded ph__pg_frame[];      /* preamble, closing, roles, test_clock */
+extern const struct ph__embedded ph__pg_frame[]; /* preamble, closing, roles, grants, test_clock */
 
 static const char *frame(const char *name)
 {
@@ -42,6 +42,7 @@ static void add_functions(struct ph__buffer *sql)
         ph__buffer_text(sql, "\n");
     }
     ph__buffer_text(sql, frame("closing"));
+    ph__buffer_text(sql, frame("grants"));
     ph__buffer_printf(
         sql, "\nUPDATE {p}store SET version = %d, serves_from = %d, functions = '%016llx';\n",
         PH__SCHEMA_VERSION, PH__SCHEMA_SERVES_FROM, (unsigned long long)functions_digest());
@@ -67,6 +68,7 @@ int ph__pg_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error *er
 
     if (roles) {
         ph__buffer_text(&sql, frame("roles"));
+        ph__buffer_text(&sql, frame("grants"));
     } else {
         ph__buffer_text(&sql, "BEGIN;\n");
         ph__buffer_text(&sql, frame("preamble"));

@@ -9,7 +9,7 @@
 /* ---------------------------------------------------------------------- find */
 
 /* Only lists have it: there the payload itself may have been left out. */
-#define LENGTH_COLUMN 27
+#define LENGTH_COLUMN 28
 
 static void read_id(uint8_t to[16], const uint8_t *from)
 {
@@ -41,6 +41,7 @@ bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row,
     info->next_attempt_at = ph__pg_time(result, row, 24);
     info->dead_reason = ph__pg_text(arena, result, row, 25, &failed);
     read_id(info->retried_as.b, ph__pg_uuid(result, row, 26));
+    read_id(info->waits_for.b, ph__pg_uuid(result, row, 27));
     return !failed;
 }
 
@@ -65,21 +66,23 @@ static bool read_history(const PGresult *result, struct ph__info *to)
 
 int ph__pg_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info)
 {
-    struct ph__pg_params params = { 0 };
+    struct ph__pg_params params = { 0 }, of_history = { 0 };
     PGresult *result = NULL, *history = NULL;
     int r;
 
-    (void)door; /* there is only one so far */
     ph__pg_add_uuid(&params, id.b);
+    ph__pg_add_int2(&params, door);
+    ph__pg_add_uuid(&of_history, id.b);
     r = ph__pg_run(call, PG_FIND, &params, PG_READS, &result);
     if (r == 0 && PQntuples(result) == 0)
         r = PH_ENOTFOUND;
     if (r == 0)
-        r = ph__pg_run(call, PG_HISTORY, &params, PG_READS, &history);
+        r = ph__pg_run(call, PG_HISTORY, &of_history, PG_READS, &history);
     if (r == 0 &&
         !(ph__pg_read_info(&info->arena, result, 0, &info->info) && read_history(history, info)))
         r = ph__fail_memory(call->err);
     ph__pg_params_free(&params);
+    ph__pg_params_free(&of_history);
     PQclear(result);
     PQclear(history);
     return r;
@@ -203,6 +206,7 @@ int ph__pg_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
     ph__pg_add_text(&params, door_words[door]);
     ph__pg_add_text(&params, ns);
     ph__pg_add_jsonb(&params, json.data);
+    ph__pg_add_text(&params, settings->join_wait_topic);
     r = ph__pg_run(call, PG_QUEUE_SET, &params, PG_REPEATABLE, &result);
     ph__pg_params_free(&params);
     ph__buffer_free(&json);

@@ -84,6 +84,15 @@ void ph__pg_add_text(struct ph__pg_params *params, const char *text)
         ph__pg_add_null(params, PG_TEXT);
 }
 
+void ph__pg_add_field(struct ph__pg_params *params, enum ph__pg_oid type, const PGresult *result,
+                      int row, int column)
+{
+    int i = next(params, type);
+
+    params->borrowed[i] = PQgetvalue(result, row, column);
+    params->length[i] = PQgetlength(result, row, column);
+}
+
 /* jsonb's binary form is a version byte and the text. */
 static void append_jsonb(struct ph__pg_params *params, const char *json)
 {

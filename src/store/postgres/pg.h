@@ -32,11 +32,28 @@ enum ph__pg_statement {
     PG_RETENTION,
     PG_LIST,
     PG_QUEUES,
+    PG_TIMER_CANCEL,
+    PG_JOB_SET,
+    PG_JOB_DELETE,
+    PG_JOB_TRIGGER,
+    PG_JOB_PAUSE,
+    PG_JOBS,
+    PG_TICK,
+    PG_ADVANCE,
     PG_DOORBELL_RING,
     PG_BEGIN,
     PG_SERVER,
     PG_VACUUM_HOLDER,
     PG_PLACES,
+    PG_JOIN_START,
+    PG_JOIN_ATTACH,
+    PG_JOIN_REPORT,
+    PG_JOIN_WAIT,
+    PG_JOIN_CANCEL,
+    PG_JOIN_FIND,
+    PG_JOIN_MEMBERS,
+    PG_JOINS,
+    PG_JOINS_WRONG,
     PG_STATEMENTS
 };
 
@@ -46,7 +63,7 @@ char *ph__pg_substitute(const ph_store *store, const char *text);
 
 /* -------------------------------------------------------------- parameters */
 
-#define PH__PG_PARAMS 14
+#define PH__PG_PARAMS 15
 
 enum ph__pg_oid {
     PG_BOOL = 16,
@@ -84,6 +101,9 @@ void ph__pg_add_uuid(struct ph__pg_params *params, const uint8_t *id); /* NULL: 
 void ph__pg_add_time(struct ph__pg_params *params, int64_t time);      /* 0: null */
 void ph__pg_add_text(struct ph__pg_params *params, const char *text);  /* NULL: null */
 void ph__pg_add_bytes(struct ph__pg_params *params, const char *bytes, size_t length);
+/* A field of a binary result as it is; borrowed. */
+void ph__pg_add_field(struct ph__pg_params *params, enum ph__pg_oid type, const PGresult *result,
+                      int row, int column);
 void ph__pg_add_jsonb(struct ph__pg_params *params, const char *json); /* NULL: null */
 
 /* An array: begin, then its elements, then end. */
@@ -239,11 +259,15 @@ void ph__pg_channel(const ph_store *store, char ret_name[PH__PG_CHANNEL_SIZE]);
 /* After our own enqueue: rings where somebody may wait, without waiting for the server. */
 void ph__pg_ring_after(struct ph__call *call, const struct ph__message *messages, size_t count,
                        const ph_enqueued *enqueued);
+/* The same for the namespaces in a field, a text[]; null: none. */
+void ph__pg_ring_these(struct ph__call *call, const PGresult *result, int row, int column);
 /* After an enqueue in a lent transaction: remembers to ring. Then, with the end of it: does so if
  * it was committed, and forgets. */
 void ph__pg_ring_owe(struct ph__pg_own *own, const struct ph__message *messages, size_t count,
                      const ph_enqueued *enqueued);
 void ph__pg_ring_owed(struct ph__call *call, bool committed);
+/* The same two in one, for a list of namespaces, each with its NUL. */
+void ph__pg_ring_list(struct ph__call *call, const struct ph__buffer *list);
 /* Reads the answer of a ring that was sent; false if the connection is lost. */
 bool ph__pg_ring_end(struct ph__pg_own *own, ph__deadline deadline);
 
@@ -265,6 +289,33 @@ int ph__pg_retention(struct ph__call *call, int limit, int64_t *ret_count);
 int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);
 int ph__pg_queue_list(struct ph__call *call, enum ph__door door, const char *ns,
                       ph_queue_list *ret_list);
+
+/* Adds what a call says of joins that ended (sql/functions/work_join_fire.sql) to call->ends, and
+ * rings where messages were sent. A null says nothing. */
+int ph__pg_read_joins(struct ph__call *call, const PGresult *result, int row, int column);
+int ph__pg_join_start(struct ph__call *call, const struct ph__join *join, ph_join_id *ret_id);
+int ph__pg_join_attach(struct ph__call *call, ph_join_id join, const ph_message_id *messages,
+                       size_t count);
+int ph__pg_join_report(struct ph__call *call, ph_join_id join, ph_message_id message,
+                       bool completed);
+int ph__pg_join_wait(struct ph__call *call, ph_join_id join, const struct ph__wait *wait,
+                     ph_work_id *ret_id);
+int ph__pg_join_cancel(struct ph__call *call, ph_join_id join, bool *ret_cancelled);
+int ph__pg_join_find(struct ph__call *call, ph_join_id join, int member_limit,
+                     struct ph__join_found *ret_found);
+int ph__pg_join_list(struct ph__call *call, const struct ph__join_query *query,
+                     ph_join_list *ret_list);
+
+int ph__pg_timer_cancel(struct ph__call *call, ph_work_id timer, bool *ret_cancelled);
+int ph__pg_job_set(struct ph__call *call, const struct ph__job *job, bool *ret_is_new);
+int ph__pg_job_delete(struct ph__call *call, const char *name, bool *ret_deleted);
+int ph__pg_job_trigger(struct ph__call *call, const char *name, ph_work_id *ret_run);
+int ph__pg_job_pause(struct ph__call *call, const char *name, bool paused);
+int ph__pg_job_list(struct ph__call *call, const struct ph__job_query *query,
+                    ph_job_list *ret_list);
+int ph__pg_tick(struct ph__call *call, const struct ph__tick *tick, struct ph__ticked *ret_ticked);
+int ph__pg_advance(struct ph__call *call, const struct ph__job_step *steps, size_t count,
+                   int64_t *ret_runs);
 int ph__pg_examine(struct ph__call *call, struct ph__examination *examination);
 
 #endif

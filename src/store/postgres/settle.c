@@ -78,6 +78,8 @@ int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
     ph__pg_params_free(&params);
     if (r == 0)
         r = ph__pg_read_outcomes(call, result, 0, count, ret_outcomes);
+    if (r == 0)
+        r = ph__pg_read_joins(call, result, 0, 1);
     PQclear(result);
     return r;
 }
@@ -110,13 +112,17 @@ int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
 
 int ph__pg_reap(struct ph__call *call, enum ph__door door, int64_t *ret_count)
 {
-    struct ph__pg_params none = { 0 };
+    struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
-    int r = ph__pg_run(call, PG_REAP, &none, PG_REPEATABLE, &result);
+    int r;
 
-    (void)door; /* there is only one so far */
+    ph__pg_add_int2(&params, door);
+    r = ph__pg_run(call, PG_REAP, &params, PG_REPEATABLE, &result);
+    ph__pg_params_free(&params);
     if (r == 0)
         *ret_count = ph__pg_int(result, 0, 0);
+    if (r == 0)
+        r = ph__pg_read_joins(call, result, 0, 1);
     PQclear(result);
     return r;
 }

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/id.h"
 #include "store/sqlite/exchange.h"
+#include "store/sqlite/joins.h"
 #include "store/sqlite/lease_row.h"
 #include "store/sqlite/moves.h"
 #include "store/sqlite/queue_row.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define REAP_LEASES_MAX 20
+#define EXPIRE_JOINS_MAX 20
 #define BURY_MAX 1000
 #define BURY_MS 500 /* and further, for so long, if there was nothing else */
 #define REVERSE_EVERY 16
@@ -438,6 +440,8 @@ static int look(struct claiming *c)
     if (r < 0 || !c->queue.id || c->queue.paused)
         return r;
     r = ph__reap_needed(c->tx, c->claim->door);
+    if (r == 0 && c->claim->door == PH__OUTBOX)
+        r = ph__joins_expire_needed(c->tx);
     for (int level = 0; r == 0 && level < PH__LEVELS; level++) {
         struct ph__query query = level_query(c, PH__SQL_claim_look, level);
 
@@ -459,16 +463,33 @@ static int look_first(struct claiming *c, struct ph__call *call)
     return r < 0 ? r : found;
 }
 
+/* What was buried may have been steps. A continuation that this sent was not looked at. */
+static int count_steps(struct claiming *c)
+{
+    const struct ph__join_ends *ends = &c->tx->call->ends;
+    size_t waits = ends->wait_count;
+    int r = ph__steps_count(c->tx);
+
+    for (; waits < ends->wait_count; waits++)
+        c->batch->more |= !ph_id_is_zero(ends->waits[waits].continuation.b);
+    return r;
+}
+
 static int claim_under_lock(struct claiming *c)
 {
-    int64_t reaped = 0;
+    int64_t reaped = 0, joins;
     int r = ph__queue_by_name(c->tx, c->claim->door, c->claim->ns, &c->queue);
 
     if (r < 0 || !c->queue.id || c->queue.paused)
         return r;
-    r = ph__reap_leases(c->tx, c->claim->door, REAP_LEASES_MAX, &reaped);
+    if (c->claim->door == PH__OUTBOX)
+        r = ph__joins_expire(c->tx, EXPIRE_JOINS_MAX, &joins);
+    if (r == 0)
+        r = ph__reap_leases(c->tx, c->claim->door, REAP_LEASES_MAX, &reaped);
     if (r == 0)
         r = claim_levels(c);
+    if (r == 0)
+        r = count_steps(c);
     return r < 0 ? r : lease_items(c);
 }
 

@@ -70,6 +70,23 @@ static int move_key(struct ph__sqlite_tx *tx, const struct dead_message *dead, i
     return ph__query_run(&query);
 }
 
+/* A job run that was put back runs again: the overlap policy must look at it anew. */
+static int reopen_run(struct ph__sqlite_tx *tx, const ph_message_id *message_id)
+{
+    struct ph__query query;
+    ph_work_id run;
+    int64_t number;
+    uint64_t salt;
+
+    memcpy(run.b, message_id->b, sizeof(run.b));
+    if (!ph__id_split(run, &number, &salt) || (salt >> 60 & 3) != PH__JOB_RUNS)
+        return 0;
+    query = ph__query(tx, PH__SQL_job_run_mark);
+    ph__query_int(&query, number);
+    ph__query_int(&query, true);
+    return ph__query_run(&query);
+}
+
 static int retry_one(struct ph__sqlite_tx *tx, ph_work_id id, ph_work_id *ret_new_id)
 {
     uint64_t salt = salt_like(tx, id);
@@ -92,6 +109,8 @@ static int retry_one(struct ph__sqlite_tx *tx, ph_work_id id, ph_work_id *ret_ne
     r = ph__put_pending(tx, &row);
     if (r == 0)
         r = move_key(tx, &dead, row.id, salt);
+    if (r == 0)
+        r = reopen_run(tx, &dead.message_id);
     if (r < 0)
         return r;
     query = ph__query(tx, PH__SQL_dead_mark);

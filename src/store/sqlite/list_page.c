@@ -195,6 +195,8 @@ int ph__list_page_next(struct ph__list_page *page)
         return next_done(page);
     case PH_LIST_DEAD:
         return next_by_number(page, PH__SQL_list_dead_newest, PH__SQL_list_dead_oldest);
+    case PH_LIST_WAITING:
+        return next_by_number(page, PH__SQL_list_waiting_newest, PH__SQL_list_waiting_oldest);
     case PH_LIST_ALL:
         break;
     }

@@ -1,5 +1,6 @@
 #include "store/sqlite/moves.h"
 
+#include "store/sqlite/joins.h"
 #include "store/sqlite/topics.h"
 
 int ph__message_facts(struct ph__sqlite_tx *tx, int64_t id, struct ph__message_facts *ret_facts)
@@ -58,13 +59,15 @@ int ph__bury(struct ph__sqlite_tx *tx, int64_t id, int64_t queue, enum ph__dead_
              const ph_owner *owner)
 {
     struct ph__query query = ph__query(tx, PH__SQL_dead_insert);
+    int r;
 
     ph__query_int(&query, id);
     ph__query_int(&query, queue);
     ph__query_int(&query, reason);
     ph__query_int(&query, tx->now);
     ph__query_id(&query, owner ? owner->b : NULL);
-    return ph__query_run(&query);
+    r = ph__query_run(&query);
+    return r < 0 ? r : ph__steps_ended(tx, &id, 1, true);
 }
 
 int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id)
@@ -72,6 +75,7 @@ int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id)
     static const enum ph__sqlite_statement steps[] = {
         PH__SQL_dedupe_gone,
         PH__SQL_attempt_log_delete,
+        PH__SQL_job_run_delete,
         PH__SQL_message_delete,
     };
     int r = 0;
@@ -85,6 +89,28 @@ int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id)
     return r;
 }
 
+int ph__delete_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_pending_delete);
+    int r;
+
+    ph__query_int(&query, row->queue);
+    ph__query_int(&query, row->level);
+    ph__query_int(&query, row->due);
+    ph__query_int(&query, row->id);
+    r = ph__query_run(&query);
+    return r < 0 ? r : ph__delete_message(tx, row->id);
+}
+
+int ph__delete_done(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count)
+{
+    int r = ph__steps_keep(tx, ids, count, PH__STEP_COMPLETED);
+
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = ph__delete_message(tx, ids[i]);
+    return r;
+}
+
 int ph__delete_dead(struct ph__sqlite_tx *tx, int64_t id)
 {
     struct ph__query query = ph__query(tx, PH__SQL_dead_delete);
@@ -92,5 +118,7 @@ int ph__delete_dead(struct ph__sqlite_tx *tx, int64_t id)
 
     ph__query_int(&query, id);
     r = ph__query_run(&query);
+    if (r == 0)
+        r = ph__steps_keep(tx, &id, 1, PH__STEP_FAILED);
     return r < 0 ? r : ph__delete_message(tx, id);
 }

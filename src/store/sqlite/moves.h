@@ -37,12 +37,17 @@ struct ph__pending_row {
 };
 int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row);
 
-/* Into dead: the one way there. owner NULL: nobody held it. */
+/* Into dead: the one way there, which ph__steps_count() must follow. owner NULL: nobody held it. */
 int ph__bury(struct ph__sqlite_tx *tx, int64_t id, int64_t queue, enum ph__dead_reason reason,
              const ph_owner *owner);
 
-/* Deletes body and history, and lets its dedupe key age out. */
+/* Deletes body and history, a job run's row with it, and lets its dedupe key age out. The message
+ * was never a step of a join. */
 int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id);
+/* The same for one in pending, whose whole key is given, with its row there. */
+int ph__delete_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row);
+/* The same for messages (ascending) that are done, and may be steps. */
+int ph__delete_done(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count);
 /* The same for a dead one, with its row in dead. */
 int ph__delete_dead(struct ph__sqlite_tx *tx, int64_t id);
 

@@ -99,6 +99,7 @@ static int update_queue(struct ph__sqlite_tx *tx, int64_t id, const ph_queue_set
     ph__query_int(&query, settings->max_payload_bytes);
     ph__query_int(&query, settings->max_lease_s);
     ph__query_int(&query, settings->delete_on_ack);
+    ph__query_text(&query, settings->join_wait_topic);
     return ph__query_run(&query);
 }
 

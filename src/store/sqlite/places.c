@@ -1,5 +1,5 @@
 /* places.c - the deep examination: are the file's pages sound, and is every
- * message in exactly one of pending, lease, done and dead?
+ * message in exactly one of pending, lease, done, dead and join_wait?
  *
  * One snapshot is read. The numbers of messages are gone through in windows, one
  * byte each, so that memory stays bounded whatever the size of the store. */
@@ -19,8 +19,8 @@
 #define EXAMPLES 3
 
 /* What is known of a number: bits of a byte. */
-enum { DEAD = 1, DONE = 2, LEASE = 4, PENDING = 8, TWICE = 16, EXISTS = 128 };
-#define ANYWHERE (DEAD | DONE | LEASE | PENDING)
+enum { DEAD = 1, DONE = 2, LEASE = 4, PENDING = 8, WAIT = 16, TWICE = 32, EXISTS = 128 };
+#define ANYWHERE (DEAD | DONE | LEASE | PENDING | WAIT)
 
 struct example {
     int64_t number;
@@ -176,6 +176,8 @@ static int examine_window(struct places *p)
     if (r == 0)
         r = read_single(p, PH__SQL_places_dead, DEAD);
     if (r == 0)
+        r = read_single(p, PH__SQL_places_wait, WAIT);
+    if (r == 0)
         r = read_lists(p, PH__SQL_places_lease, read_lease);
     if (r == 0)
         r = read_lists(p, PH__SQL_places_done, read_done);
@@ -227,11 +229,11 @@ static int examine_places(struct places *p)
 /* "in dead and in pending" */
 static void describe_places(struct ph__buffer *text, unsigned char seen)
 {
-    static const char *const names[] = { "dead", "done", "lease", "pending" };
+    static const char *const names[] = { "dead", "done", "lease", "pending", "join_wait" };
     const char *before = "";
 
-    for (int i = 0; i < 4; i++) {
-        if (seen & 1 << i) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (seen & 1U << i) {
             ph__buffer_printf(text, "%s in %s", before, names[i]);
             before = " and";
         }
@@ -326,6 +328,23 @@ static int examine_pages(struct places *p)
     return r;
 }
 
+static int examine_joins(struct places *p)
+{
+    struct ph__query query = ph__query(&p->read.tx, PH__SQL_places_joins);
+    ph_join_id example = { { 0 } };
+    ph_work_id id;
+    int r = ph__query_row(&query);
+
+    if (r <= 0)
+        return r;
+    id = ph__id_make(ph__column_int(&query, 2), (uint64_t)ph__column_int(&query, 3));
+    memcpy(example.b, id.b, sizeof(example.b));
+    ph__finding_joins(p->examination, ph__column_int(&query, 0), ph__column_int(&query, 1),
+                      example);
+    ph__query_end(&query);
+    return 0;
+}
+
 int ph__sqlite_examine_deep(struct ph__call *call, struct ph__examination *examination)
 {
     struct places p = { .examination = examination };
@@ -341,6 +360,8 @@ int ph__sqlite_examine_deep(struct ph__call *call, struct ph__examination *exami
         r = examine_places(&p);
     if (r == 0)
         r = report_places(&p);
+    if (r == 0)
+        r = examine_joins(&p);
     if (r == PH_ECORRUPT) {
         ph__finding(examination, "integrity", PH_FINDING_ERROR, "restore a backup",
                     "the file cannot be read to its end: %s", call->err->message);

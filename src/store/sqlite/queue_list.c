@@ -9,7 +9,8 @@
 /* The columns of queue_list. */
 /* clang-format off */
 enum { NAMESPACE, PAUSED, MAX_ATTEMPTS, BACKOFF, BACKOFF_BASE_MS, BACKOFF_MAX_MS, RETENTION_S,
-       DEAD_RETENTION_S, DEDUPE_RETENTION_S, MAX_PAYLOAD_BYTES, MAX_LEASE_S, DELETE_ON_ACK };
+       DEAD_RETENTION_S, DEDUPE_RETENTION_S, MAX_PAYLOAD_BYTES, MAX_LEASE_S, DELETE_ON_ACK,
+       JOIN_WAIT_TOPIC };
 /* clang-format on */
 
 static ph_queue_settings settings_of(const struct ph__query *query)
@@ -56,6 +57,10 @@ static int load(const struct ph__query *query, enum ph__door door, ph_queue_list
         return r;
     info->paused = ph__column_int(query, PAUSED) != 0;
     info->settings = settings_of(query);
+    r = ph__column_text(query, JOIN_WAIT_TOPIC, &list->arena, &info->settings.join_wait_topic,
+                        NULL);
+    if (r < 0)
+        return r;
     info->counts = (ph_outbox_counts)PH_OUTBOX_COUNTS_INIT;
     list->count++;
     return ph__count_within(query->tx, door, info->ns, &info->counts);

@@ -1,5 +1,6 @@
 #include "store/sqlite/reap.h"
 
+#include "store/sqlite/joins.h"
 #include "store/sqlite/lease_row.h"
 #include "store/sqlite/moves.h"
 #include "store/sqlite/queue_row.h"
@@ -101,7 +102,23 @@ int ph__reap_leases(struct ph__sqlite_tx *tx, enum ph__door door, long max_lease
 
     while (r > 0 && max_leases-- > 0)
         r = reap_first(tx, door, &queue, count);
-    return r < 0 ? r : 0;
+    return r < 0 ? r : ph__steps_count(tx);
+}
+
+/* Is there anything to do for a reap? */
+static int needed(struct ph__sqlite_tx *tx, enum ph__door door)
+{
+    int r = ph__reap_needed(tx, door);
+
+    return r == 0 && door == PH__OUTBOX ? ph__joins_expire_needed(tx) : r;
+}
+
+static int reap(struct ph__sqlite_tx *tx, enum ph__door door, int64_t *count)
+{
+    int64_t joins;
+    int r = door == PH__OUTBOX ? ph__joins_expire(tx, LONG_MAX, &joins) : 0;
+
+    return r < 0 ? r : ph__reap_leases(tx, door, LONG_MAX, count);
 }
 
 int ph__sqlite_reap(struct ph__call *call, enum ph__door door, int64_t *ret_count)
@@ -114,7 +131,7 @@ int ph__sqlite_reap(struct ph__call *call, enum ph__door door, int64_t *ret_coun
         r = ph__sqlite_begin_read(&tx, call);
         if (r < 0)
             return r;
-        r = ph__reap_needed(&tx, door);
+        r = needed(&tx, door);
         if (r <= 0) {
             *ret_count = 0;
             return ph__sqlite_end(&tx, r);
@@ -126,7 +143,7 @@ int ph__sqlite_reap(struct ph__call *call, enum ph__door door, int64_t *ret_coun
     r = ph__sqlite_begin_write(&tx, call);
     if (r < 0)
         return r;
-    r = ph__sqlite_end(&tx, ph__reap_leases(&tx, door, LONG_MAX, &count));
+    r = ph__sqlite_end(&tx, reap(&tx, door, &count));
     if (r == 0)
         *ret_count = count;
     return r;

@@ -53,8 +53,7 @@ static int delete_from_first(struct ph__sqlite_tx *tx, int64_t limit, int64_t *r
     ph__query_end(&query);
     if (r == 0) {
         gone = (int64_t)count > limit ? (size_t)limit : count;
-        for (size_t i = 0; r == 0 && i < gone; i++)
-            r = ph__delete_message(tx, ids[i]);
+        r = ph__delete_done(tx, ids, gone);
         if (r == 0)
             r = shorten_done(tx, row, ids, count, gone);
         *ret_deleted = (int64_t)gone;
@@ -93,6 +92,30 @@ static int delete_dead(struct ph__sqlite_tx *tx, int64_t limit, int64_t *count)
     return r;
 }
 
+/* A join goes with all its steps; when many of those have gone, the rest waits for the next run. */
+static int delete_joins(struct ph__sqlite_tx *tx, int64_t limit, int64_t *count)
+{
+    static const enum ph__sqlite_statement steps[] = { PH__SQL_members_delete,
+                                                       PH__SQL_join_delete };
+    int64_t number = 1, before = sqlite3_total_changes64(tx->db);
+    int r = 0;
+
+    while (r == 0 && sqlite3_total_changes64(tx->db) - before < limit) {
+        struct ph__query query = retention_query(tx, PH__SQL_retention_join, 1);
+
+        r = ph__query_one(&query, &number, 0);
+        if (r < 0 || number == 0)
+            break;
+        for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(*steps); i++) {
+            query = ph__query(tx, steps[i]);
+            ph__query_int(&query, number);
+            r = ph__query_run(&query);
+        }
+        ++*count;
+    }
+    return r;
+}
+
 int ph__sqlite_retention(struct ph__call *call, int limit, int64_t *ret_count)
 {
     struct ph__sqlite_tx tx;
@@ -105,6 +128,8 @@ int ph__sqlite_retention(struct ph__call *call, int limit, int64_t *ret_count)
     r = delete_settled(&tx, limit, &count);
     if (r == 0)
         r = delete_dead(&tx, limit, &count);
+    if (r == 0)
+        r = delete_joins(&tx, limit, &count);
     if (r == 0) { /* last: the keys of what was just deleted may go too */
         query = retention_query(&tx, PH__SQL_retention_dedupe, limit);
         r = ph__query_run(&query);

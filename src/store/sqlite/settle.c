@@ -1,9 +1,10 @@
 /* settle.c - what becomes of leased messages. The write lock makes it simple:
  * what was read of a lease is still so when it is written. */
 #include "core/error.h"
+#include "store/sqlite/done_row.h"
 #include "store/sqlite/exchange.h"
 #include "store/sqlite/held.h"
-#include "store/sqlite/queue_row.h"
+#include "store/sqlite/joins.h"
 #include "store/sqlite/verbs.h"
 
 struct settling {
@@ -154,38 +155,6 @@ static int settle_one(struct settling *s, const ph_settlement *item, ph_outcome 
     return r;
 }
 
-static int insert_done(struct settling *s, const struct ph__lease_row *lease, const int64_t *ids,
-                       size_t count)
-{
-    struct ph__query query = ph__query(s->tx, PH__SQL_done_insert);
-    struct ph__buffer packed = { 0 };
-    int r;
-
-    ph__pack_ids(&packed, ids, count);
-    ph__query_int(&query, lease->queue);
-    ph__query_id(&query, lease->owner.b);
-    ph__query_int(&query, s->tx->now);
-    ph__query_int(&query, ids[0]);
-    ph__query_int(&query, ids[count - 1]);
-    ph__query_text(&query, packed.data);
-    r = packed.failed ? ph__fail_memory(s->tx->call->err) : ph__query_run(&query);
-    ph__buffer_free(&packed);
-    return r;
-}
-
-static int write_done(struct settling *s, const struct ph__lease_row *lease, const int64_t *ids,
-                      size_t count)
-{
-    int r = 0;
-
-    for (size_t from = 0, to; r == 0 && from < count; from = to) {
-        for (to = from + 1; to < count && ids[to] - ids[from] <= PH__DONE_SPREAD_MAX;)
-            to++;
-        r = insert_done(s, lease, ids + from, to - from);
-    }
-    return r;
-}
-
 static int write_acks(struct settling *s, const struct ph__held *held)
 {
     const struct ph__lease_row *lease = &held->lease;
@@ -203,11 +172,11 @@ static int write_acks(struct settling *s, const struct ph__held *held)
             ids[count++] = lease->ids[i];
     }
     r = ph__queue_by_id(s->tx, lease->queue, &s->queue);
-    if (r == 0 && !s->queue.delete_on_ack)
-        return write_done(s, lease, ids, count);
-    for (size_t i = 0; r == 0 && i < count; i++)
-        r = ph__delete_message(s->tx, ids[i]);
-    return r;
+    if (r == 0)
+        r = ph__steps_ended(s->tx, ids, count, false);
+    if (r == 0 && s->queue.delete_on_ack) /* what is deleted cannot be counted any more */
+        r = ph__steps_count(s->tx);
+    return r < 0 ? r : ph__put_done(s->tx, &s->queue, &lease->owner, ids, count);
 }
 
 /* The lease's row goes with its last open message. */
@@ -243,7 +212,7 @@ static int settle_all(struct settling *s, const ph_settlement *items, size_t cou
         if (r == 0)
             r = write_lease(s, &held->lease);
     }
-    return r;
+    return r < 0 ? r : ph__steps_count(s->tx);
 }
 
 int ph__settle_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner owner,

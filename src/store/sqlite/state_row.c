@@ -11,7 +11,7 @@
 enum { SALT, DOOR, NAMESPACE, LEVEL, TOPIC, PAYLOAD, MESSAGE_ID, TENANT_ID, DEDUPE_KEY,
        CORRELATION_ID, HEADERS, CREATED_AT, DUE_AT, EXPIRES_AT, MAX_ATTEMPTS, STATUS, ATTEMPTS,
        RETRY_COUNT, LAST_ERROR, NEXT_DUE, FENCE, LOCKED_UNTIL, OWNER, PROCESSED_AT, UPDATED_AT,
-       REASON, RETRIED_AS, DUE };
+       REASON, RETRIED_AS, WAITS_FOR, DUE };
 /* clang-format on */
 
 static int load_body(const struct ph__query *query, struct ph__arena *arena, ph_delivery *m)
@@ -85,6 +85,9 @@ static int load_state(const struct ph__query *query, ph_message_info *info)
     if (!ph__column_is_null(query, REASON))
         info->dead_reason = ph__dead_reason_text((int)ph__column_int(query, REASON));
     (void)ph__column_id(query, RETRIED_AS, info->retried_as.b);
+    if (!ph__column_is_null(query, WAITS_FOR) &&
+        ph_id_parse((const char *)sqlite3_column_text(query->stmt, WAITS_FOR), info->waits_for.b))
+        return ph__fail_memory(query->tx->call->err);
     return 0;
 }
 

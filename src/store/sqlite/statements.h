@@ -20,14 +20,28 @@
     X(lease_by_fence) X(lease_by_owner) X(lease_expired)                                           \
     X(lease_settle) X(lease_renew) X(lease_delete)                                                 \
     X(message_facts) X(done_insert) X(attempt_log_insert) X(retry_count) X(dead_insert)            \
-    X(dedupe_gone) X(attempt_log_delete) X(message_delete)                                         \
+    X(dedupe_gone) X(attempt_log_delete) X(job_run_delete) X(message_delete)                       \
     X(state_get) X(attempt_log_get) X(count_pending) X(count_lease) X(count_dead)                  \
     X(queue_list) X(list_all_newest) X(list_all_oldest) X(list_pending) X(list_lease)              \
     X(list_done_newest) X(list_done_oldest) X(list_dead_newest) X(list_dead_oldest)                \
+    X(list_waiting_newest) X(list_waiting_oldest)                                                  \
     X(dead_get) X(message_copy) X(dedupe_move) X(dead_mark) X(dead_delete)                         \
+    X(pending_of) X(job_update) X(job_insert) X(job_get) X(job_list) X(job_pause) X(job_resume)    \
+    X(job_delete) X(job_pending_runs) X(job_ran) X(job_run_headers) X(job_run_insert)              \
+    X(job_run_exists) X(job_run_open) X(job_run_mark) X(job_run_message) X(message_status)          \
+    X(tick_first) X(tick_queues) X(tick_walk) X(tick_jobs) X(tick_next_job) X(tick_next_deadline)  \
+    X(job_problem)                                                                                 \
+    X(job_advance)                                                                                 \
     X(retention_done) X(done_delete) X(done_shorten) X(retention_dead) X(retention_dedupe)         \
     X(places_range) X(places_message) X(places_pending) X(places_dead) X(places_lease)             \
-    X(places_done)
+    X(places_done) X(places_wait) X(places_joins)                                                  \
+    X(join_insert) X(join_get) X(join_overdue) X(join_update) X(join_finish)                       \
+    X(steps_between) X(steps_keep) X(steps_keep_message)                                           \
+    X(member_status) X(member_insert) X(member_report) X(members_get)                              \
+    X(message_newest) X(message_named) X(message_as_step)                                          \
+    X(wait_body) X(wait_insert) X(wait_next) X(wait_delete)                                        \
+    X(join_info) X(join_list_newest) X(join_list_oldest) X(join_group_newest)                      \
+    X(join_group_oldest) X(retention_join) X(members_delete) X(join_delete)
 /* clang-format on */
 
 enum ph__sqlite_statement {

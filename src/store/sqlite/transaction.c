@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/errors.h"
+#include "store/sqlite/joins.h"
 #include "store/sqlite/migrate.h"
 
 #include <string.h>
@@ -196,5 +197,6 @@ static int end_callers(struct ph__sqlite_tx *tx, int r)
 
 int ph__sqlite_end(struct ph__sqlite_tx *tx, int r)
 {
+    ph__steps_free(&tx->ended);
     return tx->own ? end_own(tx, r) : end_callers(tx, r);
 }

@@ -4,6 +4,13 @@
 
 #include "store/sqlite/connection.h"
 
+/* Messages that became done or dead in this call, and are still to be counted in joins
+ * (join_steps.c). */
+struct ph__ended {
+    int64_t *marks;
+    size_t count, room;
+};
+
 struct ph__sqlite_tx {
     struct ph__call *call;
     sqlite3 *db;
@@ -17,6 +24,7 @@ struct ph__sqlite_tx {
     sqlite3_int64 last_rowid;              /* the caller's, put back at the end */
     int64_t now;                           /* the clock, read once */
     uint32_t store_id;
+    struct ph__ended ended;
 };
 
 /* Sets up for statements outside a transaction, or for one that is begun by hand;

@@ -38,6 +38,34 @@ int ph__sqlite_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t c
                           ph_work_id *ret_new_ids);
 int ph__sqlite_dead_discard(struct ph__call *call, const ph_work_id *ids, size_t count,
                             int64_t *ret_count);
+/* join.c */
+int ph__sqlite_join_start(struct ph__call *call, const struct ph__join *join, ph_join_id *ret_id);
+int ph__sqlite_join_attach(struct ph__call *call, ph_join_id join, const ph_message_id *messages,
+                           size_t count);
+int ph__sqlite_join_report(struct ph__call *call, ph_join_id join, ph_message_id message,
+                           bool completed);
+int ph__sqlite_join_wait(struct ph__call *call, ph_join_id join, const struct ph__wait *wait,
+                         ph_work_id *ret_id);
+int ph__sqlite_join_cancel(struct ph__call *call, ph_join_id join, bool *ret_cancelled);
+/* join_list.c */
+int ph__sqlite_join_find(struct ph__call *call, ph_join_id join, int member_limit,
+                         struct ph__join_found *ret_found);
+int ph__sqlite_join_list(struct ph__call *call, const struct ph__join_query *query,
+                         ph_join_list *ret_list);
+/* timer.c */
+int ph__sqlite_timer_cancel(struct ph__call *call, ph_work_id timer, bool *ret_cancelled);
+/* job.c */
+int ph__sqlite_job_set(struct ph__call *call, const struct ph__job *job, bool *ret_is_new);
+int ph__sqlite_job_delete(struct ph__call *call, const char *name, bool *ret_deleted);
+int ph__sqlite_job_trigger(struct ph__call *call, const char *name, ph_work_id *ret_run);
+int ph__sqlite_job_pause(struct ph__call *call, const char *name, bool paused);
+int ph__sqlite_job_list(struct ph__call *call, const struct ph__job_query *query,
+                        ph_job_list *ret_list);
+/* tick.c, advance.c */
+int ph__sqlite_tick(struct ph__call *call, const struct ph__tick *tick,
+                    struct ph__ticked *ret_ticked);
+int ph__sqlite_advance(struct ph__call *call, const struct ph__job_step *steps, size_t count,
+                       int64_t *ret_runs);
 int ph__sqlite_retention(struct ph__call *call, int limit, int64_t *ret_count);
 
 #endif

@@ -7,37 +7,38 @@ SELECT version, serves_from FROM {schema}.{p}schema_version()
 SELECT {schema}.{p}clock()
 
 -- name: enqueue
-SELECT work_id, message_id, is_new, problem
-FROM {schema}.{p}work_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+SELECT work_id, message_id, is_new, problem, 0, join_problem, joins
+FROM {schema}.{p}work_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 
 -- name: enqueue_many
-SELECT work_id, message_id, is_new, problem, ord
-FROM {schema}.{p}work_enqueue_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+SELECT work_id, message_id, is_new, problem, ord, join_problem, joins
+FROM {schema}.{p}work_enqueue_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 
 -- name: claim
 SELECT work_id, message_id, fence, topic, payload, tenant_id, dedupe_key, correlation_id, headers::text, attempts,
-       retry_count, created_at, due_at, last_error, priority
+       retry_count, created_at, due_at, last_error, priority, joins
 FROM {schema}.{p}work_claim($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: settle
-SELECT {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
+SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
 
 -- name: settle_last
 -- Between this and the commit the connection may break without the server noticing: then it gives
 -- up the row of the lease by itself, and nobody waits for hours.
-SELECT {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7),
-       set_config('idle_in_transaction_session_timeout', '5s', true)
+SELECT outcomes, joins, set_config('idle_in_transaction_session_timeout', '5s', true)
+FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
 
 -- name: exchange
--- The first row has only outcomes, the others are claimed messages. The claim
--- takes its batch size from the settlement's row, so that it cannot come first.
-WITH settled AS MATERIALIZED (SELECT {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7) AS outcomes)
+-- The first row has only outcomes, the others are claimed messages; both may tell of joins.
+-- The claim takes its batch size from the settlement's row, so that it cannot come first.
+WITH settled AS MATERIALIZED (SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7))
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
-       NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, outcomes
+       NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
+       outcomes
 FROM settled
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
-       c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, NULL
+       c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins, NULL
 FROM settled, LATERAL {schema}.{p}work_claim($1, $2, $8, CASE WHEN outcomes IS NOT NULL THEN $9 END,
                                              $10, $11, $12, $13) c
 
@@ -45,7 +46,7 @@ FROM settled, LATERAL {schema}.{p}work_claim($1, $2, $8, CASE WHEN outcomes IS N
 SELECT {schema}.{p}work_renew($1, $2, $3, $4, $5)
 
 -- name: reap
-SELECT {schema}.{p}outbox_reap_expired()::bigint
+SELECT count, joins FROM {schema}.{p}work_reap_expired($1)
 
 -- name: find
 SELECT id, message_id, coalesce(fence, 0), topic, payload, tenant_id, dedupe_key, correlation_id, headers::text, attempts,
@@ -57,8 +58,8 @@ SELECT id, message_id, coalesce(fence, 0), topic, payload, tenant_id, dedupe_key
        coalesce(owner_token, processed_by::uuid, (SELECT x.owner_token FROM {schema}.{p}dead_letters x WHERE x.id = o.id)),
        processed_at, updated_at, next_attempt_at,
        (SELECT x.reason FROM {schema}.{p}dead_letters x WHERE x.id = o.id),
-       (SELECT x.retried_as FROM {schema}.{p}dead_letters x WHERE x.id = o.id)
-FROM {schema}.{p}outbox o WHERE o.id = $1
+       (SELECT x.retried_as FROM {schema}.{p}dead_letters x WHERE x.id = o.id), waits_for
+FROM {schema}.{p}work_state o WHERE o.id = $1 AND o.door = $2
 
 -- name: history
 SELECT attempt, kind, error, at, owner, next_due FROM {schema}.{p}work_history($1)
@@ -73,7 +74,8 @@ SELECT old, new FROM {schema}.{p}dead_retry($1)
 SELECT {schema}.{p}dead_discard($1)::bigint
 
 -- name: queue_set
-SELECT {schema}.{p}queue_set($1, $2, $3)
+SELECT {schema}.{p}queue_set($1, $2, CASE WHEN $4::text IS NULL THEN $3
+                                     ELSE $3 || jsonb_build_object('join_wait_topic', $4::text) END)
 
 -- name: queue_pause
 SELECT {schema}.{p}queue_pause($1, $2)
@@ -89,6 +91,34 @@ SELECT * FROM {schema}.{p}work_list($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: queues
 SELECT * FROM {schema}.{p}work_queues($1, $2)
+
+-- name: timer_cancel
+SELECT {schema}.{p}timer_cancel($1)
+
+-- name: job_set
+SELECT {schema}.{p}work_job_set($1, $2, $3, $4, $5, $6, $7, $8, $9)
+
+-- name: job_delete
+SELECT {schema}.{p}job_delete($1)
+
+-- name: job_trigger
+SELECT {schema}.{p}work_job_trigger($1)
+
+-- name: job_pause
+SELECT {schema}.{p}work_job_pause($1, $2)
+
+-- name: jobs
+SELECT name, namespace, topic, cron, timezone, payload, array_position('{once,skip,all}', misfire), misfire_limit,
+       array_position('{allow,skip}', overlap), paused, problem, next_at, last_at, last_run, skipped, created_at, updated_at
+FROM {schema}.{p}jobs
+WHERE ($1 IS NULL OR name = $1) AND ($2 IS NULL OR namespace = $2) AND ($3 IS NULL OR name > $3)
+ORDER BY name LIMIT $4
+
+-- name: tick
+SELECT * FROM {schema}.{p}work_tick($1, $2, $3, $4)
+
+-- name: advance
+SELECT {schema}.{p}work_advance($1, $2, $3, $4, $5, $6, $7)
 
 -- name: doorbell_ring
 -- Its commit waits for no disk, and it gives up rather than wait for others who notify.
@@ -131,3 +161,40 @@ ORDER BY age DESC, seconds DESC NULLS LAST LIMIT 1
 
 -- name: places
 SELECT upto, messages, wrong, examples[1], examples[2], examples[3], total FROM {schema}.{p}work_places($1, $2)
+
+-- name: join_start
+SELECT problem, id FROM {schema}.{p}work_join_start($1, $2, $3, $4)
+
+-- name: join_attach
+SELECT problem, message, joins FROM {schema}.{p}work_join_attach($1, $2)
+
+-- name: join_report
+SELECT problem, joins FROM {schema}.{p}work_join_report($1, $2, $3)
+
+-- name: join_wait
+SELECT problem, id, joins FROM {schema}.{p}work_join_wait($1, $2, $3, $4, $5, $6, $7)
+
+-- name: join_cancel
+SELECT problem, cancelled, joins FROM {schema}.{p}work_join_cancel($1)
+
+-- name: join_find
+SELECT * FROM {schema}.{p}joins WHERE id = $1
+
+-- name: join_members
+SELECT message_id, work_id, status_code, created_at, topic FROM {schema}.{p}join_members
+WHERE join_id = $1 ORDER BY created_at, work_id LIMIT $2
+
+-- name: joins
+SELECT * FROM {schema}.{p}work_joins($1, $2, $3, $4, $5)
+
+-- name: joins_wrong
+-- The doctor's: how many joins there are, how many are wrong (counters that are not what
+-- their steps show, waits left behind, complete but open), and one of those.
+SELECT count(*), count(*) FILTER (WHERE j.is_wrong), (array_agg(j.id) FILTER (WHERE j.is_wrong))[1]
+FROM (SELECT j.id, j.attached_steps <> coalesce(m.attached, 0) OR j.completed_steps <> coalesce(m.completed, 0)
+                   OR j.failed_steps <> coalesce(m.failed, 0) OR (j.status_code <> 0 AND j.open_waits > 0)
+                   OR (j.status_code = 0 AND j.completed_steps + j.failed_steps >= j.expected_steps) AS is_wrong
+      FROM {schema}.{p}joins j
+      LEFT JOIN (SELECT m.join_id, count(*) AS attached, count(*) FILTER (WHERE m.status_code = 1) AS completed,
+                        count(*) FILTER (WHERE m.status_code = 2) AS failed
+                 FROM {schema}.{p}join_members m GROUP BY m.join_id) m ON m.join_id = j.id) j

@@ -1,6 +1,6 @@
 -- PostgreSQL lets everybody execute new functions: take that back, from our
 -- functions only, for the schema may be shared: all but one pin this search
--- path. The roles are given what they need by roles.sql.
+-- path. The roles are given what they need by grants.sql.
 DO $$
 DECLARE
     routine regprocedure;

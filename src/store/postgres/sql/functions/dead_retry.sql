@@ -30,6 +30,8 @@ BEGIN
         PERFORM {p}work_unpick(_new, 0::smallint, 0::smallint, _t);
         UPDATE {p}dedupe k SET id = _new, message_id = coalesce(m.message_id, m.id) FROM {p}message m
         WHERE m.id = _id AND k.queue = m.queue AND k.topic = m.topic AND k.key = m.dedupe_key AND k.id = m.id;
+        UPDATE {p}job_run r SET maybe_open = true FROM {p}message m -- the run lives again
+        WHERE m.id = _new AND r.id = m.message_id AND NOT r.maybe_open;
         UPDATE {p}dead d SET retried_as = _new WHERE d.id = _id;
         old := _id;
         new := _new;

@@ -2,11 +2,13 @@
 CREATE OR REPLACE FUNCTION {p}door_number(_door text) RETURNS smallint
     LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
 AS $$
+DECLARE
+    _number smallint := CASE _door WHEN 'outbox' THEN 0 WHEN 'timers' THEN 2 WHEN 'job_runs' THEN 3 END;
 BEGIN
-    IF _door = 'outbox' THEN
-        RETURN 0;
+    IF _number IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format(
+            'there is no door "%s"; this version of the schema has: outbox, timers, job_runs', coalesce(_door, 'null'));
     END IF;
-    RAISE EXCEPTION USING ERRCODE = '22023',
-        MESSAGE = format('there is no door "%s"; this version of the schema has: outbox', coalesce(_door, 'null'));
+    RETURN _number;
 END
 $$;

@@ -1,6 +1,7 @@
 -- enqueue(topic, payload, …) → (work_id, message_id, is_new): stores a message
 -- in the caller's transaction. A duplicate dedupe key answers is_new = false
--- with the existing ids. Bad arguments: an error with SQLSTATE 22023.
+-- with the existing ids. Bad arguments: an error with SQLSTATE 22023. With join_id it
+-- becomes a step of that join, with the errors of join_attach.
 CREATE OR REPLACE FUNCTION {p}enqueue(
     topic text, payload text, namespace text = '', tenant_id uuid = NULL, dedupe_key text = NULL,
     correlation_id text = NULL, stream text = NULL, priority int = 1, due_at timestamptz = NULL,
@@ -14,13 +15,11 @@ DECLARE
     _problem text := {p}message_problem(topic, payload, namespace, tenant_id, dedupe_key, correlation_id,
                                         stream, priority, due_at, expires_at, headers, max_attempts, message_id);
 BEGIN
-    IF _problem IS NULL AND join_id IS NOT NULL THEN
-        _problem := 'join_id is not supported by this version of the schema; leave it out';
-    END IF;
     IF _problem IS NULL THEN
         SELECT * INTO _answer FROM {p}work_enqueue(
             0::smallint, namespace, topic, payload, tenant_id, dedupe_key, nullif(correlation_id, ''), stream,
-            priority::smallint, due_at, expires_at, headers, message_id, max_attempts::smallint);
+            priority::smallint, due_at, expires_at, headers, message_id, max_attempts::smallint, join_id);
+        PERFORM {p}join_raise('enqueue', _answer.join_problem, join_id, _answer.message_id);
         _problem := _answer.problem;
     END IF;
     IF _problem IS NOT NULL THEN

@@ -18,7 +18,7 @@ BEGIN
     SELECT * INTO _s FROM jsonb_to_record(settings) AS x(
         max_attempts int, backoff text, backoff_base_ms bigint, backoff_max_ms bigint, retention_s bigint,
         dead_retention_s bigint, dedupe_retention_s bigint, max_payload_bytes bigint, max_lease_s int,
-        delete_on_ack boolean);
+        delete_on_ack boolean, join_wait_topic text);
     _queue := {p}queue_named('queue_set', door, namespace);
     _policy := CASE _s.backoff WHEN 'exponential' THEN 1 WHEN 'equal-jitter' THEN 2 END;
     UPDATE {p}queue q SET
@@ -32,7 +32,8 @@ BEGIN
         dedupe_retention_s = coalesce(_s.dedupe_retention_s, q.dedupe_retention_s),
         max_payload_bytes = coalesce(_s.max_payload_bytes, q.max_payload_bytes),
         max_lease_s = coalesce(_s.max_lease_s, q.max_lease_s),
-        delete_on_ack = coalesce(_s.delete_on_ack, q.delete_on_ack)
+        delete_on_ack = coalesce(_s.delete_on_ack, q.delete_on_ack),
+        join_wait_topic = coalesce(_s.join_wait_topic, q.join_wait_topic)
     WHERE q.id = _queue.id;
 END
 $$;

@@ -1,7 +1,8 @@
--- retention_run(batch) → how many messages were deleted: settled and dead ones
--- whose retention is over, and dedupe keys whose message is gone, at most
--- `batch` of each kind. Never what is pending or leased. Rows that another run
--- is deleting are passed over.
+-- retention_run(batch) → how many messages and joins were deleted: settled and dead
+-- messages whose retention is over, joins that ended as long ago as the outbox queue
+-- '' keeps its messages, with their steps; and, not counted, dedupe keys whose message
+-- is gone. At most `batch` of each kind; never what is pending or leased. Rows that
+-- another run is deleting are passed over.
 CREATE OR REPLACE FUNCTION {p}retention_run(batch int = 1000) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
@@ -16,6 +17,7 @@ DECLARE
     _dead int := 0;
     _keys int := 0;
     _deleted int;
+    _joins_until timestamptz; -- null: they stay
 BEGIN
     IF batch IS NULL OR batch NOT BETWEEN 1 AND 100000 THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'retention_run: batch must be 1 to 100000';
@@ -32,7 +34,7 @@ BEGIN
             ELSE
                 UPDATE {p}done d SET ids = d.ids[cardinality(_gone) + 1:] WHERE d.ctid = _row.tid;
             END IF;
-            PERFORM {p}work_forget(_gone);
+            PERFORM {p}work_forget(_gone, 1::smallint);
             _settled := _settled + cardinality(_gone);
         END LOOP;
         IF _queue.dead_retention_s >= 0 AND _dead < batch THEN
@@ -51,7 +53,10 @@ BEGIN
             GET DIAGNOSTICS _deleted = ROW_COUNT;
             _keys := _keys + _deleted;
         END IF;
+        IF _queue.door = 0 AND _queue.namespace = '' AND _queue.retention_s >= 0 THEN
+            _joins_until := _t - _queue.retention_s * interval '1 s';
+        END IF;
     END LOOP;
-    RETURN _settled + _dead;
+    RETURN _settled + _dead + {p}work_join_forget(_joins_until, batch); -- joins last: see there
 END
 $$;

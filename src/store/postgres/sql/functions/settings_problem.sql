@@ -11,13 +11,16 @@ BEGIN
     END IF;
     SELECT CASE
         WHEN s.k NOT IN ('max_attempts', 'backoff', 'backoff_base_ms', 'backoff_max_ms', 'retention_s', 'dead_retention_s',
-                         'dedupe_retention_s', 'max_payload_bytes', 'max_lease_s', 'delete_on_ack')
+                         'dedupe_retention_s', 'max_payload_bytes', 'max_lease_s', 'delete_on_ack', 'join_wait_topic')
             THEN format('unknown setting "%s"', s.k)
         WHEN jsonb_typeof(s.v) = 'null' THEN NULL
         WHEN s.k = 'backoff' THEN CASE
             WHEN s.v NOT IN ('"exponential"', '"equal-jitter"') THEN 'backoff: allowed are exponential and equal-jitter' END
         WHEN s.k = 'delete_on_ack' THEN CASE
             WHEN jsonb_typeof(s.v) <> 'boolean' THEN 'delete_on_ack is not true or false' END
+        WHEN s.k = 'join_wait_topic' THEN CASE
+            WHEN jsonb_typeof(s.v) <> 'string' THEN 'join_wait_topic is not a JSON string'
+            WHEN char_length(s.v #>> '{}') NOT BETWEEN 1 AND 255 THEN 'join_wait_topic: allowed are 1 to 255 characters' END
         WHEN s.v::text !~ '^-?[0-9]{1,18}$' THEN format('%s is not a whole number', s.k)
         WHEN s.k = 'max_attempts' AND s.v::bigint NOT BETWEEN 1 AND 30000 THEN 'max_attempts: allowed are 1 to 30000'
         WHEN s.k IN ('backoff_base_ms', 'backoff_max_ms') AND s.v::bigint NOT BETWEEN 1 AND 31622400000

@@ -1,13 +1,16 @@
 -- settle_named(…): checks what a caller from SQL passed, settles, and answers
--- (work_id, outcome) with the outcome as a word. verb 0 renews.
+-- (work_id, outcome, joins): the outcome as a word, and in every row the joins that
+-- the call has ended, or null. verb 0 renews.
 CREATE OR REPLACE FUNCTION {p}settle_named(
     _name text, _door smallint, _verb smallint, _owner uuid, _ids uuid[], _fences bigint[], _error text,
-    _delay interval, _lease_s int) RETURNS TABLE (work_id uuid, outcome text)
+    _delay interval, _lease_s int) RETURNS TABLE (work_id uuid, outcome text, joins uuid[])
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 DECLARE
     _words CONSTANT text[] := '{unknown,stale,acked,abandoned,failed,dead,released,renewed}';
     _outcomes smallint[];
+    _ends text;      -- see work_join_fire
+    _joins uuid[];
     _delay_ms float8 := extract(epoch FROM _delay) * 1000;
     _problem text := CASE
         WHEN _owner IS NULL THEN 'owner is null; pass the one that claimed'
@@ -32,9 +35,13 @@ BEGIN
     IF _verb = 0 THEN
         _outcomes := {p}work_renew(_door, _owner, _ids, _fences, _lease_s);
     ELSE
-        _outcomes := {p}work_settle(_door, _owner, _ids, _fences, ARRAY[_verb], ARRAY[{p}error_cut(_error)],
-                                    ARRAY[CASE WHEN _delay_ms IS NULL THEN -1 ELSE least(_delay_ms, 31622400000) END::bigint]);
+        SELECT s.outcomes, s.joins INTO _outcomes, _ends FROM {p}work_settle(
+            _door, _owner, _ids, _fences, ARRAY[_verb], ARRAY[{p}error_cut(_error)],
+            ARRAY[CASE WHEN _delay_ms IS NULL THEN -1 ELSE least(_delay_ms, 31622400000) END::bigint]) s;
     END IF;
-    RETURN QUERY SELECT u.id, _words[u.o + 1] FROM unnest(_ids, _outcomes) u(id, o);
+    IF _ends IS NOT NULL THEN
+        SELECT array_agg(split_part(l, ' ', 2)::uuid) INTO _joins FROM string_to_table(_ends, E'\n') l WHERE l LIKE 'J %';
+    END IF;
+    RETURN QUERY SELECT u.id, _words[u.o + 1], _joins FROM unnest(_ids, _outcomes) u(id, o);
 END
 $$;

@@ -1,7 +1,10 @@
--- work_claim(…) leases up to n due messages of a queue and answers them in order.
+-- work_claim(…) leases up to n due messages of a queue and answers them in order. If
+-- joins ended with it, there is one more row, the last, with nothing but joins (see
+-- work_join_fire).
 --
--- Locks, in this order: expired leases (SKIP LOCKED), pending rows (SKIP LOCKED);
--- it waits for nobody. An empty claim writes nothing, unless it was slow
+-- Locks, in this order: joins past their deadline, expired leases, pending rows, all
+-- SKIP LOCKED; it waits for nobody, unless it buries steps of joins: then for those
+-- who count in the same joins, with what it took back first and once more at the end. An empty claim writes nothing, unless it was slow
 -- over a large index and leaves a hint, and takes no transaction id.
 -- from_due, from_id: per level, where this claimer's last full batch began; a
 -- hint that spares it the walk over index entries of rows already taken. Without
@@ -13,7 +16,7 @@ CREATE OR REPLACE FUNCTION {p}work_claim(
     _from_id uuid[])
     RETURNS TABLE (work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid,
                    dedupe_key text, correlation_id text, stream text, headers jsonb, attempts int,
-                   retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int)
+                   retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int, joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
@@ -39,6 +42,9 @@ DECLARE
     _all boolean := false; -- nothing more was due
     _fence bigint;
     _wrong uuid[];
+    _dead uuid[];
+    _joins text;
+    _more text;
 BEGIN
     SELECT coalesce(q.clock, clock_timestamp()), q.id, q.max_attempts, q.paused INTO _t, _queue, _max, _paused
     FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
@@ -49,9 +55,13 @@ BEGIN
     IF _hint.reap_from < _t AND _t < _hint.reap_whole_next THEN
         _reap_from := _hint.reap_from;
     END IF;
+    IF _door = 0 AND EXISTS (SELECT FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= _t) THEN
+        SELECT x.joins INTO _joins FROM {p}work_join_expire(_t, 20) x;
+    END IF;
     IF EXISTS (SELECT FROM {p}lease l WHERE l.door = _door AND l.until >= _reap_from AND l.until < _t
                ORDER BY l.door, l.until LIMIT 1) THEN
-        PERFORM {p}work_reap(_door, _t, _reap_from, 20);
+        SELECT r.joins INTO _more FROM {p}work_reap(_door, _t, _reap_from, 20) r;
+        _joins := concat_ws(E'\n', _joins, _more);
     ELSIF clock_timestamp() - _started > interval '3 ms' THEN
         PERFORM {p}work_claim_hint_reap(_queue, _t);
     END IF;
@@ -73,6 +83,7 @@ BEGIN
             PERFORM {p}work_bury_unfit(array_agg(u.id), array_agg(u.attempts), array_agg(u.expired), _t)
             FROM unnest(_picked.ids, _picked.attempts, _picked.expired, _picked.unfit) u(id, attempts, expired, unfit)
             WHERE u.unfit;
+            _dead := _dead || ARRAY(SELECT u.id FROM unnest(_picked.ids, _picked.unfit) u(id, unfit) WHERE u.unfit);
             _buried := _buried + cardinality(array_positions(_picked.unfit, true));
             SELECT array_agg(u.id ORDER BY i) AS ids, array_agg(u.attempts ORDER BY i) AS attempts,
                    array_agg(u.due ORDER BY i) AS dues, array_agg(u.lost ORDER BY i) AS lost, _picked.unfit AS unfit
@@ -104,11 +115,12 @@ BEGIN
         PERFORM {p}work_claim_hint(_queue, _t, clock_timestamp() - _started, _bound IS NULL, cardinality(_ids) >= _n,
                                    _hint, _ids, _dues);
     END IF;
-    IF cardinality(_ids) = 0 THEN
-        RETURN;
+    IF _dead IS NOT NULL AND _door = 0 THEN
+        _more := {p}work_count_steps(NULL, ARRAY(SELECT x FROM unnest(_dead) x ORDER BY x), _t);
+        _joins := concat_ws(E'\n', _joins, _more);
     END IF;
 
-    IF _topics IS NOT NULL THEN -- the hash is only a filter
+    IF _topics IS NOT NULL AND cardinality(_ids) > 0 THEN -- the hash is only a filter
         SELECT array_agg(m.id) INTO _wrong FROM unnest(_ids) u(id), {p}message m
         WHERE m.id = u.id AND m.topic <> ALL (_topics);
         IF _wrong IS NOT NULL THEN
@@ -117,27 +129,30 @@ BEGIN
             SELECT array_agg(u.id ORDER BY i), array_agg(u.attempts ORDER BY i), array_agg(u.due ORDER BY i)
             INTO _ids, _attempts, _dues FROM unnest(_ids, _attempts, _dues) WITH ORDINALITY u(id, attempts, due, i)
             WHERE u.id <> ALL (_wrong);
-            IF _ids IS NULL THEN
-                RETURN;
-            END IF;
         END IF;
     END IF;
-
-    _fence := nextval('{p}fence');
-    INSERT INTO {p}lease (id, owner, claimed_at, until, queue, open, door, lost, ids, attempts)
-    VALUES (_fence, _owner, _t, _t + make_interval(secs => _lease_s), _queue, cardinality(_ids), _door, _lost, _ids,
-            CASE WHEN 0 < ANY (_attempts) THEN (SELECT array_agg((a + 1)::smallint ORDER BY i)
-                                                FROM unnest(_attempts) WITH ORDINALITY u(a, i)) END);
-    RETURN QUERY
-    SELECT m.id, coalesce(m.message_id, m.id), _fence, m.topic, m.payload, m.tenant_id, m.dedupe_key,
-           m.correlation_id, m.stream, m.headers, u.attempts + 1,
-           CASE WHEN u.attempts > 0 THEN (SELECT count(*)::int FROM {p}attempt_log a WHERE a.id = m.id AND a.kind = 1) ELSE 0 END,
-           m.created_at, u.due,
-           CASE WHEN u.attempts > 0 THEN (SELECT a.error FROM {p}attempt_log a WHERE a.id = m.id AND a.kind IN (1, 2)
-                                          ORDER BY a.id DESC, a.n DESC LIMIT 1) END,
-           m.level::int
-    FROM unnest(_ids, _attempts, _dues) u(id, attempts, due)
-    -- OFFSET 0 keeps this a look-up per id, in their order: a join could start from a small table of messages.
-    CROSS JOIN LATERAL (SELECT * FROM {p}message m WHERE m.id = u.id OFFSET 0) m;
+    IF cardinality(_ids) > 0 THEN
+        _fence := nextval('{p}fence');
+        INSERT INTO {p}lease (id, owner, claimed_at, until, queue, open, door, lost, ids, attempts)
+        VALUES (_fence, _owner, _t, _t + make_interval(secs => _lease_s), _queue, cardinality(_ids), _door, _lost, _ids,
+                CASE WHEN 0 < ANY (_attempts) THEN (SELECT array_agg((a + 1)::smallint ORDER BY i)
+                                                    FROM unnest(_attempts) WITH ORDINALITY u(a, i)) END);
+        RETURN QUERY
+        SELECT m.id, coalesce(m.message_id, m.id), _fence, m.topic, m.payload, m.tenant_id, m.dedupe_key,
+               m.correlation_id, m.stream, m.headers, u.attempts + 1,
+               CASE WHEN u.attempts > 0 THEN (SELECT count(*)::int FROM {p}attempt_log a WHERE a.id = m.id AND a.kind = 1) ELSE 0 END,
+               m.created_at, u.due,
+               CASE WHEN u.attempts > 0 THEN (SELECT a.error FROM {p}attempt_log a WHERE a.id = m.id AND a.kind IN (1, 2)
+                                              ORDER BY a.id DESC, a.n DESC LIMIT 1) END,
+               m.level::int, NULL::text
+        FROM unnest(_ids, _attempts, _dues) u(id, attempts, due)
+        -- OFFSET 0 keeps this a look-up per id, in their order: a join could start from a small table of messages.
+        CROSS JOIN LATERAL (SELECT * FROM {p}message m WHERE m.id = u.id OFFSET 0) m;
+    END IF;
+    IF _joins <> '' THEN
+        RETURN QUERY SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text,
+                            NULL::text, NULL::jsonb, NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text,
+                            NULL::int, _joins;
+    END IF;
 END
 $$;

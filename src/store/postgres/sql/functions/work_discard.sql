@@ -9,7 +9,7 @@ BEGIN
     WITH locked AS MATERIALIZED (SELECT d.id FROM {p}dead d WHERE d.id = ANY (_ids) ORDER BY d.id FOR UPDATE),
          gone AS (DELETE FROM {p}dead d USING locked WHERE d.id = locked.id RETURNING d.id)
     SELECT coalesce(array_agg(g.id), '{}') INTO _gone FROM gone g;
-    PERFORM {p}work_forget(_gone);
+    PERFORM {p}work_forget(_gone, 2::smallint);
     RETURN cardinality(_gone);
 END
 $$;

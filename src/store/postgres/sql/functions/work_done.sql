@@ -1,31 +1,30 @@
--- work_done(…): the one way into done. The caller holds the lease that named
--- these messages. Ids that lie far apart are written as several rows, so that
--- each span stays narrow.
-CREATE OR REPLACE FUNCTION {p}work_done(_ids uuid[], _queue int, _t timestamptz, _owner uuid) RETURNS void
+-- work_done(…) → whether the caller must forget the messages, after it has counted
+-- them as steps of joins: the queue does not keep them. The one way into done. The
+-- caller holds the lease that named these messages; ids in ascending order. Such as
+-- lie far apart are written as several rows, so that each span stays narrow.
+CREATE OR REPLACE FUNCTION {p}work_done(_ids uuid[], _queue int, _t timestamptz, _owner uuid) RETURNS boolean
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 DECLARE
-    _sorted uuid[];
     _text text;
     _low bigint;
     _high bigint;
 BEGIN
     IF (SELECT q.delete_on_ack FROM {p}queue q WHERE q.id = _queue) THEN
-        PERFORM {p}work_forget(_ids);
-        RETURN;
+        RETURN true;
     END IF;
-    SELECT array_agg(x ORDER BY x) INTO _sorted FROM unnest(_ids) x;
-    _text := _sorted[1]::text; -- what id_number does, without the call
+    _text := _ids[1]::text; -- what id_number does, without the call
     _low := ('x' || substr(_text, 1, 8) || substr(_text, 10, 4))::bit(48)::bigint;
-    _text := _sorted[cardinality(_sorted)]::text;
+    _text := _ids[cardinality(_ids)]::text;
     _high := ('x' || substr(_text, 1, 8) || substr(_text, 10, 4))::bit(48)::bigint;
     IF _high - _low < 10000 THEN
         INSERT INTO {p}done (span, at, owner, queue, ids)
-        VALUES (int8range(_low, _high, '[]'), _t, _owner, _queue, _sorted);
+        VALUES (int8range(_low, _high, '[]'), _t, _owner, _queue, _ids);
     ELSE
         INSERT INTO {p}done (span, at, owner, queue, ids)
         SELECT int8range(min(n), max(n), '[]'), _t, _owner, _queue, array_agg(x ORDER BY x)
-        FROM (SELECT x, {p}id_number(x) AS n FROM unnest(_sorted) x) s GROUP BY n / 10000;
+        FROM (SELECT x, {p}id_number(x) AS n FROM unnest(_ids) x) s GROUP BY n / 10000;
     END IF;
+    RETURN false;
 END
 $$;

@@ -2,8 +2,10 @@
 --
 -- Answers problem (and no ids) when an argument, or the queue's settings, do
 -- not allow the message: an answer, not an error, so that the caller's
--- transaction lives on.
--- Locks: the dedupe key, until the caller's transaction ends.
+-- transaction lives on. join_problem: it cannot become a step of its join (enum
+-- ph__join_problem); joins: what ended with it (see work_join_fire).
+-- Locks: the dedupe key, until the caller's transaction ends. With a join: of a
+-- duplicate the message that has the key, where it is; then the join's head.
 -- Two at once with one key: the second waits at the insert; if the first
 -- commits, the second reads its ids in a new statement (and snapshot); if it
 -- rolled back, the second's insert succeeds; if the key vanished in between,
@@ -11,8 +13,9 @@
 CREATE OR REPLACE FUNCTION {p}work_enqueue(
     _door smallint, _ns text, _topic text, _payload text, _tenant_id uuid, _dedupe_key text,
     _correlation_id text, _stream text, _level smallint, _due_at timestamptz, _expires_at timestamptz,
-    _headers jsonb, _message_id uuid, _max_attempts smallint,
-    OUT work_id uuid, OUT message_id uuid, OUT is_new boolean, OUT problem text)
+    _headers jsonb, _message_id uuid, _max_attempts smallint, _join_id uuid,
+    OUT work_id uuid, OUT message_id uuid, OUT is_new boolean, OUT problem text, OUT join_problem smallint,
+    OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off
 AS $$
@@ -21,6 +24,7 @@ DECLARE
     _t timestamptz;
     _queue int;
     _limit int;
+    _attached record;
 BEGIN
     IF (_topic <> '' AND octet_length(_topic) <= 255 AND octet_length(_ns) <= 255 AND _payload IS NOT NULL
         AND _level BETWEEN 0 AND 3 AND coalesce(octet_length(_correlation_id), 0) <= 255 AND _tenant_id IS NULL
@@ -28,6 +32,13 @@ BEGIN
         AND _max_attempts IS NULL AND _message_id IS NULL) IS NOT TRUE THEN -- not plainly right: look closer
         problem := {p}message_problem(_topic, _payload, _ns, _tenant_id, _dedupe_key, _correlation_id, _stream, _level,
                                       _due_at, _expires_at, _headers, _max_attempts, _message_id);
+        IF problem IS NOT NULL THEN
+            RETURN;
+        END IF;
+    END IF;
+    IF _door IS DISTINCT FROM 0 THEN
+        problem := {p}timer_problem(_door, _tenant_id, _dedupe_key, _level, _due_at, _expires_at, _message_id, _max_attempts,
+                                    _join_id);
         IF problem IS NOT NULL THEN
             RETURN;
         END IF;
@@ -59,6 +70,11 @@ BEGIN
             SELECT d.id, coalesce(d.message_id, d.id), false INTO work_id, message_id, is_new
             FROM {p}dedupe d WHERE d.queue = _queue AND d.topic = _topic AND d.key = _dedupe_key;
             IF FOUND THEN
+                IF _join_id IS NOT NULL AND _door = 0 THEN
+                    _attached := {p}work_join_attach(_join_id, ARRAY[message_id]);
+                    join_problem := nullif(_attached.problem, 0);
+                    joins := _attached.joins;
+                END IF;
                 RETURN;
             END IF;
             work_id := {p}id_new(_door);
@@ -67,6 +83,14 @@ BEGIN
         END LOOP;
     END IF;
 
+    IF _join_id IS NOT NULL AND _door = 0 THEN
+        join_problem := ({p}work_join_check(ARRAY[_join_id], ARRAY[message_id], NULL)).problem;
+        IF join_problem IS NOT NULL THEN
+            DELETE FROM {p}dedupe d
+            WHERE d.queue = _queue AND d.topic = _topic AND d.key = _dedupe_key AND d.id = work_id;
+            RETURN;
+        END IF;
+    END IF;
     INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
                             max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload)
     VALUES (work_id, _t, _due_at, _expires_at, _message_id, _tenant_id, _queue, _level,
@@ -74,5 +98,8 @@ BEGIN
     INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
     VALUES (greatest(_due_at, _t), work_id, _expires_at, _queue * 4 + _level, hashtext(_topic), 0, 0,
             _max_attempts);
+    IF _join_id IS NOT NULL AND _door = 0 THEN
+        joins := {p}work_join_add(ARRAY[_join_id], ARRAY[work_id], ARRAY[message_id], NULL, _t);
+    END IF;
 END
 $$;

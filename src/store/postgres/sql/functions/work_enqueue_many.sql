@@ -1,14 +1,18 @@
 -- work_enqueue_many(…) stores n messages in the order given, all or none.
 -- Answers one row per message, in order; or, when an argument or the queue's
--- settings do not allow one, a single row with its index (from 0) and the problem.
+-- settings do not allow one, a single row with its index (from 0) and the problem;
+-- likewise with join_problem (enum ph__join_problem) and the message it is about.
+-- The first row has what ended with it (joins, see work_join_fire). join_ids: null if
+-- there are none.
 --
 -- Locks: the dedupe keys, in sorted order, so that two calls with the same
--- keys never wait for each other crosswise.
+-- keys never wait for each other crosswise. With joins: of duplicates the messages
+-- that have the keys, where they are; then the heads, in order of id.
 CREATE OR REPLACE FUNCTION {p}work_enqueue_many(
     _door smallint, _ns text[], _topics text[], _payloads text[], _tenant_ids uuid[], _dedupe_keys text[],
     _correlation_ids text[], _streams text[], _levels smallint[], _due_ats timestamptz[],
-    _expires_ats timestamptz[], _headers jsonb[], _message_ids uuid[], _max_attempts smallint[])
-    RETURNS TABLE (ord int, work_id uuid, message_id uuid, is_new boolean, problem text)
+    _expires_ats timestamptz[], _headers jsonb[], _message_ids uuid[], _max_attempts smallint[], _join_ids uuid[])
+    RETURNS TABLE (ord int, work_id uuid, message_id uuid, is_new boolean, problem text, join_problem smallint, joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
     SET jit = off SET plan_cache_mode = force_generic_plan
@@ -21,7 +25,6 @@ DECLARE
     _name text;
     _queues int[];
     _limits int[];
-    _base bigint;
     _ids uuid[];
     _final uuid[];    -- the id that answers: its own, or that of the message which has its key
     _shown uuid[];    -- the message id that answers
@@ -29,7 +32,14 @@ DECLARE
     _i int;
     _bad int;
     _problem text;
+    _prepared record; -- the steps that this makes
+    _joins text;
 BEGIN
+    IF _door IS DISTINCT FROM 0 THEN
+        RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean, 'only the outbox takes many messages at once',
+                            NULL::smallint, NULL::text;
+        RETURN;
+    END IF;
     SELECT b.i, b.problem INTO _bad, _problem FROM (
         SELECT u.i, {p}message_problem(u.topic, u.payload, u.ns, u.tenant_id, u.key, u.correlation_id, u.stream, u.level,
                                        u.due_at, u.expires_at, u.headers, u.max_attempts, u.message_id) AS problem
@@ -44,7 +54,7 @@ BEGIN
                AND u.message_id IS NULL) IS NOT TRUE) b -- not plainly right: look closer
     WHERE b.problem IS NOT NULL ORDER BY b.i LIMIT 1;
     IF FOUND THEN
-        RETURN QUERY SELECT _bad - 1, NULL::uuid, NULL::uuid, NULL::boolean, _problem;
+        RETURN QUERY SELECT _bad - 1, NULL::uuid, NULL::uuid, NULL::boolean, _problem, NULL::smallint, NULL::text;
         RETURN;
     END IF;
     FOR _name IN SELECT DISTINCT x FROM unnest(_ns) x ORDER BY x LOOP
@@ -58,15 +68,11 @@ BEGIN
     IF FOUND THEN
         RETURN QUERY SELECT _bad - 1, NULL::uuid, NULL::uuid, NULL::boolean,
             format('payload has %s bytes; this queue allows %s: raise max_payload_bytes, or store it '
-                   'elsewhere and send a reference', octet_length(_payloads[_bad]), _limits[_bad]);
+                   'elsewhere and send a reference', octet_length(_payloads[_bad]), _limits[_bad]), NULL::smallint, NULL::text;
         RETURN;
     END IF;
 
-    SELECT (-9223372036854775808) | (_door::bigint << 60) | (s.store_id::bigint << 32) INTO _base
-    FROM {p}store s WHERE s.one;
-    SELECT array_agg(encode(int8send((nextval('{p}message_number') << 16) | 32768)
-                            || int8send(_base | floor(random() * 4294967296)::bigint), 'hex')::uuid)
-    INTO _ids FROM generate_series(1, _n);
+    _ids := {p}ids_new(_door, _n);
     _final := _ids;
     _shown := _message_ids;
 
@@ -87,6 +93,16 @@ BEGIN
         END LOOP;
     END LOOP;
 
+    IF _join_ids IS NOT NULL AND _door = 0 THEN
+        _prepared := {p}work_join_prepare(_join_ids, _ids, _final, _shown);
+        IF _prepared.problem IS NOT NULL THEN
+            DELETE FROM {p}dedupe d USING unnest(_ids, _queues, _topics, _dedupe_keys) u(id, queue, topic, key)
+            WHERE d.queue = u.queue AND d.topic = u.topic AND d.key = u.key AND d.id = u.id;
+            RETURN QUERY SELECT _prepared.at - 1, NULL::uuid, _prepared.messages[_prepared.at], NULL::boolean, NULL::text,
+                                _prepared.problem, NULL::text;
+            RETURN;
+        END IF;
+    END IF;
     INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
                             max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload)
     SELECT u.id, _t, u.due_at, u.expires_at, u.message_id, u.tenant_id, u.queue, u.level,
@@ -103,7 +119,11 @@ BEGIN
          u(id, final, due_at, expires_at, queue, level, max_attempts, topic)
     WHERE u.id = u.final;
 
-    RETURN QUERY SELECT u.i::int - 1, u.final, coalesce(u.shown, u.final), u.id = u.final, NULL::text
+    IF _join_ids IS NOT NULL AND _door = 0 THEN
+        _joins := {p}work_join_add(_join_ids, _prepared.ids, _prepared.messages, _prepared.states, _t);
+    END IF;
+    RETURN QUERY SELECT u.i::int - 1, u.final, coalesce(u.shown, u.final), u.id = u.final, NULL::text, NULL::smallint,
+                        CASE WHEN u.i = 1 THEN _joins END
     FROM unnest(_ids, _final, _shown) WITH ORDINALITY u(id, final, shown, i);
 END
 $$;

@@ -1,7 +1,7 @@
 -- work_list(…) → messages of a door, in the columns of the library's look-up.
 --
 -- ns, topic: null for all. state: 0 all, 1 ready, 2 scheduled, 3 in progress,
--- 4 done, 5 dead and not retried. after: the last id of the page before; all
+-- 4 done, 5 dead and not retried, 6 waiting. after: the last id of the page before; all
 -- zero: from the beginning. Reads only; the page and its rows are of one moment.
 CREATE OR REPLACE FUNCTION {p}work_list(
     _door smallint, _ns text, _topic text, _state int, _oldest_first boolean, _limit int, _after uuid,
@@ -11,7 +11,8 @@ CREATE OR REPLACE FUNCTION {p}work_list(
         correlation_id text, headers text, attempts int, retry_count int, created_at timestamptz, due_at timestamptz,
         last_error text, priority int, namespace text, status_code int, max_attempts int, due_time_utc timestamptz,
         expires_at timestamptz, locked_until timestamptz, owner uuid, processed_at timestamptz, updated_at timestamptz,
-        next_attempt_at timestamptz, dead_reason text, retried_as uuid, payload_length int)
+        next_attempt_at timestamptz, dead_reason text, retried_as uuid, waits_for uuid,
+        payload_length int)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET jit = off
 AS $$
@@ -30,9 +31,9 @@ BEGIN
            o.locked_until, coalesce(o.owner_token, o.processed_by::uuid, x.owner), o.processed_at, o.updated_at,
            o.next_attempt_at,
            CASE x.reason WHEN 1 THEN 'failed' WHEN 2 THEN 'attempts' WHEN 3 THEN 'lost' WHEN 4 THEN 'expired' END,
-           x.retried_as, octet_length(o.payload)
+           x.retried_as, o.waits_for, octet_length(o.payload)
     FROM unnest(_ids) WITH ORDINALITY u(id, i)
-    CROSS JOIN LATERAL (SELECT * FROM {p}outbox o WHERE o.id = u.id OFFSET 0) o -- a look-up per id, as of one message
+    CROSS JOIN LATERAL (SELECT * FROM {p}work_state o WHERE o.id = u.id OFFSET 0) o -- a look-up per id, as of one message
     LEFT JOIN {p}dead x ON x.id = u.id
     ORDER BY u.i;
 END

@@ -1,7 +1,7 @@
 -- work_places(from, n): the doctor's count of one stretch of messages, from an id
 -- on, n of them. Answers where the next stretch begins (null: this was the last),
 -- how many messages there are in this one, how many are not in exactly one of
--- pending, lease, done and dead, or are there without a message, and up to three
+-- pending, lease, done, dead and join_wait, or are there without a message, and up to three
 -- of those in words; and about how many messages there are in all.
 --
 -- Reads only, and all of a stretch in one moment: messages may move meanwhile.
@@ -21,6 +21,8 @@ BEGIN
         SELECT p.id, 'pending' AS place FROM {p}pending p WHERE p.id >= _from AND p.id < _to
         UNION ALL
         SELECT x.id, 'dead' FROM {p}dead x WHERE x.id >= _from AND x.id < _to
+        UNION ALL
+        SELECT w.id, 'join_wait' FROM {p}join_wait w WHERE w.id >= _from AND w.id < _to
         UNION ALL
         SELECT u.id, 'done' FROM {p}done d, unnest(d.ids) u(id)
         WHERE d.span && int8range({p}id_number(_from), {p}id_number(_to), '[]') AND u.id >= _from AND u.id < _to

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {p}work_queues(_door smallint, _ns text)
         namespace text, paused boolean, max_attempts int, backoff int, backoff_base_ms bigint, backoff_max_ms bigint,
         retention_s bigint, dead_retention_s bigint, dedupe_retention_s bigint, max_payload_bytes bigint,
         max_lease_s int, delete_on_ack boolean, ready bigint, scheduled bigint, in_progress bigint, dead bigint,
-        expired_leases bigint, oldest_ready_ms bigint)
+        expired_leases bigint, oldest_ready_ms bigint, join_wait_topic text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
 #variable_conflict use_column
@@ -16,7 +16,8 @@ BEGIN
     SELECT q.namespace, q.paused, q.max_attempts::int, q.backoff::int, q.backoff_base_ms, q.backoff_max_ms,
            q.retention_s, q.dead_retention_s, q.dedupe_retention_s, q.max_payload_bytes::bigint, q.max_lease_s,
            q.delete_on_ack, coalesce(p.ready, 0), coalesce(p.scheduled, 0), coalesce(l.open, 0)::bigint,
-           coalesce(x.dead, 0), coalesce(l.expired, 0)::bigint, coalesce(p.oldest_ms, 0)::bigint
+           coalesce(x.dead, 0), coalesce(l.expired, 0)::bigint, coalesce(p.oldest_ms, 0)::bigint,
+           q.join_wait_topic
     FROM {p}queue q
     LEFT JOIN (SELECT p.lane >> 2 AS queue, count(*) FILTER (WHERE p.due <= _t) AS ready,
                       count(*) FILTER (WHERE p.due > _t) AS scheduled,

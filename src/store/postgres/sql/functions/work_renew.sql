@@ -31,6 +31,6 @@ BEGIN
         UPDATE {p}lease l SET until = greatest(l.until, least(_t + make_interval(secs => _lease_s), _cap))
         WHERE l.id = _fence;
     END LOOP;
-    RETURN {p}work_outcomes_rest(_ids, _outcomes);
+    RETURN {p}work_outcomes_rest(_door, _ids, _outcomes);
 END
 $$;

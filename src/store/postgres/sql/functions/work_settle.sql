@@ -1,5 +1,5 @@
 -- work_settle(…) → one outcome per id (0 unknown, 1 stale, 2 acked, 3 abandoned,
--- 4 failed, 5 dead, 6 released), in order.
+-- 4 failed, 5 dead, 6 released), in order; and what ended with it (see work_join_fire).
 --
 -- verbs (1 ack, 2 abandon, 3 fail, 4 release), errors and delays (ms; -1: by
 -- policy, of a release: none) have one element for all or one per id; fences:
@@ -8,24 +8,29 @@
 -- and what is done to its messages uses only the row as locked: a reap that was
 -- faster has deleted it, and then it is not found; one that comes later passes
 -- it over (SKIP LOCKED). Two partial settles of one lease wait for each other.
+-- Then, if steps of joins have ended, the heads of those, in order of id.
 CREATE OR REPLACE FUNCTION {p}work_settle(
-    _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _verbs smallint[], _errors text[], _delays bigint[])
-    RETURNS smallint[]
+    _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _verbs smallint[], _errors text[], _delays bigint[],
+    OUT outcomes smallint[], OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     _t timestamptz;
     _n int := cardinality(_ids);
-    _outcomes smallint[] := array_fill(NULL::smallint, ARRAY[_n]);
     _leases bigint[];
     _lease {p}lease;
     _fence bigint;
     _mine record;
+    _acked uuid[];
+    _done uuid[];
+    _dead uuid[];
+    _forget uuid[];
     _k int;
     _i int;
 BEGIN
+    outcomes := array_fill(NULL::smallint, ARRAY[_n]);
     SELECT coalesce(s.clock, clock_timestamp()) INTO _t FROM {p}store s WHERE s.one; -- clock(), without the call
     IF _fences[1] > 0 AND _fences[1] = ALL (_fences) THEN
         _leases := ARRAY[_fences[1]]; -- a batch, or a part of one: the usual case
@@ -37,15 +42,19 @@ BEGIN
         CONTINUE WHEN NOT FOUND;
         IF _lease.ids = _ids AND _lease.settled IS NULL AND _verbs = '{1}' AND (_fences IS NULL OR _fence = ALL (_fences)) THEN
             DELETE FROM {p}lease l WHERE l.id = _fence; -- the whole batch at once
-            PERFORM {p}work_done(_ids, _lease.queue, _t, _owner);
-            RETURN array_fill(2::smallint, ARRAY[_n]);
+            SELECT array_agg(x ORDER BY x) INTO _done FROM unnest(_ids) x;
+            IF {p}work_done(_done, _lease.queue, _t, _owner) THEN
+                _forget := _done;
+            END IF;
+            outcomes := array_fill(2::smallint, ARRAY[_n]);
+            EXIT;
         END IF;
 
         -- at[k]: where in the call, pos[k]: where in the lease; of an id given twice the first counts
         SELECT array_agg(f.i) AS at, array_agg(f.pos) AS pos INTO _mine FROM (
             SELECT p.pos, u.i::int AS i
             FROM unnest(_ids) WITH ORDINALITY u(id, i), LATERAL (SELECT array_position(_lease.ids, u.id) AS pos) p
-            WHERE p.pos IS NOT NULL AND _outcomes[u.i] IS NULL AND array_position(_ids, u.id) = u.i
+            WHERE p.pos IS NOT NULL AND outcomes[u.i] IS NULL AND array_position(_ids, u.id) = u.i
               AND (_lease.settled IS NULL OR get_bit(_lease.settled, p.pos - 1) = 0)
               AND (_fences IS NULL OR _fences[u.i] IN (0, _fence))
             ORDER BY p.pos, u.i) f;
@@ -54,18 +63,33 @@ BEGIN
         FOR _k IN 1 .. cardinality(_mine.at) LOOP
             _i := _mine.at[_k];
             CONTINUE WHEN {p}for_item(_verbs, _i) = 1;
-            _outcomes[_i] := {p}work_give_up(
+            outcomes[_i] := {p}work_give_up(
                 _ids[_i], {p}for_item(_verbs, _i), coalesce(_lease.attempts[_mine.pos[_k]], 1::smallint), _lease.lost,
                 {p}for_item(_errors, _i), coalesce({p}for_item(_delays, _i), -1), _t, _owner);
+            IF outcomes[_i] IN (4, 5) THEN
+                _dead := _dead || _ids[_i];
+            END IF;
         END LOOP;
-        PERFORM {p}work_done(array_agg(_ids[x]), _lease.queue, _t, _owner) FROM unnest(_mine.at) x
-        WHERE {p}for_item(_verbs, x) = 1 HAVING count(*) > 0;
+        SELECT array_agg(_ids[x] ORDER BY _ids[x]) INTO _acked FROM unnest(_mine.at) x WHERE {p}for_item(_verbs, x) = 1;
+        IF _acked IS NOT NULL AND {p}work_done(_acked, _lease.queue, _t, _owner) THEN
+            _forget := _forget || _acked;
+        END IF;
+        _done := _done || _acked;
         SELECT array_agg(CASE WHEN u.i = ANY (_mine.at) AND {p}for_item(_verbs, u.i::int) = 1 THEN 2 ELSE u.o END ORDER BY u.i)
-        INTO _outcomes FROM unnest(_outcomes) WITH ORDINALITY u(o, i);
+        INTO outcomes FROM unnest(outcomes) WITH ORDINALITY u(o, i);
     END LOOP;
-    IF array_position(_outcomes, NULL) IS NULL THEN
-        RETURN _outcomes;
+    IF _door = 0 AND (_done IS NOT NULL OR _dead IS NOT NULL) THEN
+        IF _dead IS NOT NULL OR cardinality(_leases) > 1 THEN
+            SELECT array_agg(x ORDER BY x) INTO _done FROM unnest(_done) x;
+            SELECT array_agg(x ORDER BY x) INTO _dead FROM unnest(_dead) x;
+        END IF;
+        joins := {p}work_count_steps(_done, _dead, _t);
     END IF;
-    RETURN {p}work_outcomes_rest(_ids, _outcomes);
+    IF _forget IS NOT NULL THEN
+        PERFORM {p}work_forget(_forget, 1::smallint);
+    END IF;
+    IF array_position(outcomes, NULL) IS NOT NULL THEN
+        outcomes := {p}work_outcomes_rest(_door, _ids, outcomes);
+    END IF;
 END
 $$;

@@ -1,6 +1,6 @@
 -- queues: one row per queue, with its settings.
 CREATE OR REPLACE VIEW {p}queues AS
-SELECT CASE q.door WHEN 0 THEN 'outbox' END AS door,
+SELECT CASE q.door WHEN 0 THEN 'outbox' WHEN 2 THEN 'timers' WHEN 3 THEN 'job_runs' END AS door,
        q.namespace,
        q.paused,
        q.max_attempts::int AS max_attempts,
@@ -12,5 +12,6 @@ SELECT CASE q.door WHEN 0 THEN 'outbox' END AS door,
        q.dedupe_retention_s,
        q.max_payload_bytes,
        q.max_lease_s,
-       q.delete_on_ack
+       q.delete_on_ack,
+       q.join_wait_topic
 FROM {p}queue q;

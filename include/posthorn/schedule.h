@@ -1,0 +1,333 @@
+/* schedule.h - timers, jobs that run by the clock, and the scheduler.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * Included by posthorn.h. A timer is a message for later that can be
+ * cancelled. A job is a cron expression in a time zone; each of its instants
+ * makes one job run, exactly one, however many schedulers there are. Timers
+ * and job runs live like outbox messages (claim, settle, dead letters, queue
+ * settings), each behind a door of its own.
+ *
+ * There are two ways to work them:
+ *   1. Let a scheduler turn each due timer and job run into an outbox message
+ *      with the same topic, payload, namespace, correlation id and headers, in
+ *      one transaction; handlers then get them like any message. Its message id
+ *      is the id of the timer or run. That is the usual way: ph_scheduler_run()
+ *      in a loop of yours, ph_dispatcher_opts.schedule, or the command
+ *      "posthorn schedule".
+ *   2. Claim and settle them yourself with ph_timers_claim() and
+ *      ph_job_runs_claim(). Then tell the scheduler to keep its hands off
+ *      (keep_timers, keep_job_runs); jobs need one in any case, to make runs.
+ *
+ * Never early by the database's clock; late by as long as nobody looks. */
+#include <posthorn/posthorn.h> /* first: it includes all of them, in order */
+
+#ifndef POSTHORN_SCHEDULE_H
+#define POSTHORN_SCHEDULE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -------------------------------------------------------------------- timers */
+
+#define PH_TIMER_MIN 946684800000000LL /* 2000-01-01T00:00:00Z: earlier is a mistake of units */
+
+/* A message for later. Zero means default; everything is borrowed. */
+typedef struct {
+    size_t size;                /* set by PH_TIMER_INIT; new members are only appended */
+    const char *topic;          /* required, not empty */
+    const char *payload;        /* required, may be empty */
+    size_t payload_length;      /* PH_TEXT_LENGTH (the default of PH_TIMER_INIT): strlen(payload) */
+    int64_t due_at;             /* required: PH_TIMER_MIN … PH_TIME_MAX; past: at once */
+    const char *ns;             /* namespace; NULL: "" */
+    const char *correlation_id; /* NULL or "": none */
+    const char *headers;        /* a JSON object, or NULL */
+} ph_timer;
+#define PH_TIMER_INIT                                                                              \
+    {                                                                                              \
+        sizeof(ph_timer), NULL, NULL, PH_TEXT_LENGTH, 0, NULL, NULL, NULL                          \
+    }
+
+/* Schedules a timer. *ret_timer, if not NULL: its id.
+ * Errors: PH_EINVAL (says which member), … */
+PH_API PH_MUST_CHECK int ph_timer_schedule(ph_store *store, ph_tx tx, const ph_timer *timer,
+                                           int timeout_ms, ph_work_id *ret_timer, ph_error *reterr);
+
+/* Cancels a timer that nobody has claimed (and no scheduler turned into a
+ * message) yet; it is gone then. *ret_cancelled, if not NULL: false if it was
+ * too late, or there is no such timer. If somebody is just claiming it, the
+ * call waits for the outcome: exactly one wins, and both know.
+ * Errors: PH_EINVAL (the id is zero), … */
+PH_API PH_MUST_CHECK int ph_timer_cancel(ph_store *store, ph_tx tx, ph_work_id timer,
+                                         int timeout_ms, bool *ret_cancelled, ph_error *reterr);
+
+/* For those who work timers themselves. For each see the function of the same name with ph_outbox_;
+ * only the door differs. */
+PH_API PH_MUST_CHECK int ph_timers_claim(ph_store *store, ph_tx tx, ph_owner owner,
+                                         const ph_claim_opts *opts, int timeout_ms,
+                                         ph_batch **ret_batch, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_settle(ph_store *store, ph_tx tx, ph_owner owner,
+                                          const ph_settlement *items, size_t count, int timeout_ms,
+                                          ph_outcome *ret_outcomes, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_ack(ph_store *store, ph_tx tx, ph_owner owner,
+                                       const ph_lease_ref *items, size_t count, int timeout_ms,
+                                       ph_outcome *ret_outcomes, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_abandon(ph_store *store, ph_tx tx, ph_owner owner,
+                                           const ph_lease_ref *items, size_t count,
+                                           const char *error, int64_t delay_ms, int timeout_ms,
+                                           ph_outcome *ret_outcomes, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_fail(ph_store *store, ph_tx tx, ph_owner owner,
+                                        const ph_lease_ref *items, size_t count, const char *error,
+                                        int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_release(ph_store *store, ph_tx tx, ph_owner owner,
+                                           const ph_lease_ref *items, size_t count, int timeout_ms,
+                                           ph_outcome *ret_outcomes, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_renew(ph_store *store, ph_tx tx, ph_owner owner,
+                                         const ph_lease_ref *items, size_t count, int lease_s,
+                                         int timeout_ms, ph_outcome *ret_outcomes,
+                                         ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_reap_expired(ph_store *store, ph_tx tx, int timeout_ms,
+                                                int64_t *ret_count, ph_error *reterr);
+
+/* Looking at timers: as with the outbox. */
+PH_API PH_MUST_CHECK int ph_timers_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
+                                        ph_message_info **ret_info, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
+                                         ph_outbox_counts *ret_counts, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_list(ph_store *store, ph_tx tx, const ph_list_opts *opts,
+                                        int timeout_ms, ph_message_list **ret_list,
+                                        ph_error *reterr);
+
+/* ---------------------------------------------------------------------- jobs */
+
+#define PH_CRON_MAX 255 /* bytes of an expression */
+#define PH_MISFIRE_LIMIT_MAX 10000
+
+/* What becomes of instants that passed while no scheduler ran. Up to a minute
+ * late is not a misfire: then the latest instant runs (with PH_MISFIRE_ALL
+ * each of them). */
+typedef enum {
+    PH_MISFIRE_DEFAULT = 0,
+    PH_MISFIRE_ONCE = 1, /* one run, for the latest of them (default) */
+    PH_MISFIRE_SKIP = 2, /* none */
+    PH_MISFIRE_ALL = 3   /* all, but at most misfire_limit: the latest */
+} ph_misfire;
+
+/* What becomes of an instant while an earlier run of the job has not ended. */
+typedef enum {
+    PH_OVERLAP_DEFAULT = 0,
+    PH_OVERLAP_ALLOW = 1, /* it runs as well (default) */
+    PH_OVERLAP_SKIP = 2   /* it is left out, and counted */
+} ph_overlap;
+
+/* A job. Zero means default; everything is borrowed. */
+typedef struct {
+    size_t size;           /* set by PH_JOB_INIT; new members are only appended */
+    const char *name;      /* required; unique in the store */
+    const char *topic;     /* required: of its runs */
+    const char *cron;      /* required: 5 fields (minute hour day month weekday), 6 (second first),
+                              or @yearly @monthly @weekly @daily @hourly; names, ranges, lists, steps */
+    const char *payload;   /* of its runs; NULL: "" */
+    size_t payload_length; /* PH_TEXT_LENGTH (the default of PH_JOB_INIT): strlen(payload) */
+    const char *timezone;  /* an IANA name such as "Europe/Berlin"; NULL: "UTC" */
+    ph_misfire misfire;
+    int misfire_limit; /* 0: 100 */
+    ph_overlap overlap;
+    const char *ns; /* of its runs; NULL: "" */
+} ph_job;
+#define PH_JOB_INIT                                                                                \
+    {                                                                                              \
+        sizeof(ph_job), NULL, NULL, NULL, NULL, PH_TEXT_LENGTH, NULL, PH_MISFIRE_DEFAULT, 0,       \
+            PH_OVERLAP_DEFAULT, NULL                                                               \
+    }
+
+/* Creates a job, or changes all of the one with this name: runs that exist
+ * stay as they are, the next instant is computed anew from now on, and a
+ * paused job stays paused. *ret_is_new, if not NULL: it was created.
+ * Errors: PH_EINVAL (says which member; also an expression that never fires,
+ * and a zone that is not known), PH_EUNSUPPORTED (this machine has no zone
+ * files), … */
+PH_API PH_MUST_CHECK int ph_job_set(ph_store *store, ph_tx tx, const ph_job *job, int timeout_ms,
+                                    bool *ret_is_new, ph_error *reterr);
+
+/* Deletes a job and those of its runs that nobody has claimed (or turned into
+ * messages) yet. *ret_deleted, if not NULL: false if there is none. */
+PH_API PH_MUST_CHECK int ph_job_delete(ph_store *store, ph_tx tx, const char *name, int timeout_ms,
+                                       bool *ret_deleted, ph_error *reterr);
+
+/* Makes a run for now, also of a paused job, whatever its overlap policy; its
+ * cadence stays as it is. *ret_run, if not NULL: the run's id.
+ * Errors: PH_ENOTFOUND, … */
+PH_API PH_MUST_CHECK int ph_job_trigger(ph_store *store, ph_tx tx, const char *name, int timeout_ms,
+                                        ph_work_id *ret_run, ph_error *reterr);
+
+/* A paused job makes no runs. Resumed, it goes on with the next instant from
+ * now; what passed meanwhile is not made up for. Resuming a job with a problem
+ * lets the schedulers try again.
+ * Errors: PH_ENOTFOUND, … */
+PH_API PH_MUST_CHECK int ph_job_pause(ph_store *store, ph_tx tx, const char *name, int timeout_ms,
+                                      ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_resume(ph_store *store, ph_tx tx, const char *name, int timeout_ms,
+                                       ph_error *reterr);
+
+/* We allocate it, and it owns all it points to; new members are only appended. */
+typedef struct {
+    const char *name, *ns, *topic, *cron, *timezone;
+    const char *payload; /* NULL: none was given */
+    ph_misfire misfire;
+    int misfire_limit;
+    ph_overlap overlap;
+    bool paused;
+    const char *problem; /* why a scheduler cannot run it; NULL: nothing is wrong */
+    int64_t next_at;     /* its next instant; 0: not computed yet, or paused */
+    int64_t last_at;     /* the instant of its last run; 0: none */
+    ph_work_id last_run; /* zero: none */
+    int64_t skipped;     /* instants left out by the overlap policy */
+    int64_t created_at, updated_at;
+} ph_job_info;
+
+typedef struct {
+    size_t size;       /* set by PH_JOB_LIST_OPTS_INIT; new members are only appended */
+    const char *name;  /* only this one; NULL: all */
+    const char *ns;    /* NULL: every namespace */
+    int limit;         /* 0: 50; at most PH_BATCH_MAX */
+    const char *after; /* the last name of the page before; NULL: from the beginning */
+} ph_job_list_opts;
+#define PH_JOB_LIST_OPTS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(ph_job_list_opts), NULL, NULL, 0, NULL                                              \
+    }
+
+typedef struct ph_job_list ph_job_list;
+
+/* Jobs by name. *ret_list is owned by the caller. */
+PH_API PH_MUST_CHECK int ph_jobs_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts,
+                                      int timeout_ms, ph_job_list **ret_list, ph_error *reterr);
+PH_API size_t ph_job_list_count(const ph_job_list *list);
+/* Borrowed until ph_job_list_free(); NULL if index is out of range. */
+PH_API const ph_job_info *ph_job_list_at(const ph_job_list *list, size_t index);
+PH_API void ph_job_list_free(ph_job_list *list);
+
+/* The next count instants of an expression in a zone (NULL: "UTC") after an
+ * instant; needs no store. *ret_count: how many there are before the year
+ * 10000.
+ * Errors: PH_EINVAL (what is wrong with the expression or the zone), PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_job_next(const char *cron, const char *timezone, int64_t after,
+                                     size_t count, int64_t *ret_times, size_t *ret_count,
+                                     ph_error *reterr);
+
+/* ------------------------------------------------------------------ job runs */
+
+/* For those who work job runs themselves. For each see the function of the same name with ph_outbox_;
+ * only the door differs. */
+PH_API PH_MUST_CHECK int ph_job_runs_claim(ph_store *store, ph_tx tx, ph_owner owner,
+                                           const ph_claim_opts *opts, int timeout_ms,
+                                           ph_batch **ret_batch, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_settle(ph_store *store, ph_tx tx, ph_owner owner,
+                                            const ph_settlement *items, size_t count,
+                                            int timeout_ms, ph_outcome *ret_outcomes,
+                                            ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_ack(ph_store *store, ph_tx tx, ph_owner owner,
+                                         const ph_lease_ref *items, size_t count, int timeout_ms,
+                                         ph_outcome *ret_outcomes, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_abandon(ph_store *store, ph_tx tx, ph_owner owner,
+                                             const ph_lease_ref *items, size_t count,
+                                             const char *error, int64_t delay_ms, int timeout_ms,
+                                             ph_outcome *ret_outcomes, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_fail(ph_store *store, ph_tx tx, ph_owner owner,
+                                          const ph_lease_ref *items, size_t count,
+                                          const char *error, int timeout_ms,
+                                          ph_outcome *ret_outcomes, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_release(ph_store *store, ph_tx tx, ph_owner owner,
+                                             const ph_lease_ref *items, size_t count,
+                                             int timeout_ms, ph_outcome *ret_outcomes,
+                                             ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_renew(ph_store *store, ph_tx tx, ph_owner owner,
+                                           const ph_lease_ref *items, size_t count, int lease_s,
+                                           int timeout_ms, ph_outcome *ret_outcomes,
+                                           ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_reap_expired(ph_store *store, ph_tx tx, int timeout_ms,
+                                                  int64_t *ret_count, ph_error *reterr);
+
+/* Looking at job runs: as with the outbox. */
+PH_API PH_MUST_CHECK int ph_job_runs_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
+                                          ph_message_info **ret_info, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_count(ph_store *store, ph_tx tx, const char *ns,
+                                           int timeout_ms, ph_outbox_counts *ret_counts,
+                                           ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_list(ph_store *store, ph_tx tx, const ph_list_opts *opts,
+                                          int timeout_ms, ph_message_list **ret_list,
+                                          ph_error *reterr);
+
+/* ----------------------------------------------------------------- scheduler */
+
+typedef struct ph_scheduler ph_scheduler;
+
+typedef struct {
+    size_t size;        /* set by PH_SCHEDULER_OPTS_INIT; new members are only appended */
+    bool keep_timers;   /* leave timers to those who claim them */
+    bool keep_job_runs; /* likewise for job runs; they are made all the same */
+    int batch_size;     /* most of each kind in one run: 0: 1 000; at most PH_BATCH_MAX */
+} ph_scheduler_opts;
+#define PH_SCHEDULER_OPTS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(ph_scheduler_opts), false, false, 0                                                 \
+    }
+
+/* Makes a scheduler for all namespaces of a store, which is borrowed until
+ * ph_scheduler_free(). It starts no thread and touches no database. Any number
+ * of them may run on one database; there is no leader.
+ * Errors: PH_EINVAL, PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_scheduler_new(ph_store *store, const ph_scheduler_opts *opts,
+                                          ph_scheduler **ret_scheduler, ph_error *reterr);
+
+typedef struct {
+    size_t size;      /* set by PH_SCHEDULE_INIT */
+    int64_t timers;   /* turned into messages */
+    int64_t runs;     /* job runs made */
+    int64_t job_runs; /* job runs turned into messages */
+    int64_t joins;    /* joins whose deadline had passed */
+    int64_t problems; /* jobs found that cannot be run; each is logged and marked */
+    int64_t now;      /* the database's clock */
+    int64_t next_at;  /* when something is due next, as far as known; 0: nothing is planned */
+    bool more;        /* the batch was full: run again at once */
+} ph_schedule;
+#define PH_SCHEDULE_INIT                                                                           \
+    {                                                                                              \
+        sizeof(ph_schedule), 0, 0, 0, 0, 0, 0, 0, false                                            \
+    }
+
+/* Does what is due: makes job runs, turns due timers and job runs into
+ * messages, ends joins whose deadline has passed. With nothing due it is one
+ * look, and writes nothing. *ret_schedule, if not NULL, is filled. A job that
+ * cannot be run (set from SQL, where nobody could check its expression) is
+ * marked with its problem and does not hold up the others.
+ * Errors: those of the database; what was done before stays done. */
+PH_API PH_MUST_CHECK int ph_scheduler_run(ph_scheduler *scheduler, int timeout_ms,
+                                          ph_schedule *ret_schedule, ph_error *reterr);
+
+/* NULL is fine. */
+PH_API void ph_scheduler_free(ph_scheduler *scheduler);
+
+/* -------------------------------------------------------------------- queues */
+
+/* The doors: a queue is a pair of door and namespace. */
+typedef enum { PH_OUTBOX = 0, PH_TIMERS = 2, PH_JOB_RUNS = 3 } ph_door;
+
+/* Settings of a queue behind any door; see ph_outbox_queue_set() and so on. */
+PH_API PH_MUST_CHECK int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
+                                      const ph_queue_settings *settings, int timeout_ms,
+                                      ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_queue_pause(ph_store *store, ph_tx tx, ph_door door, const char *ns,
+                                        int timeout_ms, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_queue_resume(ph_store *store, ph_tx tx, ph_door door, const char *ns,
+                                         int timeout_ms, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns,
+                                        int timeout_ms, ph_queue_list **ret_list, ph_error *reterr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POSTHORN_SCHEDULE_H */

@@ -1,0 +1,29 @@
+/* list.h - what every list that a caller gets can do. */
+#ifndef PH_CORE_LIST_H
+#define PH_CORE_LIST_H
+
+#include "store/store.h"
+#include "util/alloc.h"
+
+/* Defines ph_NAME_count(), ph_NAME_at() and ph_NAME_free() of a struct ph_NAME { arena, items,
+ * count }. */
+/* clang-format off */
+#define PH__LIST_FUNCTIONS(name, item)                                                             \
+    size_t ph_##name##_count(const ph_##name *list)                                                \
+    {                                                                                              \
+        return list ? list->count : 0;                                                             \
+    }                                                                                              \
+    const item *ph_##name##_at(const ph_##name *list, size_t index)                                \
+    {                                                                                              \
+        return list && index < list->count ? &list->items[index] : NULL;                           \
+    }                                                                                              \
+    void ph_##name##_free(ph_##name *list)                                                         \
+    {                                                                                              \
+        if (!list)                                                                                 \
+            return;                                                                                \
+        ph__arena_free(&list->arena);                                                              \
+        ph__dealloc(list);                                                                         \
+    }
+/* clang-format on */
+
+#endif

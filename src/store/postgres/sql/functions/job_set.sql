@@ -1,0 +1,21 @@
+-- job_set(name, topic, cron, …): creates a job, or changes all of the one with
+-- this name. The next instant is computed by a scheduler, from now on; a paused
+-- job stays paused. Bad arguments: SQLSTATE 22023. Nobody can check cron and
+-- timezone here: if a scheduler cannot read them it says so in the view jobs.
+CREATE OR REPLACE FUNCTION {p}job_set(
+    name text, topic text, cron text, payload text = NULL, timezone text = 'UTC', misfire text = 'once',
+    misfire_limit int = 100, overlap text = 'allow', namespace text = '') RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+    _problem text := {p}job_problem(name, topic, cron, payload, timezone, misfire, misfire_limit, overlap, namespace);
+BEGIN
+    IF _problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'job_set: ' || _problem;
+    END IF;
+    PERFORM {p}work_job_set(
+        name, topic, cron, payload, timezone, CASE misfire WHEN 'once' THEN 1 WHEN 'skip' THEN 2 ELSE 3 END::smallint,
+        misfire_limit, CASE overlap WHEN 'allow' THEN 1 ELSE 2 END::smallint, namespace);
+END
+$$;

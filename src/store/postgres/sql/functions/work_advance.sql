@@ -1,0 +1,47 @@
+-- work_advance(…) → how many job runs were made: what a scheduler has made of
+-- due jobs, one element per job in each list but the last. ends: how many of the
+-- instants belong to this job and those before it. next: null for never again.
+-- problem: not null if the job cannot be run; then it is marked, and nothing else.
+--
+-- Locks: the jobs' rows, without waiting: a job that another transaction holds is
+-- left for the next look, so that one who sets a job and does not commit holds up
+-- no other job. A job is left out, too, if it is not as the scheduler saw it
+-- (generation, next_at): another scheduler was faster, or somebody has changed it.
+-- So each instant is made once, whoever comes first.
+CREATE OR REPLACE FUNCTION {p}work_advance(
+    _names text[], _generations bigint[], _seen timestamptz[], _next timestamptz[], _problems text[], _ends bigint[],
+    _instants timestamptz[]) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+    SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _t timestamptz := {p}clock();
+    _job {p}job;
+    _i int;
+    _mine timestamptz[];
+    _run record;
+    _made bigint := 0;
+BEGIN
+    FOR _i IN SELECT u.i FROM unnest(_names) WITH ORDINALITY u(name, i) ORDER BY u.name COLLATE "C" LOOP
+        SELECT * INTO _job FROM {p}job j WHERE j.name = _names[_i] FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND OR _job.generation <> _generations[_i] OR _job.next_at IS DISTINCT FROM _seen[_i];
+        IF _problems[_i] IS NOT NULL THEN
+            UPDATE {p}job j SET problem = _problems[_i] WHERE j.name = _job.name;
+            CONTINUE;
+        END IF;
+        _mine := _instants[coalesce(_ends[_i - 1], 0) + 1 : _ends[_i]];
+        IF _job.overlap = 2 THEN
+            _run := {p}work_job_run_alone(_job, _mine, _t);
+        ELSE
+            SELECT r.*, 0 AS skipped INTO _run FROM {p}work_job_run(_job, _mine, false, _t) r;
+        END IF;
+        UPDATE {p}job j
+        SET next_at = coalesce(_next[_i], 'infinity'), last_at = coalesce(_run.last_at, j.last_at),
+            last_run = coalesce(_run.last_run, j.last_run), skipped = j.skipped + _run.skipped
+        WHERE j.name = _job.name;
+        _made := _made + _run.made;
+    END LOOP;
+    RETURN _made;
+END
+$$;

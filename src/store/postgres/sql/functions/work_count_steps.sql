@@ -1,0 +1,20 @@
+-- work_count_steps(done, dead, t) → what ended with it, or null: counts messages that
+-- have just been acked, and such as have just died, in the joins of which they are
+-- steps. The one place that does so. Both lists in ascending order, or null. The
+-- caller has taken the messages out of pending or their lease in this transaction.
+--
+-- Without steps among them: one look at an index. See work_count_found for the rest.
+-- Plans: pinned by the settings of its callers.
+CREATE OR REPLACE FUNCTION {p}work_count_steps(_done uuid[], _dead uuid[], _t timestamptz) RETURNS text
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+AS $$
+DECLARE
+    _low uuid := least(_done[1], _dead[1]);
+    _high uuid := greatest(_done[cardinality(_done)], _dead[cardinality(_dead)]);
+BEGIN
+    IF EXISTS (SELECT FROM {p}join_member m WHERE m.work_id >= _low AND m.work_id <= _high) THEN
+        RETURN {p}work_count_found(_done, _dead, _low, _high, _t);
+    END IF;
+    RETURN NULL;
+END
+$$;

@@ -1,0 +1,62 @@
+-- work_hold(message_ids) → for each message id the work id of its newest outbox
+-- message, and where that is: 0 still to be done, and held there by this transaction;
+-- 1 done; 2 dead; 3 it is a wait; -1 there is none.
+--
+-- Locks: rows of pending in order of id, then of lease in order of fence. It updates
+-- them, though nothing changes: so a claim passes them over, a settlement waits (and
+-- then sees what this transaction wrote; in a REPEATABLE READ transaction it fails
+-- with 40001), and a reap passes them over. A message that has moved between the look
+-- and the update is looked for again, by a new statement.
+CREATE OR REPLACE FUNCTION {p}work_hold(_message_ids uuid[], OUT ids uuid[], OUT states smallint[])
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _nobody CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
+    _at record;
+    _lease {p}lease;
+    _pos int;
+BEGIN
+    SELECT array_agg(w.id ORDER BY u.i), array_agg(CASE WHEN w.id IS NULL THEN -1 END ORDER BY u.i) INTO ids, states
+    FROM unnest(_message_ids) WITH ORDINALITY u(message_id, i)
+    LEFT JOIN LATERAL (
+        SELECT m.id FROM (SELECT m.id, m.queue FROM {p}message m WHERE m.message_id = u.message_id
+                          UNION ALL
+                          SELECT m.id, m.queue FROM {p}message m WHERE m.id = u.message_id AND m.message_id IS NULL) m
+        WHERE EXISTS (SELECT FROM {p}queue q WHERE q.id = m.queue AND q.door = 0)
+        ORDER BY m.id DESC LIMIT 1) w ON true;
+    FOR _try IN 1 .. 1000 LOOP
+        IF array_position(states, NULL) IS NULL THEN
+            RETURN;
+        END IF;
+        FOR _at IN SELECT u.i, u.id, s.* FROM unnest(ids, states) WITH ORDINALITY u(id, state, i)
+                   LEFT JOIN LATERAL (
+                       SELECT s.status_code, s.lane, s.next_attempt_at AS due, s.fence, s.processed_by
+                       FROM {p}work_state s WHERE s.id = u.id OFFSET 0) s ON true
+                   WHERE u.state IS NULL ORDER BY s.fence NULLS FIRST, u.id LOOP
+            IF _at.lane IS NULL THEN -- forgotten meanwhile
+                states[_at.i] := -1;
+            ELSIF _at.status_code = 0 THEN
+                UPDATE {p}pending p SET lost = p.lost WHERE p.lane = _at.lane AND p.due = _at.due AND p.id = _at.id;
+                IF FOUND THEN
+                    states[_at.i] := 0;
+                END IF;
+            ELSIF _at.status_code = 1 THEN
+                IF _lease.id IS DISTINCT FROM _at.fence THEN
+                    UPDATE {p}lease l SET open = l.open WHERE l.id = _at.fence RETURNING * INTO _lease;
+                END IF;
+                _pos := array_position(_lease.ids, _at.id);
+                IF _pos IS NOT NULL AND (_lease.settled IS NULL OR get_bit(_lease.settled, _pos - 1) = 0) THEN
+                    states[_at.i] := 0;
+                END IF;
+            ELSIF _at.status_code = 4 OR (_at.status_code = 2 AND _at.processed_by IS NULL) THEN
+                states[_at.i] := 3;
+            ELSE -- done or dead; null: between two places, which one statement never sees
+                states[_at.i] := _at.status_code - 1;
+            END IF;
+        END LOOP;
+    END LOOP;
+    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'a message moves faster than it can be held; try again';
+END
+$$;

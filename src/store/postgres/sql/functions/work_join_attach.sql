@@ -1,0 +1,37 @@
+-- work_join_attach(join, messages) → the problem (enum ph__join_problem; 0: none) with
+-- the message it is about, and what ended with it, or null. All or none.
+--
+-- Locks: the messages where they are (work_hold), then the head. So whoever settles
+-- one of them waits until this transaction has ended, and then finds the step.
+CREATE OR REPLACE FUNCTION {p}work_join_attach(
+    _join uuid, _messages uuid[], OUT problem smallint, OUT message uuid, OUT joins text)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _held record;
+    _check record;
+    _of uuid[];
+BEGIN
+    problem := 0;
+    SELECT array_agg(u.id ORDER BY u.i) INTO _messages FROM unnest(_messages) WITH ORDINALITY u(id, i)
+    WHERE NOT EXISTS (SELECT FROM {p}join_member m WHERE m.join_id = _join AND m.message_id = u.id);
+    IF _messages IS NULL THEN
+        RETURN; -- they all are steps already
+    END IF;
+    IF NOT EXISTS (SELECT FROM {p}join_head h WHERE h.id = _join) THEN
+        problem := 1;
+        RETURN;
+    END IF;
+    _held := {p}work_hold(_messages);
+    _of := array_fill(_join, ARRAY[cardinality(_messages)]);
+    _check := {p}work_join_check(_of, _messages, _held.states);
+    IF _check.problem IS NOT NULL THEN
+        problem := _check.problem;
+        message := _messages[_check.at];
+        RETURN;
+    END IF;
+    joins := {p}work_join_add(_of, _held.ids, _messages, _held.states, {p}clock());
+END
+$$;

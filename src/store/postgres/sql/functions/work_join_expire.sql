@@ -1,0 +1,22 @@
+-- work_join_expire(t, most) → how many joins past their deadline were ended as failed
+-- (null: all there are), and what that was; see work_join_fire.
+--
+-- Locks: heads, SKIP LOCKED: a join that somebody is counting in, or ending, is left
+-- to the next that comes by. Without such joins: one look at an index.
+CREATE OR REPLACE FUNCTION {p}work_join_expire(_t timestamptz, _most int, OUT count int, OUT joins text)
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _joins uuid[];
+BEGIN
+    SELECT array_agg(x.id) INTO _joins FROM (
+        SELECT h.id FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= _t
+        ORDER BY h.deadline LIMIT _most FOR UPDATE SKIP LOCKED) x;
+    count := coalesce(cardinality(_joins), 0);
+    IF count > 0 THEN
+        joins := {p}work_join_close(_joins, 2::smallint, _t);
+    END IF;
+END
+$$;

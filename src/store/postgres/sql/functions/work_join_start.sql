@@ -1,0 +1,33 @@
+-- work_join_start(…) → the new join's id, or the problem (enum ph__join_problem).
+-- Other faults of the arguments, which the library does not let through: SQLSTATE 22023.
+CREATE OR REPLACE FUNCTION {p}work_join_start(
+    _expected int, _key text, _metadata text, _deadline timestamptz, OUT problem smallint, OUT id uuid)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+AS $$
+DECLARE
+    _t timestamptz := {p}clock();
+    _id uuid := {p}id_new(0::smallint);
+    _fault text := CASE
+        WHEN _expected IS NULL OR _expected NOT BETWEEN 1 AND 1000000
+            THEN format('expected_steps is %s; allowed are 1 to 1000000', coalesce(_expected::text, 'null'))
+        WHEN char_length(_key) > 255
+            THEN format('grouping_key has %s characters; at most 255 are allowed', char_length(_key))
+        WHEN octet_length(_metadata) > 1048576
+            THEN format('metadata has %s bytes; at most 1048576 are allowed', octet_length(_metadata))
+        WHEN _deadline NOT BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999999Z'
+            THEN 'deadline lies outside the years 1 to 9999'
+    END;
+BEGIN
+    IF _fault IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'join_start: ' || _fault;
+    END IF;
+    IF _deadline <= _t THEN
+        problem := 7;
+        RETURN;
+    END IF;
+    problem := 0;
+    INSERT INTO {p}join_head (id, created_at, updated_at, deadline, expected, grouping_key, metadata)
+    VALUES (_id, _t, _t, _deadline, _expected, nullif(_key, ''), _metadata);
+    id := _id;
+END
+$$;

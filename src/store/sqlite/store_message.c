@@ -1,0 +1,97 @@
+#include "store/sqlite/store_message.h"
+
+#include "core/error.h"
+#include "core/id.h"
+#include "store/sqlite/moves.h"
+#include "store/sqlite/topics.h"
+#include "util/random.h"
+
+#include <string.h>
+
+static uint32_t next_nonce(struct ph__storing *s)
+{
+    if (s->nonces_left == 0) {
+        ph__random_bytes(s->nonces, sizeof(s->nonces));
+        s->nonces_left = sizeof(s->nonces) / sizeof(*s->nonces);
+    }
+    return s->nonces[--s->nonces_left];
+}
+
+int ph__store_queue(struct ph__storing *s, const char *ns)
+{
+    int r;
+
+    if (s->ns && strcmp(s->ns, ns) == 0)
+        return 0;
+    r = ph__queue_obtain(s->tx, s->door, ns, &s->queue);
+    s->ns = ns;
+    return r;
+}
+
+static int insert_body(struct ph__storing *s, const struct ph__message *m, uint64_t salt)
+{
+    struct ph__query query = ph__query(s->tx, PH__SQL_message_insert);
+
+    ph__query_int(&query, (int64_t)salt);
+    ph__query_int(&query, s->queue.id);
+    ph__query_int(&query, m->level);
+    ph__query_text(&query, m->topic);
+    ph__query_id(&query, m->message_id ? m->message_id->b : NULL);
+    ph__query_id(&query, m->tenant_id ? m->tenant_id->b : NULL);
+    ph__query_text(&query, m->dedupe_key);
+    ph__query_text(&query, m->correlation_id);
+    ph__query_text(&query, m->headers);
+    ph__query_int(&query, s->tx->now);
+    ph__query_int_or_null(&query, m->due_at);
+    ph__query_int_or_null(&query, m->expires_at);
+    ph__query_int_or_null(&query, m->max_attempts);
+    ph__query_bytes(&query, m->payload, m->payload_length);
+    return ph__query_run(&query);
+}
+
+int ph__store_body(struct ph__storing *s, const struct ph__message *m, int64_t *ret_number,
+                   uint64_t *ret_salt)
+{
+    int r;
+
+    *ret_salt = ph__id_salt(s->door, s->tx->store_id, next_nonce(s));
+    r = insert_body(s, m, *ret_salt);
+    if (r < 0)
+        return r;
+    *ret_number = sqlite3_last_insert_rowid(s->tx->db);
+    if (*ret_number > PH__NUMBER_MAX)
+        return ph__fail(s->tx->call->err, PH_EDATABASE, "the numbers for messages are used up");
+    return 0;
+}
+
+static int insert_key(struct ph__storing *s, const struct ph__message *m, int64_t id, uint64_t salt)
+{
+    struct ph__query query = ph__query(s->tx, PH__SQL_dedupe_insert);
+
+    ph__query_int(&query, s->queue.id);
+    ph__query_text(&query, m->topic);
+    ph__query_text(&query, m->dedupe_key);
+    ph__query_int(&query, id);
+    ph__query_int(&query, (int64_t)salt);
+    ph__query_id(&query, m->message_id ? m->message_id->b : NULL);
+    ph__query_int(&query, s->tx->now);
+    return ph__query_run(&query);
+}
+
+int ph__store_message(struct ph__storing *s, const struct ph__message *m, ph_work_id *ret_id)
+{
+    struct ph__pending_row row = { .level = m->level, .topic = ph__topic_hash(m->topic) };
+    uint64_t salt;
+    int r = ph__store_body(s, m, &row.id, &salt);
+
+    if (r < 0)
+        return r;
+    row.queue = s->queue.id;
+    row.due = m->due_at && m->due_at > s->tx->now ? m->due_at : s->tx->now;
+    r = ph__put_pending(s->tx, &row);
+    if (r == 0 && m->dedupe_key)
+        r = insert_key(s, m, row.id, salt);
+    if (r == 0)
+        *ret_id = ph__id_make(row.id, salt);
+    return r;
+}

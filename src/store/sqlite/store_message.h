@@ -1,0 +1,27 @@
+/* store_message.h - a new message into the tables, whoever makes it: a producer, a scheduler, a
+ * join that has ended. The caller has the write lock. */
+#ifndef PH_STORE_SQLITE_STORE_MESSAGE_H
+#define PH_STORE_SQLITE_STORE_MESSAGE_H
+
+#include "store/sqlite/queue_row.h"
+
+/* Set tx and door, and leave the rest zero; one of it for all messages of a call. */
+struct ph__storing {
+    struct ph__sqlite_tx *tx;
+    enum ph__door door;
+    const char *ns;             /* of queue, borrowed; NULL: none yet */
+    struct ph__queue_row queue; /* messages of one call mostly share it */
+    uint32_t nonces[64];        /* random numbers, taken from the kernel many at a time */
+    size_t nonces_left;
+};
+
+/* The queue of a namespace, made if need be: into s->queue. ns is borrowed until the next one. */
+int ph__store_queue(struct ph__storing *s, const char *ns);
+
+/* Into s->queue, checks nothing: the body alone, which the caller then puts into its place. */
+int ph__store_body(struct ph__storing *s, const struct ph__message *m, int64_t *ret_number,
+                   uint64_t *ret_salt);
+/* The body, its row in pending, and its dedupe key if it has one. */
+int ph__store_message(struct ph__storing *s, const struct ph__message *m, ph_work_id *ret_id);
+
+#endif
