@@ -204,7 +204,8 @@ ph_lease_ref iso_actor_lease(const struct iso_actor *actor, ph_owner owner, ph_w
 
 /* -------------------------------------------------------------------- names */
 
-void iso_world_name(struct iso_world *world, const char *name, ph_work_id id)
+void iso_world_name(struct iso_world *world, const char *name, ph_work_id id,
+                    ph_message_id message_id)
 {
     size_t i = 0;
 
@@ -214,22 +215,60 @@ void iso_world_name(struct iso_world *world, const char *name, ph_work_id id)
     CHECK(i < ISO_NAMES_MAX);
     world->names[i].name = name;
     world->names[i].id = id;
+    world->names[i].message_id = message_id;
     if (i == world->name_count)
         world->name_count++;
     pthread_mutex_unlock(&world->lock);
 }
 
-ph_work_id iso_world_id(struct iso_world *world, const char *name)
+void iso_world_name_join(struct iso_world *world, const char *name, ph_join_id id)
 {
-    ph_work_id id = { { 0 } };
+    ph_work_id same;
 
+    memcpy(same.b, id.b, sizeof(same.b));
+    iso_world_name(world, name, same, (ph_message_id){ { 0 } });
+}
+
+static void look_up(struct iso_world *world, const char *name, ph_work_id *ret_id,
+                    ph_message_id *ret_message_id)
+{
+    *ret_id = (ph_work_id){ { 0 } };
+    *ret_message_id = (ph_message_id){ { 0 } };
     pthread_mutex_lock(&world->lock);
     for (size_t i = 0; i < world->name_count; i++) {
-        if (strcmp(world->names[i].name, name) == 0)
-            id = world->names[i].id;
+        if (strcmp(world->names[i].name, name) == 0) {
+            *ret_id = world->names[i].id;
+            *ret_message_id = world->names[i].message_id;
+        }
     }
     pthread_mutex_unlock(&world->lock);
+}
+
+ph_work_id iso_world_id(struct iso_world *world, const char *name)
+{
+    ph_message_id message_id;
+    ph_work_id id;
+
+    look_up(world, name, &id, &message_id);
     return id;
+}
+
+ph_message_id iso_world_message_id(struct iso_world *world, const char *name)
+{
+    ph_message_id message_id;
+    ph_work_id id;
+
+    look_up(world, name, &id, &message_id);
+    return message_id;
+}
+
+ph_join_id iso_world_join_id(struct iso_world *world, const char *name)
+{
+    ph_work_id id = iso_world_id(world, name);
+    ph_join_id join;
+
+    memcpy(join.b, id.b, sizeof(join.b));
+    return join;
 }
 
 const char *iso_world_name_of(struct iso_world *world, ph_work_id id)

@@ -12,6 +12,7 @@
 
 #define ISO_NAMES_MAX 32
 #define ISO_LEASES_MAX 64
+#define ISO_DUE_MAX 4
 #define ISO_PATIENCE_MS 20000 /* nothing in a spec may take longer */
 
 /* What the names in a spec stand for in the permutation that runs. */
@@ -19,7 +20,8 @@ struct iso_world {
     pthread_mutex_t lock;
     struct {
         const char *name;
-        ph_work_id id;
+        ph_work_id id; /* a join's has the same size */
+        ph_message_id message_id;
     } names[ISO_NAMES_MAX];
     size_t name_count;
     char ns[32];
@@ -47,6 +49,12 @@ struct iso_actor {
         ph_lease_ref ref;
     } leases[ISO_LEASES_MAX]; /* newest last */
     size_t lease_count;
+    struct {
+        char name[32], cron[32];
+        int64_t generation, next_at, anchor_at;
+    } due[ISO_DUE_MAX]; /* the jobs that its last tick named */
+    size_t due_count;
+    int64_t due_now; /* when that was */
 };
 
 void iso_result_add(struct iso_result *result, const char *format, ...)
@@ -73,10 +81,14 @@ ph_tx iso_actor_tx(struct iso_actor *actor);
 void iso_actor_remember(struct iso_actor *actor, ph_owner owner, const ph_delivery *delivery);
 ph_lease_ref iso_actor_lease(const struct iso_actor *actor, ph_owner owner, ph_work_id id);
 
-/* Names. The id of a name that stands for nothing yet is zero; the name of an
+/* Names. The ids of a name that stands for nothing yet are zero; the name of an
  * unknown id is NULL. */
-void iso_world_name(struct iso_world *world, const char *name, ph_work_id id);
+void iso_world_name(struct iso_world *world, const char *name, ph_work_id id,
+                    ph_message_id message_id);
+void iso_world_name_join(struct iso_world *world, const char *name, ph_join_id id);
 ph_work_id iso_world_id(struct iso_world *world, const char *name);
+ph_message_id iso_world_message_id(struct iso_world *world, const char *name);
+ph_join_id iso_world_join_id(struct iso_world *world, const char *name);
 const char *iso_world_name_of(struct iso_world *world, ph_work_id id);
 ph_owner iso_owner(const char *name);
 

@@ -197,6 +197,50 @@ static bool check_message(struct inquiry *inquiry)
     return holds;
 }
 
+/* How many messages say in their headers that this join has sent them. */
+static long long continuations(struct inquiry *inquiry, ph_join_id join, const char *topic)
+{
+    char sql[300], id[PH_ID_TEXT_SIZE];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT count(*) FROM {t}outbox WHERE CAST(headers AS text) LIKE '%%%s%%' AND topic "
+             "LIKE '%s'",
+             ph_id_text(join.b, id), topic);
+    return t_number(inquiry->engine->setup.conn, sql);
+}
+
+static bool number_holds(struct inquiry *inquiry, const char *key, long long number)
+{
+    const char *range = iso_option(inquiry->what, key);
+
+    return !range || in_range(number, range) || found(inquiry, "%s %lld", key, number);
+}
+
+/* join NAME KEY=VALUE… */
+static bool check_join(struct inquiry *inquiry)
+{
+    ph_join_id id = iso_world_join_id(&inquiry->engine->world, inquiry->what->words[1]);
+    const char *status = iso_option(inquiry->what, "status");
+    ph_join_info *info = NULL;
+    int r = ph_join_find(inquiry->engine->setup.store, PH_OWN_TX, id, 0, 0, &info, &t_err);
+    bool holds;
+
+    if (r == PH_ENOTFOUND)
+        return (status && one_of("gone", status)) || found(inquiry, "the join is gone");
+    OK(r);
+    holds = (!status || one_of(ph_join_status_text(info->status), status) ||
+             found(inquiry, "it is %s", ph_join_status_text(info->status))) &&
+            number_holds(inquiry, "completed", info->completed_steps) &&
+            number_holds(inquiry, "failed", info->failed_steps) &&
+            number_holds(inquiry, "attached", info->attached_steps) &&
+            number_holds(inquiry, "waits", info->open_waits) &&
+            number_holds(inquiry, "continuations", continuations(inquiry, id, "%")) &&
+            number_holds(inquiry, "good", continuations(inquiry, id, "good")) &&
+            number_holds(inquiry, "bad", continuations(inquiry, id, "bad"));
+    ph_join_info_free(info);
+    return holds;
+}
+
 /* count KEY=RANGE… */
 static bool check_count(struct inquiry *inquiry)
 {
@@ -265,7 +309,7 @@ bool iso_check_holds(struct iso_engine *engine, const struct iso_check *check, c
     } assertions[] = {
         { "result", 3, check_result }, { "total", 3, check_total }, { "message", 3, check_message },
         { "count", 2, check_count },   { "rows", 3, check_rows },   { "same", 3, check_same },
-        { "schema", 2, check_schema },
+        { "schema", 2, check_schema }, { "join", 3, check_join },
     };
     struct inquiry inquiry = { engine, &check->what, ret_why, size };
 

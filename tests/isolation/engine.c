@@ -246,6 +246,7 @@ static void hand_over(struct iso_engine *engine)
 
         memcpy(actor->leases, engine->setup.leases, sizeof(actor->leases));
         actor->lease_count = engine->setup.lease_count;
+        actor->due_count = 0;
         actor->ended = false;
     }
 }

@@ -22,9 +22,47 @@
     X(discard_retry)                                                                               \
     X(enqueue_claim)                                                                               \
     X(fail_reap)                                                                                   \
+    X(job_delete_claim)                                                                            \
+    X(job_delete_tick)                                                                             \
+    X(job_set_set)                                                                                 \
+    X(job_set_tick)                                                                                \
+    X(join_ack_ack)                                                                                \
+    X(join_ack_fail_rollback)                                                                      \
+    X(join_attach_ack)                                                                             \
+    X(join_attach_attach)                                                                          \
+    X(join_attach_claim)                                                                           \
+    X(join_attach_delete)                                                                          \
+    X(join_attach_fail)                                                                            \
+    X(join_attach_reap)                                                                            \
+    X(join_attach_retention)                                                                       \
+    X(join_attach_retry)                                                                           \
+    X(join_attach_rollback)                                                                        \
+    X(join_attach_same)                                                                            \
+    X(join_cancel_retention)                                                                       \
+    X(join_claim_deadlock)                                                                         \
+    X(join_complete_cancel)                                                                        \
+    X(join_complete_wait)                                                                          \
+    X(join_cross)                                                                                  \
+    X(join_cross_tx)                                                                               \
+    X(join_deadline_ack)                                                                           \
+    X(join_deadline_attach)                                                                        \
+    X(join_deadlock)                                                                               \
+    X(join_deadlock_own)                                                                           \
+    X(join_enqueue_cancel)                                                                         \
+    X(join_enqueue_complete)                                                                       \
+    X(join_enqueue_duplicate)                                                                      \
+    X(join_report_ack)                                                                             \
+    X(join_report_order)                                                                           \
+    X(join_report_report)                                                                          \
+    X(join_snapshot_ack)                                                                           \
+    X(join_snapshot_attach)                                                                        \
+    X(join_snapshot_wait)                                                                          \
+    X(join_wait_cancel)                                                                            \
+    X(join_wait_rollback)                                                                          \
     X(migrate_migrate)                                                                             \
     X(partial_ack)                                                                                 \
     X(pause_claim)                                                                                 \
+    X(pause_tick)                                                                                  \
     X(queue_first)                                                                                 \
     X(release_claim)                                                                               \
     X(renew_reap)                                                                                  \
@@ -35,7 +73,16 @@
     X(settle_claim_reap)                                                                           \
     X(snapshot_ack)                                                                                \
     X(snapshot_claim)                                                                              \
-    X(snapshot_dedupe)
+    X(snapshot_dedupe)                                                                             \
+    X(tick_rollback_job)                                                                           \
+    X(tick_tick)                                                                                   \
+    X(tick_tick_job)                                                                               \
+    X(timer_cancel_claim)                                                                          \
+    X(timer_cancel_rollback)                                                                       \
+    X(timer_cancel_tick)                                                                           \
+    X(timer_claim_tick)                                                                            \
+    X(trigger_overlap)                                                                             \
+    X(trigger_tick)
 
 #define SPEC_TEST(name)                                                                            \
     TEST(name)                                                                                     \

@@ -49,7 +49,8 @@ static void messages_remove(struct iso_engine *engine)
     t_sql(engine->setup.conn,
           "DELETE FROM {t}message; DELETE FROM {t}pending; DELETE FROM {t}lease;"
           "DELETE FROM {t}done; DELETE FROM {t}dead; DELETE FROM {t}attempt_log;"
-          "DELETE FROM {t}dedupe");
+          "DELETE FROM {t}dedupe; DELETE FROM {t}join_wait; DELETE FROM {t}join_member;"
+          "DELETE FROM {t}join_head; DELETE FROM {t}job; DELETE FROM {t}job_run");
     t_commit(engine->setup.conn);
 }
 

@@ -90,8 +90,10 @@ static bool round_run(struct run *run, const struct iso_order *order)
                  run->engine->problem);
         return false;
     }
-    if (!run->spec->bare)
+    if (!run->spec->bare) {
         t_check_places(run->engine->setup.conn);
+        t_check_joins(run->engine->setup.conn);
+    }
     if (order)
         reaches_note(run);
     return checks_hold(run);

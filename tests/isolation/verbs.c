@@ -1,23 +1,12 @@
 /* verbs.c - the verbs of a spec. */
 #include "verbs.h"
 
+#include "turn.h"
+
 #include "core/call.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-
-#define ITEMS_MAX ISO_WORDS_MAX
-
-/* A verb while it runs. */
-struct turn {
-    struct iso_actor *actor;
-    const struct iso_command *command;
-    struct iso_result *result;
-    ph_tx tx;
-    ph_error err;
-};
-
-typedef int (*verb_function)(struct turn *turn);
 
 /* ---------------------------------------------------------------- arguments */
 
@@ -39,7 +28,7 @@ int64_t iso_option_number(const struct iso_command *command, const char *key, in
     return value ? strtoll(value, NULL, 10) : otherwise;
 }
 
-static bool has_word(const struct iso_command *command, const char *word)
+bool iso_has_word(const struct iso_command *command, const char *word)
 {
     for (size_t i = 1; i < command->count; i++) {
         if (strcmp(command->words[i], word) == 0)
@@ -48,8 +37,7 @@ static bool has_word(const struct iso_command *command, const char *word)
     return false;
 }
 
-/* The names among the words from index on: neither options nor "nofence". */
-static size_t names_of(const struct iso_command *command, size_t from, const char **ret_names)
+size_t iso_names_of(const struct iso_command *command, size_t from, const char **ret_names)
 {
     size_t count = 0;
 
@@ -60,7 +48,7 @@ static size_t names_of(const struct iso_command *command, size_t from, const cha
     return count;
 }
 
-static const char *word_at(const struct turn *turn, size_t index)
+const char *iso_word_at(const struct turn *turn, size_t index)
 {
     return index < turn->command->count ? turn->command->words[index] : "";
 }
@@ -89,7 +77,7 @@ const char *iso_status_word(int status, char *space, size_t size)
 /* begin [repeatable_read|serializable] */
 static int verb_begin(struct turn *turn)
 {
-    return iso_actor_begin(turn->actor, word_at(turn, 1), &turn->err);
+    return iso_actor_begin(turn->actor, iso_word_at(turn, 1), &turn->err);
 }
 
 static int verb_commit(struct turn *turn)
@@ -111,7 +99,7 @@ static int verb_advance(struct turn *turn)
     int64_t time = 0;
     int r = ph_clock(store, PH_OWN_TX, 0, &time, &turn->err);
 
-    time += strtoll(word_at(turn, 1), NULL, 10) * T_SECOND;
+    time += strtoll(iso_word_at(turn, 1), NULL, 10) * T_SECOND;
     if (r == 0)
         r = ph__call_begin(&call, store, PH_OWN_TX, 0, &turn->err, &spare);
     return r < 0 ? r : store->backend->test_clock(&call, &time);
@@ -125,7 +113,9 @@ static int verb_enqueue(struct turn *turn)
     const char *names[ITEMS_MAX], *topic = iso_option(command, "topic");
     ph_message messages[ITEMS_MAX];
     ph_enqueued enqueued[ITEMS_MAX];
-    size_t count = names_of(command, 1, names);
+    const char *join = iso_option(command, "join");
+    ph_join_id join_id = iso_world_join_id(turn->actor->world, join ? join : "");
+    size_t count = iso_names_of(command, 1, names);
     int64_t due = iso_option_number(command, "due", 0), now = 0;
     int r = due ? ph_clock(turn->actor->store, turn->tx, 0, &now, &turn->err) : 0;
 
@@ -137,14 +127,53 @@ static int verb_enqueue(struct turn *turn)
         messages[i].dedupe_key = iso_option(command, "key");
         messages[i].due_at = due ? now + due * T_SECOND : 0;
         messages[i].max_attempts = (int)iso_option_number(command, "max", 0);
+        messages[i].join_id = join ? &join_id : NULL;
     }
     if (r == 0)
         r = ph_enqueue_many(turn->actor->store, turn->tx, messages, count, 0, enqueued, &turn->err);
+    if (r == PH_ESTATE)
+        return iso_refused(turn, names, count);
     for (size_t i = 0; r == 0 && i < count; i++) {
-        iso_world_name(turn->actor->world, names[i], enqueued[i].work_id);
+        iso_world_name(turn->actor->world, names[i], enqueued[i].work_id, enqueued[i].message_id);
         iso_result_add(turn->result, "%s:%s", names[i], enqueued[i].is_new ? "new" : "old");
     }
     return r;
+}
+
+/* --------------------------------------------------------------------- doors */
+
+/* What door= says; the outbox unless it says anything. */
+static const struct {
+    const char *name;
+    int (*claim)(ph_store *store, ph_tx tx, ph_owner owner, const ph_claim_opts *opts,
+                 int timeout_ms, ph_batch **ret_batch, ph_error *reterr);
+    int (*settle)(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
+                  size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr);
+    int (*renew)(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items, size_t count,
+                 int lease_s, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr);
+    int (*reap)(ph_store *store, ph_tx tx, int timeout_ms, int64_t *ret_count, ph_error *reterr);
+    int (*find)(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
+                ph_message_info **ret_info, ph_error *reterr);
+    ph_door number;
+} doors[] = {
+    { "outbox", ph_outbox_claim, ph_outbox_settle, ph_outbox_renew, ph_outbox_reap_expired,
+      ph_outbox_find, PH_OUTBOX },
+    { "timers", ph_timers_claim, ph_timers_settle, ph_timers_renew, ph_timers_reap_expired,
+      ph_timers_find, PH_TIMERS },
+    { "runs", ph_job_runs_claim, ph_job_runs_settle, ph_job_runs_renew, ph_job_runs_reap_expired,
+      ph_job_runs_find, PH_JOB_RUNS },
+};
+#define DOORS (sizeof(doors) / sizeof(*doors))
+
+static size_t door_of(const struct turn *turn)
+{
+    const char *name = iso_option(turn->command, "door");
+    size_t door = 0;
+
+    while (name && door < DOORS && strcmp(doors[door].name, name) != 0)
+        door++;
+    CHECK(door < DOORS);
+    return door;
 }
 
 /* --------------------------------------------------------------------- claim */
@@ -166,17 +195,18 @@ static void claimed(struct turn *turn, ph_owner owner, const ph_batch *batch)
 static int verb_claim(struct turn *turn)
 {
     ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
-    ph_owner owner = iso_owner(word_at(turn, 1));
+    ph_owner owner = iso_owner(iso_word_at(turn, 1));
     const char *topic = iso_option(turn->command, "topic");
     ph_batch *batch = NULL;
     int r;
 
-    opts.batch_size = atoi(word_at(turn, 2));
+    opts.batch_size = atoi(iso_word_at(turn, 2));
     opts.lease_s = (int)iso_option_number(turn->command, "lease", 0);
     opts.ns = turn->actor->world->ns;
     opts.topics = topic ? &topic : NULL;
     opts.topic_count = topic ? 1 : 0;
-    r = ph_outbox_claim(turn->actor->store, turn->tx, owner, &opts, 0, &batch, &turn->err);
+    r = doors[door_of(turn)].claim(turn->actor->store, turn->tx, owner, &opts, 0, &batch,
+                                   &turn->err);
     if (r == 0)
         claimed(turn, owner, batch);
     ph_batch_free(batch);
@@ -192,7 +222,7 @@ static ph_lease_ref lease_of(const struct turn *turn, ph_owner owner, const char
     ph_work_id id = iso_world_id(turn->actor->world, name);
     ph_lease_ref lease = iso_actor_lease(turn->actor, owner, id);
 
-    if (has_word(turn->command, "nofence"))
+    if (iso_has_word(turn->command, "nofence"))
         lease.fence = 0;
     return lease;
 }
@@ -219,7 +249,7 @@ static int settle(struct turn *turn, const char *const *names, const ph_settle_v
                   size_t count)
 {
     int64_t delay = iso_option_number(turn->command, "delay", 0);
-    ph_owner owner = iso_owner(word_at(turn, 1));
+    ph_owner owner = iso_owner(iso_word_at(turn, 1));
     ph_settlement items[ITEMS_MAX] = { 0 };
     ph_outcome outcomes[ITEMS_MAX];
     int r;
@@ -229,8 +259,8 @@ static int settle(struct turn *turn, const char *const *names, const ph_settle_v
         items[i].verb = verbs[i];
         items[i].delay_ms = delay * 1000;
     }
-    r = ph_outbox_settle(turn->actor->store, turn->tx, owner, items, count, 0, outcomes,
-                         &turn->err);
+    r = doors[door_of(turn)].settle(turn->actor->store, turn->tx, owner, items, count, 0, outcomes,
+                                    &turn->err);
     if (r == 0)
         outcomes_add(turn, names, outcomes, count);
     return r;
@@ -241,7 +271,7 @@ static int verb_settle_all(struct turn *turn)
 {
     const char *names[ITEMS_MAX];
     ph_settle_verb verbs[ITEMS_MAX];
-    size_t count = names_of(turn->command, 2, names);
+    size_t count = iso_names_of(turn->command, 2, names);
 
     for (size_t i = 0; i < count; i++)
         verbs[i] = settle_verb_of(turn->command->words[0]);
@@ -253,7 +283,7 @@ static int verb_settle_each(struct turn *turn)
 {
     const char *names[ITEMS_MAX];
     ph_settle_verb verbs[ITEMS_MAX];
-    size_t count = names_of(turn->command, 2, names);
+    size_t count = iso_names_of(turn->command, 2, names);
 
     for (size_t i = 0; i < count; i++) {
         const char *colon = strchr(names[i], ':');
@@ -266,17 +296,18 @@ static int verb_settle_each(struct turn *turn)
 
 static int verb_renew(struct turn *turn)
 {
-    ph_owner owner = iso_owner(word_at(turn, 1));
+    ph_owner owner = iso_owner(iso_word_at(turn, 1));
     const char *names[ITEMS_MAX];
     ph_lease_ref leases[ITEMS_MAX];
     ph_outcome outcomes[ITEMS_MAX];
-    size_t count = names_of(turn->command, 2, names);
+    size_t count = iso_names_of(turn->command, 2, names);
     int r;
 
     for (size_t i = 0; i < count; i++)
         leases[i] = lease_of(turn, owner, names[i]);
-    r = ph_outbox_renew(turn->actor->store, turn->tx, owner, leases, count,
-                        (int)iso_option_number(turn->command, "lease", 0), 0, outcomes, &turn->err);
+    r = doors[door_of(turn)].renew(turn->actor->store, turn->tx, owner, leases, count,
+                                   (int)iso_option_number(turn->command, "lease", 0), 0, outcomes,
+                                   &turn->err);
     if (r == 0)
         outcomes_add(turn, names, outcomes, count);
     return r;
@@ -285,7 +316,7 @@ static int verb_renew(struct turn *turn)
 static int verb_reap(struct turn *turn)
 {
     int64_t count = 0;
-    int r = ph_outbox_reap_expired(turn->actor->store, turn->tx, 0, &count, &turn->err);
+    int r = doors[door_of(turn)].reap(turn->actor->store, turn->tx, 0, &count, &turn->err);
 
     if (r == 0)
         iso_result_add(turn->result, "reaped=%lld", (long long)count);
@@ -297,10 +328,12 @@ static int verb_reap(struct turn *turn)
 int iso_look(ph_store *store, ph_tx tx, ph_work_id id, const char **ret_word,
              ph_message_info **ret_info, ph_error *err)
 {
-    static const char *const words[] = { "ready", "in_progress", "done", "failed" };
+    static const char *const words[] = { "ready", "in_progress", "done", "failed", "waiting" };
     ph_message_info *info = NULL;
-    int r = ph_id_is_zero(id.b) ? 0 : ph_outbox_find(store, tx, id, 0, &info, err);
+    int r = ph_id_is_zero(id.b) ? 0 : PH_ENOTFOUND;
 
+    for (size_t door = 0; r == PH_ENOTFOUND && door < DOORS; door++)
+        r = doors[door].find(store, tx, id, 0, &info, err);
     if (r < 0 && r != PH_ENOTFOUND)
         return r;
     *ret_word = info ? words[info->status] : "gone";
@@ -314,7 +347,7 @@ int iso_look(ph_store *store, ph_tx tx, ph_work_id id, const char **ret_word,
 static int verb_look(struct turn *turn)
 {
     const char *names[ITEMS_MAX], *word = "";
-    size_t count = names_of(turn->command, 1, names);
+    size_t count = iso_names_of(turn->command, 1, names);
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < count; i++) {
@@ -339,21 +372,22 @@ static int verb_retention(struct turn *turn)
 /* dead_retry OLD NEW: the message that takes OLD's place is called NEW. */
 static int verb_dead_retry(struct turn *turn)
 {
-    ph_work_id old = iso_world_id(turn->actor->world, word_at(turn, 1)), new = { { 0 } };
+    ph_work_id old = iso_world_id(turn->actor->world, iso_word_at(turn, 1)), new = { { 0 } };
     int r = ph_dead_retry(turn->actor->store, turn->tx, &old, 1, 0, &new, &turn->err);
 
     if (r < 0)
         return r;
     if (!ph_id_is_zero(new.b))
-        iso_world_name(turn->actor->world, word_at(turn, 2), new);
-    iso_result_add(turn->result, "%s:%s", word_at(turn, 1),
+        iso_world_name(turn->actor->world, iso_word_at(turn, 2), new,
+                       iso_world_message_id(turn->actor->world, iso_word_at(turn, 1)));
+    iso_result_add(turn->result, "%s:%s", iso_word_at(turn, 1),
                    ph_id_is_zero(new.b) ? "not_retried" : "retried");
     return 0;
 }
 
 static int verb_dead_discard(struct turn *turn)
 {
-    ph_work_id id = iso_world_id(turn->actor->world, word_at(turn, 1));
+    ph_work_id id = iso_world_id(turn->actor->world, iso_word_at(turn, 1));
     int64_t count = 0;
     int r = ph_dead_discard(turn->actor->store, turn->tx, &id, 1, 0, &count, &turn->err);
 
@@ -372,20 +406,20 @@ static int verb_queue_set(struct turn *turn)
     settings.dedupe_retention_s = iso_option_number(turn->command, "dedupe_retention", 0);
     settings.max_lease_s = (int)iso_option_number(turn->command, "max_lease", 0);
     settings.delete_on_ack = (int)iso_option_number(turn->command, "delete_on_ack", 0);
-    return ph_outbox_queue_set(turn->actor->store, turn->tx, turn->actor->world->ns, &settings, 0,
-                               &turn->err);
+    return ph_queue_set(turn->actor->store, turn->tx, doors[door_of(turn)].number,
+                        turn->actor->world->ns, &settings, 0, &turn->err);
 }
 
 static int verb_pause(struct turn *turn)
 {
-    return ph_outbox_queue_pause(turn->actor->store, turn->tx, turn->actor->world->ns, 0,
-                                 &turn->err);
+    return ph_queue_pause(turn->actor->store, turn->tx, doors[door_of(turn)].number,
+                          turn->actor->world->ns, 0, &turn->err);
 }
 
 static int verb_resume(struct turn *turn)
 {
-    return ph_outbox_queue_resume(turn->actor->store, turn->tx, turn->actor->world->ns, 0,
-                                  &turn->err);
+    return ph_queue_resume(turn->actor->store, turn->tx, doors[door_of(turn)].number,
+                           turn->actor->world->ns, 0, &turn->err);
 }
 
 /* -------------------------------------------------------------------- schema */
@@ -418,10 +452,7 @@ static int verb_make_schema(struct turn *turn)
 
 /* ------------------------------------------------------------------ the table */
 
-static const struct {
-    const char *name;
-    verb_function run;
-} verbs[] = {
+static const struct iso_verb verbs[] = {
     { "begin", verb_begin },
     { "commit", verb_commit },
     { "rollback", verb_rollback },
@@ -442,6 +473,11 @@ static const struct {
     { "queue_set", verb_queue_set },
     { "pause", verb_pause },
     { "resume", verb_resume },
+    { "join", iso_verb_join },
+    { "attach", iso_verb_attach },
+    { "report", iso_verb_report },
+    { "wait", iso_verb_wait },
+    { "join_cancel", iso_verb_join_cancel },
     { "migrate", verb_migrate },
     { "make_schema", verb_make_schema },
 };
@@ -451,6 +487,10 @@ static verb_function verb_of(const char *name)
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(verbs[i].name, name) == 0)
             return verbs[i].run;
+    }
+    for (size_t i = 0; i < iso_schedule_verb_count; i++) {
+        if (strcmp(iso_schedule_verbs[i].name, name) == 0)
+            return iso_schedule_verbs[i].run;
     }
     return NULL;
 }
