@@ -65,16 +65,17 @@ static void fail_each(int error, bool syncs)
         t_not_here("SQLite only");
     sync_too = syncs;
     for (size_t v = 0; v < verb_count; v++) {
-        struct scene scene = scene_set(verbs[v].start);
-        char before[4000];
+        const struct verb *verb = verb_at(v);
+        struct scene scene = scene_set(verb->start);
+        char before[8000];
         long n = 0;
         int r;
 
         snprintf(before, sizeof(before), "%s", scene_state(&scene));
         do {
-            r = run_with(&scene, &verbs[v], n++, error);
+            r = run_with(&scene, verb, n++, error);
             if (r < 0 && !expected(r, error))
-                printf("%s, write %ld: %s (%s)\n", verbs[v].name, n - 1, t_err.message,
+                printf("%s, write %ld: %s (%s)\n", verb->name, n - 1, t_err.message,
                        ph_status_text(r));
             CHECK(r == 0 || expected(r, error));
             if (r < 0)

@@ -25,15 +25,16 @@ static int run_with(struct scene *scene, const struct verb *verb, ph_tx tx, long
 static void fail_each(enum start start)
 {
     for (size_t v = 0; v < verb_count; v++) {
+        const struct verb *verb = verb_at(v);
         struct scene scene;
-        char before[4000];
+        char before[8000];
         long n = 0;
 
-        if (verbs[v].start != start)
+        if (verb->start != start)
             continue;
         scene = scene_set(start);
         snprintf(before, sizeof(before), "%s", scene_state(&scene));
-        while (run_with(&scene, &verbs[v], PH_OWN_TX, n++) < 0) {
+        while (run_with(&scene, verb, PH_OWN_TX, n++) < 0) {
             if (t_err.flags & PH_UNKNOWN)
                 snprintf(before, sizeof(before), "%s", scene_state(&scene));
             CHECK_STR(scene_state(&scene), before);
@@ -68,17 +69,43 @@ TEST(no_memory_with_settled_messages)
     fail_each(WITH_DONE);
 }
 
+TEST(no_memory_with_timers)
+{
+    fail_each(WITH_TIMERS);
+}
+
+TEST(no_memory_with_jobs)
+{
+    fail_each(WITH_JOBS);
+}
+
+TEST(no_memory_with_steps_of_joins)
+{
+    fail_each(WITH_STEPS);
+}
+
+TEST(no_memory_with_joins_past_their_deadline)
+{
+    fail_each(WITH_OVERDUE);
+}
+
+TEST(no_memory_with_steps_that_have_ended)
+{
+    fail_each(WITH_ENDED);
+}
+
 /* In the caller's transaction the call either left it usable, or says that it
  * must be rolled back; then nothing of it remains. */
 static void fail_each_inside(enum start start)
 {
     for (size_t v = 0; v < verb_count; v++) {
+        const struct verb *verb = verb_at(v);
         struct scene scene;
-        char before[4000];
+        char before[8000];
         long n = 0;
         int r;
 
-        if (verbs[v].own_tx_only || verbs[v].start != start)
+        if (verb->own_tx_only || verb->start != start)
             continue;
         scene = scene_set(start);
         snprintf(before, sizeof(before), "%s", scene_state(&scene));
@@ -86,7 +113,7 @@ static void fail_each_inside(enum start start)
             bool dead;
 
             t_begin(scene.conn);
-            r = run_with(&scene, &verbs[v], t_tx(scene.conn), n++);
+            r = run_with(&scene, verb, t_tx(scene.conn), n++);
             dead = r < 0 && (t_err.flags & PH_TX_DEAD);
             CHECK(dead || t_try_sql(scene.conn, "SELECT 1"));
             if (r == 0 || dead) {
@@ -115,4 +142,17 @@ TEST(no_memory_inside_a_transaction_with_other_messages)
     fail_each_inside(WITH_EXPIRED);
     fail_each_inside(WITH_DEAD);
     fail_each_inside(WITH_DONE);
+}
+
+TEST(no_memory_inside_a_transaction_with_timers_and_jobs)
+{
+    fail_each_inside(WITH_TIMERS);
+    fail_each_inside(WITH_JOBS);
+}
+
+TEST(no_memory_inside_a_transaction_with_steps_of_joins)
+{
+    fail_each_inside(WITH_STEPS);
+    fail_each_inside(WITH_OVERDUE);
+    fail_each_inside(WITH_ENDED);
 }

@@ -1,49 +1,122 @@
 #include "scene.h"
 
+static ph_join_id set_join(struct scene *scene, int steps, bool mortal)
+{
+    ph_join_opts opts = PH_JOIN_OPTS_INIT;
+    ph_wait wait = PH_WAIT_INIT;
+    ph_join_id join;
+
+    opts.grouping_key = "key";
+    opts.deadline = mortal ? T_EPOCH + 10 * T_SECOND : 0;
+    wait.on_complete_topic = wait.on_fail_topic = "next";
+    wait.on_complete_payload = "{}";
+    OK(ph_join_start(scene->store, PH_OWN_TX, steps, &opts, 0, &join, &t_err));
+    OK(ph_join_attach_many(scene->store, PH_OWN_TX, join, scene->messages, 2, 0, &t_err));
+    OK(ph_join_wait(scene->store, PH_OWN_TX, join, &wait, 0, NULL, &t_err));
+    return join;
+}
+
+static void set_leases(struct scene *scene)
+{
+    ph_batch *batch = t_claim(scene->store, scene->owner, SCENE_MESSAGES);
+
+    CHECK_INT(ph_batch_count(batch), SCENE_MESSAGES);
+    for (size_t i = 0; i < SCENE_MESSAGES; i++)
+        scene->leases[i] = ph_lease_ref_of(ph_batch_at(batch, i));
+    ph_batch_free(batch);
+}
+
+static void set_ends(struct scene *scene, size_t done)
+{
+    OK(ph_outbox_ack(scene->store, PH_OWN_TX, scene->owner, scene->leases, done, 0, NULL, &t_err));
+    OK(ph_outbox_fail(scene->store, PH_OWN_TX, scene->owner, scene->leases + done,
+                      SCENE_MESSAGES - done, "why", 0, NULL, &t_err));
+}
+
+static void set_retention(struct scene *scene)
+{
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+
+    settings.dead_retention_s = 3600;
+    OK(ph_outbox_queue_set(scene->store, PH_OWN_TX, NULL, &settings, 0, &t_err));
+}
+
 struct scene scene_set(enum start start)
 {
     struct scene scene = { .owner = ph_owner_new() };
-    ph_batch *batch;
+    bool joins = start == WITH_STEPS || start == WITH_OVERDUE || start == WITH_ENDED;
 
     t_start_over();
     scene.store = t_open(NULL);
     scene.conn = t_connect();
     t_clock_set(scene.store, T_EPOCH);
-    for (int i = 0; i < SCENE_MESSAGES; i++)
-        scene.ids[i] = t_enqueue(scene.store, "topic", "payload").work_id;
-    if (start == WITH_PENDING)
+    if (start == WITH_TIMERS || start == WITH_JOBS) {
+        (start == WITH_TIMERS ? scene_add_timers : scene_add_jobs)(&scene);
         return scene;
-    batch = t_claim(scene.store, scene.owner, SCENE_MESSAGES);
-    CHECK_INT(ph_batch_count(batch), SCENE_MESSAGES);
-    for (size_t i = 0; i < SCENE_MESSAGES; i++)
-        scene.leases[i] = ph_lease_ref_of(ph_batch_at(batch, i));
-    ph_batch_free(batch);
-    if (start == WITH_EXPIRED)
+    }
+    for (int i = 0; i < SCENE_MESSAGES; i++) {
+        ph_enqueued enqueued = t_enqueue(scene.store, "topic", "payload");
+
+        scene.ids[i] = enqueued.work_id;
+        scene.messages[i] = enqueued.message_id;
+    }
+    if (joins) {
+        scene.join = set_join(&scene, 4, start == WITH_OVERDUE);
+        scene.last = set_join(&scene, 2, start == WITH_OVERDUE);
+    }
+    if (start != WITH_PENDING && start != WITH_OVERDUE)
+        set_leases(&scene);
+    if (start == WITH_EXPIRED || start == WITH_OVERDUE)
         t_clock_advance(scene.store, 31 * T_SECOND);
     if (start == WITH_DEAD)
-        OK(ph_outbox_fail(scene.store, PH_OWN_TX, scene.owner, scene.leases, SCENE_MESSAGES, "why",
-                          0, NULL, &t_err));
-    if (start == WITH_DONE) {
-        OK(ph_outbox_ack(scene.store, PH_OWN_TX, scene.owner, scene.leases, SCENE_MESSAGES, 0, NULL,
-                         &t_err));
-        t_clock_advance(scene.store, 8 * 86400 * T_SECOND);
+        set_ends(&scene, 0);
+    if (start == WITH_DONE)
+        set_ends(&scene, SCENE_MESSAGES);
+    if (start == WITH_ENDED) {
+        set_ends(&scene, 1);
+        set_retention(&scene);
     }
+    if (start == WITH_DONE || start == WITH_ENDED)
+        t_clock_advance(scene.store, 8 * 86400 * T_SECOND);
     return scene;
 }
 
+/* One text of all rows of a query with the columns "line" and "at". */
+static const char *lines(struct scene *scene, const char *query)
+{
+    char sql[800];
+
+    snprintf(sql, sizeof(sql), "SELECT coalesce(%s(line, ' '), '') FROM (%s ORDER BY at) x",
+             t_is_pg() ? "string_agg" : "group_concat", query);
+    return t_value(scene->conn, sql);
+}
+
+#define MESSAGES                                                                                   \
+    "SELECT id AS at, CAST(id AS text) || ' ' || status || ' ' || attempts || ' ' || "             \
+    "retry_count || ' ' || coalesce(last_error, '') || ' ' || coalesce(fence, 0) || ' ' || "       \
+    "coalesce(CAST(locked_until AS text), '') || ' ' || "                                          \
+    "coalesce(CAST(next_attempt_at AS text), '') AS line FROM "
+
 const char *scene_state(struct scene *scene)
 {
-    char sql[600];
+    static char text[8000];
 
     t_check_places(scene->conn);
-    snprintf(
-        sql, sizeof(sql),
-        "SELECT coalesce(%s(concat, ' '), '') FROM (SELECT CAST(id AS text) || ' ' || status || "
-        "' ' || attempts || ' ' || retry_count || ' ' || coalesce(last_error, '') || ' ' || "
-        "coalesce(fence, 0) || ' ' || coalesce(CAST(locked_until AS text), '') || ' ' || "
-        "coalesce(CAST(next_attempt_at AS text), '') AS concat FROM {t}outbox ORDER BY id) x",
-        t_is_pg() ? "string_agg" : "group_concat");
-    return t_value(scene->conn, sql);
+    t_check_joins(scene->conn);
+    snprintf(text, sizeof(text), "%s %s %s %s %s %s", lines(scene, MESSAGES "{t}outbox"),
+             lines(scene, MESSAGES "{t}timers"), lines(scene, MESSAGES "{t}job_runs"),
+             lines(scene,
+                   "SELECT name AS at, name || ' ' || topic || ' ' || CAST(paused AS text) || ' ' "
+                   "|| coalesce(CAST(next_at AS text), '') || ' ' || "
+                   "coalesce(CAST(last_at AS text), '') || ' ' || skipped || ' ' || "
+                   "coalesce(problem, '') AS line FROM {t}jobs"),
+             lines(scene,
+                   "SELECT id AS at, CAST(id AS text) || ' ' || status || ' ' || "
+                   "attached_steps || ' ' || completed_steps || ' ' || failed_steps || ' ' || "
+                   "open_waits || ' ' || CAST(updated_at AS text) AS line FROM {t}joins"),
+             lines(scene, "SELECT work_id AS at, CAST(join_id AS text) || ' ' || status || ' ' || "
+                          "coalesce(topic, '') AS line FROM {t}join_members"));
+    return text;
 }
 
 /* ------------------------------------------------------------------ the verbs */
@@ -288,6 +361,104 @@ static int read_clock(struct scene *scene, ph_tx tx)
     return ph_clock(scene->store, tx, 0, &time, &t_err);
 }
 
+/* --------------------------------------------------------------------- joins */
+
+static int join_start(struct scene *scene, ph_tx tx)
+{
+    ph_join_opts opts = PH_JOIN_OPTS_INIT;
+    ph_join_id join;
+
+    opts.grouping_key = "key";
+    opts.metadata = "about it";
+    opts.deadline = T_EPOCH + 3600 * T_SECOND;
+    return ph_join_start(scene->store, tx, 3, &opts, 0, &join, &t_err);
+}
+
+/* One is new to the join, and the others are not. */
+static int join_attach(struct scene *scene, ph_tx tx)
+{
+    return ph_join_attach_many(scene->store, tx, scene->join, scene->messages, SCENE_MESSAGES, 0,
+                               &t_err);
+}
+
+static int enqueue_steps(struct scene *scene, ph_tx tx)
+{
+    ph_message messages[2] = { PH_MESSAGE_INIT, PH_MESSAGE_INIT };
+
+    for (int i = 0; i < 2; i++) {
+        messages[i].topic = "topic";
+        messages[i].payload = "payload";
+        messages[i].join_id = &scene->join;
+    }
+    return ph_enqueue_many(scene->store, tx, messages, 2, 0, NULL, &t_err);
+}
+
+static int join_report(struct scene *scene, ph_tx tx)
+{
+    return ph_join_report_completed(scene->store, tx, scene->join, scene->messages[0], 0, &t_err);
+}
+
+static int join_wait(struct scene *scene, ph_tx tx)
+{
+    ph_wait wait = PH_WAIT_INIT;
+    ph_work_id id;
+
+    wait.on_complete_topic = "next";
+    wait.on_complete_payload = "payload";
+    wait.ns = "other";
+    return ph_join_wait(scene->store, tx, scene->join, &wait, 0, &id, &t_err);
+}
+
+static int join_wait_on_the_end(struct scene *scene, ph_tx tx)
+{
+    ph_wait wait = PH_WAIT_INIT;
+
+    wait.on_complete_topic = "next";
+    wait.on_complete_payload = "payload";
+    return ph_join_wait(scene->store, tx, scene->last, &wait, 0, NULL, &t_err);
+}
+
+static int join_cancel(struct scene *scene, ph_tx tx)
+{
+    return ph_join_cancel(scene->store, tx, scene->join, 0, NULL, &t_err);
+}
+
+static int join_find(struct scene *scene, ph_tx tx)
+{
+    ph_join_info *info = NULL;
+    int r = ph_join_find(scene->store, tx, scene->join, 0, 0, &info, &t_err);
+
+    CHECK(r == 0 || info == NULL);
+    ph_join_info_free(info);
+    return r;
+}
+
+static int join_list(struct scene *scene, ph_tx tx)
+{
+    ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
+    ph_join_list *list = NULL;
+    int r;
+
+    opts.grouping_key = "key";
+    r = ph_joins_list(scene->store, tx, &opts, 0, &list, &t_err);
+    CHECK(r == 0 || list == NULL);
+    ph_join_list_free(list);
+    return r;
+}
+
+static int list_waiting(struct scene *scene, ph_tx tx)
+{
+    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list *list = NULL;
+    int r;
+
+    opts.state = PH_LIST_WAITING;
+    r = ph_outbox_list(scene->store, tx, &opts, 0, &list, &t_err);
+    CHECK(r == 0 || list == NULL);
+    ph_message_list_free(list);
+    return r;
+}
+
 static int migrate(struct scene *scene, ph_tx tx)
 {
     (void)tx;
@@ -327,7 +498,7 @@ static int open_again(struct scene *scene, ph_tx tx)
     return r;
 }
 
-const struct verb verbs[] = {
+static const struct verb verbs[] = {
     { "enqueue", WITH_PENDING, false, enqueue },
     { "enqueue_many", WITH_PENDING, false, enqueue_many },
     { "claim", WITH_PENDING, false, claim },
@@ -355,10 +526,34 @@ const struct verb verbs[] = {
     { "queue_set", WITH_PENDING, false, queue_set },
     { "queue_pause", WITH_PENDING, false, queue_pause },
     { "retention", WITH_DONE, false, retention },
+    { "join_start", WITH_PENDING, false, join_start },
+    { "join_attach", WITH_STEPS, false, join_attach },
+    { "join_attach of ended ones", WITH_ENDED, false, join_attach },
+    { "enqueue of steps", WITH_STEPS, false, enqueue_steps },
+    { "join_report", WITH_STEPS, false, join_report },
+    { "join_wait", WITH_STEPS, false, join_wait },
+    { "join_wait on the end", WITH_ENDED, false, join_wait_on_the_end },
+    { "join_cancel", WITH_STEPS, false, join_cancel },
+    { "join_find", WITH_STEPS, false, join_find },
+    { "join_list", WITH_STEPS, false, join_list },
+    { "list of waits", WITH_STEPS, false, list_waiting },
+    { "ack of steps", WITH_STEPS, false, ack },
+    { "settle of steps", WITH_STEPS, false, settle },
+    { "exchange of steps", WITH_STEPS, false, exchange },
+    { "claim past deadlines", WITH_OVERDUE, false, claim },
+    { "reap past deadlines", WITH_OVERDUE, false, reap },
+    { "discard of steps", WITH_ENDED, false, discard },
+    { "retention of steps", WITH_ENDED, false, retention },
     { "clock", WITH_PENDING, false, read_clock },
     { "migrate", WITH_PENDING, true, migrate },
     { "inspect", WITH_PENDING, true, inspect },
     { "migrate_sql", WITH_PENDING, true, print_sql },
     { "open", WITH_PENDING, true, open_again },
 };
-const size_t verb_count = sizeof(verbs) / sizeof(*verbs);
+#define VERBS (sizeof(verbs) / sizeof(*verbs))
+const size_t verb_count = VERBS + SCHEDULE_VERBS;
+
+const struct verb *verb_at(size_t index)
+{
+    return index < VERBS ? &verbs[index] : &schedule_verbs[index - VERBS];
+}

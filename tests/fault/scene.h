@@ -11,11 +11,28 @@ struct scene {
     ph_store *store;
     struct t_conn *conn;
     ph_owner owner;
-    ph_work_id ids[SCENE_MESSAGES]; /* pending, leased or dead, as the verb needs them */
+    ph_work_id ids[SCENE_MESSAGES]; /* of messages, timers or runs, as the verb needs them */
     ph_lease_ref leases[SCENE_MESSAGES];
+    ph_message_id messages[SCENE_MESSAGES];
+    ph_join_id join; /* with steps: open, has the first two messages and expects four */
+    ph_join_id last; /* with steps: has them and expects no more; each has a wait */
 };
 
-enum start { WITH_PENDING, WITH_LEASED, WITH_EXPIRED, WITH_DEAD, WITH_DONE };
+/* WITH_STEPS: leased. WITH_OVERDUE: the joins are past their deadline. WITH_ENDED: of the steps one
+ * is done, one dead, and their retention is over. WITH_TIMERS, WITH_JOBS: due ones, runs that wait,
+ * and no message. */
+enum start {
+    WITH_PENDING,
+    WITH_LEASED,
+    WITH_EXPIRED,
+    WITH_DEAD,
+    WITH_DONE,
+    WITH_STEPS,
+    WITH_OVERDUE,
+    WITH_ENDED,
+    WITH_TIMERS,
+    WITH_JOBS
+};
 
 struct verb {
     const char *name;
@@ -23,12 +40,18 @@ struct verb {
     bool own_tx_only;
     int (*run)(struct scene *scene, ph_tx tx);
 };
-extern const struct verb verbs[];
+const struct verb *verb_at(size_t index);
 extern const size_t verb_count;
 
 /* A fresh store with SCENE_MESSAGES messages in that state, under the fake clock. */
 struct scene scene_set(enum start start);
 /* All that readers can see, as one text; valid for the next few calls. Checks the places, too. */
 const char *scene_state(struct scene *scene);
+
+/* schedule_scene.c */
+#define SCHEDULE_VERBS 16
+extern const struct verb schedule_verbs[SCHEDULE_VERBS];
+void scene_add_timers(struct scene *scene);
+void scene_add_jobs(struct scene *scene);
 
 #endif

@@ -1,19 +1,10 @@
 // oracle.mjs - when cron expressions fire according to an independent implementation (croner).
 // usage: node oracle.mjs SEED COUNT; prints lines of expression, zone, instant, and the next instant
-// after it ("none"), separated by tabs, in seconds. PH_TEST_NPM is the folder with node_modules.
-import { createRequire } from 'node:module';
+// after it ("none"), separated by tabs, in seconds.
+import { Cron, changes, pick, random, seed } from './croner.mjs';
 
-const { Cron } = createRequire(`${process.env.PH_TEST_NPM}/`)('croner');
-
-let state = BigInt(process.argv[2] ?? 1);
+seed(process.argv[2] ?? 1);
 const count = Number(process.argv[3] ?? 1000);
-
-// A whole number below n; the same ones for the same seed.
-function random(n) {
-    state = (state * 6364136223846793005n + 1442695040888963407n) & 0xffffffffffffffffn;
-    return Number((state >> 33n) % BigInt(n));
-}
-const pick = (list) => list[random(list.length)];
 
 const ZONES = ['UTC', 'Africa/Cairo', 'Australia/Lord_Howe', 'America/Asuncion', 'Pacific/Apia', 'Europe/Dublin',
     'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'America/Sao_Paulo', 'Africa/Casablanca', 'Asia/Tehran',
@@ -22,30 +13,12 @@ const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', '
 const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 const FROM = Date.UTC(2010) / 1000, TO = Date.UTC(2036) / 1000; // what both have tables for
 
-// When the clocks of a zone change.
 const known = new Map();
-function changes(zone) {
-    if (known.has(zone))
-        return known.get(zone);
-    const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
-    const offset = (s) => format.formatToParts(s * 1000).find((part) => part.type === 'timeZoneName').value;
-    const found = [], week = 7 * 86400;
-    for (let s = FROM, before = offset(s); s < TO; s += week) {
-        const after = offset(s + week);
-        if (after === before)
-            continue;
-        let low = s, high = s + week;
-        while (high - low > 1) {
-            const middle = Math.floor((low + high) / 2);
-            if (offset(middle) === before)
-                low = middle;
-            else
-                high = middle;
-        }
-        found.push(high);
-        before = after;
+function changesOf(zone) {
+    if (!known.has(zone)) {
+        const found = changes(zone, FROM, TO);
+        known.set(zone, found.length ? found : [FROM]);
     }
-    known.set(zone, found.length ? found : [FROM]);
     return known.get(zone);
 }
 
@@ -83,7 +56,7 @@ function expression(nearChange) {
 
 for (let i = 0; i < count; i++) {
     const zone = pick(ZONES), nearChange = random(2) === 0;
-    const after = nearChange ? pick(changes(zone)) - random(4 * 3600) + 3600 : FROM + random(TO - FROM);
+    const after = nearChange ? pick(changesOf(zone)) - random(4 * 3600) + 3600 : FROM + random(TO - FROM);
     const text = expression(nearChange);
     const next = new Cron(text, { timezone: zone, paused: true }).nextRun(new Date(after * 1000));
     console.log([text, zone, after, next ? Math.floor(next.getTime() / 1000) : 'none'].join('\t'));

@@ -6,6 +6,7 @@
 #include "util/time_text.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -229,6 +230,21 @@ TEST(files_that_are_missing_cut_or_damaged)
     CHECK(strstr(t_err.message, "tzdata") != NULL);
     OK(ph__zone_load("UTC", &zone, &t_err)); /* needs no file */
     ph__zone_free(zone);
+}
+
+/* A zone that nobody can look at just now is not a wrong one. */
+TEST(without_a_free_file_descriptor_it_is_not_the_zones_fault)
+{
+    struct rlimit before, none;
+    struct ph__zone *zone = NULL;
+
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    none = (struct rlimit){ .rlim_cur = 3, .rlim_max = before.rlim_max };
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    CHECK_INT(ph__zone_load("Europe/Berlin", &zone, &t_err), PH_ENOMEM);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(t_err.flags & PH_RETRY);
+    CHECK(zone == NULL);
 }
 
 TEST(a_file_that_changes_is_noticed)
