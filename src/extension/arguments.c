@@ -1,6 +1,7 @@
 #include "extension/arguments.h"
 
 #include "core/error.h"
+#include "util/time_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,14 +48,16 @@ static int given(struct ph__ext_call *call, int index)
 int ph__arg_count_check(struct ph__ext_call *call, int count)
 {
     const struct ph__signature *signature = call->signature;
-    char takes[120] = "";
+    char takes[200] = "";
     size_t length = 0;
     int most = 0;
 
     for (; signature->arguments[most]; most++)
         length += (size_t)snprintf(takes + length, sizeof(takes) - length, "%s%s%s",
-                                   most == signature->required ? " [" : "", most ? ", " : "",
-                                   signature->arguments[most]);
+                                   most != signature->required ? ""
+                                   : most                      ? " ["
+                                                               : "[",
+                                   most ? ", " : "", signature->arguments[most]);
     if (count >= signature->required && count <= most)
         return 0;
     return ph__fail(&call->err, PH_EINVAL, "%d argument%s; it takes (%s%s)", count,
@@ -114,6 +117,101 @@ int ph__arg_seconds(struct ph__ext_call *call, int index, int64_t *ret_ms)
                         name_of(call, index));
     *ret_ms = (int64_t)llround(fmin(seconds, SECONDS_MAX) * 1000);
     return 0;
+}
+
+int ph__arg_flag(struct ph__ext_call *call, int index, bool *ret_flag)
+{
+    int64_t number = *ret_flag;
+    int r = ph__arg_number(call, index, 0, 1, &number);
+
+    if (r == 0)
+        *ret_flag = number == 1;
+    return r;
+}
+
+int ph__ext_time(struct ph__ext_call *call, const char *name, const char *text, double seconds,
+                 int64_t *ret_time)
+{
+    double us = seconds * 1e6;
+    bool zoned;
+
+    if (text && !ph__time_parse(text, ret_time, &zoned))
+        return ph__fail(&call->err, PH_EINVAL,
+                        "%s is not a time; give one such as 2030-01-31T09:30:00Z, or seconds since "
+                        "1970",
+                        name);
+    if (!text && !(us >= (double)PH_TIME_MIN && us < (double)PH_TIME_MAX))
+        return ph__fail(&call->err, PH_EINVAL, "%s lies outside the years 1 to 9999", name);
+    if (!text)
+        *ret_time = llround(us);
+    if (*ret_time == 0)
+        *ret_time = 1; /* a microsecond makes no difference */
+    return 0;
+}
+
+int ph__arg_time(struct ph__ext_call *call, int index, int64_t *ret_time)
+{
+    const char *text = NULL;
+    int r = given(call, index);
+
+    if (r <= 0)
+        return r;
+    if (type_of(call, index) == SQLITE_BLOB)
+        return fail_type(call, index, "text such as 2030-01-31T09:30:00Z, or seconds since 1970");
+    if (type_of(call, index) == SQLITE_TEXT)
+        r = ph__arg_text(call, index, &text);
+    return r < 0 ? r
+                 : ph__ext_time(call, name_of(call, index), text,
+                                sqlite3_value_double(call->arguments[index]), ret_time);
+}
+
+static int fail_word(struct ph__ext_call *call, int index, const struct ph__word *words)
+{
+    char all[100] = "";
+    size_t length = 0;
+
+    for (int i = 0; words[i].text && length < sizeof(all); i++)
+        length += (size_t)snprintf(all + length, sizeof(all) - length, "%s%s", i ? ", " : "",
+                                   words[i].text);
+    return ph__fail(&call->err, PH_EINVAL, "there is no such %s; this version has: %s",
+                    name_of(call, index), all);
+}
+
+int ph__arg_word(struct ph__ext_call *call, int index, const struct ph__word *words,
+                 int *ret_number)
+{
+    const char *text;
+    int i = 0, r = ph__arg_text(call, index, &text);
+
+    if (r < 0 || !text)
+        return r;
+    while (words[i].text && strcmp(words[i].text, text) != 0)
+        i++;
+    if (!words[i].text)
+        return fail_word(call, index, words);
+    *ret_number = words[i].number;
+    return 0;
+}
+
+int ph__arg_door(struct ph__ext_call *call, int index, ph_door *ret_door)
+{
+    static const struct ph__word doors[] = {
+        { "outbox", PH_OUTBOX }, { "timers", PH_TIMERS }, { "job_runs", PH_JOB_RUNS }, { NULL, 0 }
+    };
+    int number = PH_OUTBOX, r = ph__arg_word(call, index, doors, &number);
+
+    *ret_door = (ph_door)number;
+    return r;
+}
+
+int ph__arg_id(struct ph__ext_call *call, int index, uint8_t ret_id[16])
+{
+    const char *text;
+    int r = ph__arg_text(call, index, &text);
+
+    if (r == 0 && ph_id_parse(text, ret_id) < 0)
+        r = ph__fail(&call->err, PH_EINVAL, "%s is not a UUID", name_of(call, index));
+    return r;
 }
 
 int ph__arg_owner(struct ph__ext_call *call, int index, ph_owner *ret_owner)
@@ -301,15 +399,4 @@ int ph__arg_leases(struct ph__ext_call *call, int ids_index, int fences_index,
     *ret_leases = leases;
     *ret_count = count;
     return fences_set(call, fences_index, leases, count);
-}
-
-int ph__arg_door(struct ph__ext_call *call, int index)
-{
-    const char *door;
-    int r = ph__arg_text(call, index, &door);
-
-    if (r == 0 && strcmp(door, "outbox") != 0)
-        r = ph__fail(&call->err, PH_EINVAL, "there is no such %s; this version has: outbox",
-                     name_of(call, index));
-    return r;
 }

@@ -1,12 +1,15 @@
 #include "extension/call.h"
 
+#include "core/error.h"
 #include "store/sqlite/errors.h"
 #include "store/sqlite/transaction.h"
 #include "util/buffer.h"
 
 #include <string.h>
 
-/* Runs BEGIN or COMMIT for ourselves. */
+#define SAVEPOINT "posthorn_steps"
+
+/* Runs BEGIN, COMMIT and the like for ourselves. */
 static int run(struct ph__ext_call *call, const char *sql)
 {
     int r;
@@ -41,8 +44,42 @@ int ph__ext_begin_read(struct ph__ext_call *call)
     return begin(call, "BEGIN");
 }
 
+int ph__ext_alone(struct ph__ext_call *call, const char *what)
+{
+    if (!ph__sqlite_is_writing(call->ext->db))
+        return 0;
+    return ph__fail(&call->err, PH_EINVAL,
+                    "%s inside a statement that writes; call it by a SELECT of its own", what);
+}
+
+int ph__ext_begin_steps(struct ph__ext_call *call)
+{
+    int r = ph__ext_alone(call, "it cannot be called");
+
+    if (r == 0)
+        r = ph__ext_begin(call);
+    if (r == 0 && !call->began) {
+        r = run(call, "SAVEPOINT " SAVEPOINT);
+        call->saved = r == 0;
+    }
+    return r;
+}
+
+static int end_savepoint(struct ph__ext_call *call, int r)
+{
+    sqlite3 *db = call->ext->db;
+
+    if (r == 0)
+        r = run(call, "RELEASE " SAVEPOINT);
+    if (r < 0 && !sqlite3_get_autocommit(db)) /* SQLite may have rolled back everything */
+        sqlite3_exec(db, "ROLLBACK TO " SAVEPOINT "; RELEASE " SAVEPOINT, NULL, NULL, NULL);
+    return r;
+}
+
 int ph__ext_end(struct ph__ext_call *call, int r)
 {
+    if (call->saved)
+        r = end_savepoint(call, r);
     if (call->began) {
         if (r == 0)
             r = run(call, "COMMIT");
@@ -65,6 +102,11 @@ static void in_words_of_sql(struct ph__buffer *to, const char *text)
     } words[] = {
         { "ph_migrate()", "posthorn_migrate()" },
         { "ph_owner_new()", "posthorn_owner_new()" },
+        { "ph_enqueue()", "posthorn_enqueue()" },
+        { "ph_join_start()", "posthorn_join_start()" },
+        { "ph_timer_schedule()", "posthorn_timer_schedule()" },
+        { "ph_jobs_list()", "the view posthorn_jobs" },
+        { "microseconds since 1970", "seconds since 1970, or text" },
         { "sqlite3_busy_timeout", "PRAGMA busy_timeout" },
     };
     const size_t count = sizeof(words) / sizeof(*words);

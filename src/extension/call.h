@@ -2,13 +2,13 @@
 #ifndef PH_EXTENSION_CALL_H
 #define PH_EXTENSION_CALL_H
 
-#include "util/arena.h"
+#include "store/store.h"
 
 #include <posthorn/sqlite.h>
 
 #include <jansson.h>
 
-#define PH__EXT_ARGUMENTS_MAX 8
+#define PH__EXT_ARGUMENTS_MAX 9
 
 /* What one connection of the host has. Every function of the connection holds it. */
 struct ph__ext {
@@ -28,9 +28,11 @@ struct ph__signature {
 struct ph__ext_call {
     struct ph__ext *ext;
     const struct ph__signature *signature;
+    enum ph__door door;                              /* of a verb that each door has */
     sqlite3_value *arguments[PH__EXT_ARGUMENTS_MAX]; /* NULL: not given */
     ph_tx tx;                                        /* after ph__ext_begin() */
     bool began;                                      /* the transaction is ours */
+    bool saved;                                      /* the savepoint is */
     struct ph__arena arena;                          /* for what arguments are turned into */
     json_t *json; /* the argument that was parsed; lives as long as the call */
     ph_error err;
@@ -42,8 +44,14 @@ struct ph__ext_call {
 int ph__ext_begin(struct ph__ext_call *call);
 /* The same for a call that only looks. */
 int ph__ext_begin_read(struct ph__ext_call *call);
+/* The same for a call that calls the library more than once: if it fails, nothing of it stays.
+ * That needs a savepoint, so it is refused inside a statement that writes. */
+int ph__ext_begin_steps(struct ph__ext_call *call);
 
-/* Ends the call, commits or rolls back what ph__ext_begin() began, and returns r or, if r is 0,
+/* Refuses to go on inside a statement that writes; what says what cannot be done there. */
+int ph__ext_alone(struct ph__ext_call *call, const char *what);
+
+/* Ends the call, commits or rolls back what was begun, and returns r or, if r is 0,
  * how that went. Nothing is left to free. */
 int ph__ext_end(struct ph__ext_call *call, int r);
 

@@ -11,6 +11,7 @@
 #define FLAGS (SQLITE_UTF8 | SQLITE_DIRECTONLY)
 /* Newer hosts want to be told that a result may be marked as JSON; older ones ignore the flag. */
 #define RESULT_SUBTYPE 0x001000000
+#define JSON_SUBTYPE 'J' /* what SQLite's own JSON functions mark their results with */
 #define URL "sqlite:the connection that loaded the extension"
 
 const sqlite3_api_routines *sqlite3_api; /* the host's SQLite: see through_host.h */
@@ -36,6 +37,15 @@ void ph__result_time(sqlite3_context *result, int64_t time)
     char text[PH__TIME_TEXT_SIZE];
 
     sqlite3_result_text(result, ph__time_text(time, text), -1, SQLITE_TRANSIENT);
+}
+
+int ph__result_json(struct ph__ext_call *call, sqlite3_context *result, char *json)
+{
+    if (!json)
+        return ph__fail_memory(&call->err);
+    sqlite3_result_text(result, json, -1, sqlite3_free);
+    sqlite3_result_subtype(result, JSON_SUBTYPE);
+    return 0;
 }
 
 /* ---------------------------------------------------------------- connection */
@@ -94,7 +104,9 @@ static void on_scalar(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     const struct ph__binding *binding = sqlite3_user_data(context);
     const struct ph__scalar_verb *verb = binding->scalar;
-    struct ph__ext_call call = { .ext = binding->ext, .signature = &verb->signature };
+    struct ph__ext_call call = { .ext = binding->ext,
+                                 .signature = &verb->signature,
+                                 .door = verb->door };
     char *text;
     int r = ph__arg_count_check(&call, argc);
 
@@ -133,9 +145,11 @@ static int add_rows(struct ph__ext *ext, const struct ph__rows_verb *verb)
                                     unbind);
 }
 
-static const struct ph__scalar_verb *const all_scalars[] = { ph__outbox_scalars,
+static const struct ph__scalar_verb *const all_scalars[] = { ph__enqueue_scalars, ph__door_scalars,
+                                                             ph__join_scalars, ph__schedule_scalars,
                                                              ph__operate_scalars };
-static const struct ph__rows_verb *const all_rows[] = { ph__outbox_rows, ph__operate_rows };
+static const struct ph__rows_verb *const all_rows[] = { ph__enqueue_rows, ph__door_rows,
+                                                        ph__schedule_rows, ph__operate_rows };
 
 static int add_all(struct ph__ext *ext)
 {

@@ -1,8 +1,8 @@
 #include "extension/message.h"
 
 #include "core/error.h"
+#include "extension/arguments.h"
 #include "extension/json_text.h"
-#include "util/time_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const struct key {
     { "expires_at", TIME, offsetof(ph_message, expires_at) },
     { "headers", HEADERS, offsetof(ph_message, headers) },
     { "message_id", ID, offsetof(ph_message, message_id) },
-    { "join_id", LATER, 0 },
+    { "join_id", ID, offsetof(ph_message, join_id) },
     { "max_attempts", ATTEMPTS, offsetof(ph_message, max_attempts) },
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(*keys))
@@ -80,25 +80,16 @@ static int set_id(struct ph__ext_call *call, const struct key *key, const json_t
 static int set_time(struct ph__ext_call *call, const struct key *key, const json_t *value,
                     ph_message *message)
 {
-    double us = json_number_value(value) * 1e6;
+    const char *text = json_is_number(value) ? NULL : json_string_value(value);
     int64_t time;
-    bool zoned;
+    int r;
 
-    if (json_is_number(value)) {
-        if (!(us >= (double)PH_TIME_MIN && us < (double)PH_TIME_MAX))
-            return ph__fail(&call->err, PH_EINVAL, "%s lies outside the years 1 to 9999",
-                            key->name);
-        time = llround(us);
-    } else if (!json_is_string(value) || !ph__time_parse(json_string_value(value), &time, &zoned)) {
-        return ph__fail(&call->err, PH_EINVAL,
-                        "%s is not a time; give one such as 2030-01-31T09:30:00Z, or seconds since "
-                        "1970",
-                        key->name);
-    }
-    if (time == 0)
-        time = 1; /* 0 means "not given" to the library; a microsecond makes no difference */
-    memcpy(member(message, key), &time, sizeof(time));
-    return 0;
+    if (!text && !json_is_number(value))
+        text = ""; /* no time either */
+    r = ph__ext_time(call, key->name, text, json_number_value(value), &time);
+    if (r == 0)
+        memcpy(member(message, key), &time, sizeof(time));
+    return r;
 }
 
 static int set_number(struct ph__ext_call *call, const struct key *key, const json_t *value,

@@ -5,7 +5,6 @@
 #include "extension/message.h"
 #include "extension/verbs.h"
 #include "store/sqlite/migrate.h"
-#include "store/sqlite/transaction.h"
 
 #include <string.h>
 
@@ -68,7 +67,8 @@ static int queue_set(struct ph__ext_call *call, sqlite3_context *result)
 {
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
     const char *ns;
-    int r = ph__arg_door(call, 0);
+    ph_door door;
+    int r = ph__arg_door(call, 0, &door);
 
     (void)result; /* NULL */
     if (r == 0)
@@ -79,14 +79,13 @@ static int queue_set(struct ph__ext_call *call, sqlite3_context *result)
         r = ph__ext_settings_load(call, call->json, &settings);
     if (r == 0)
         r = ph__ext_begin(call);
-    return r < 0 ? r
-                 : ph_outbox_queue_set(call->ext->store, call->tx, ns, &settings, 0, &call->err);
+    return r < 0 ? r : ph_queue_set(call->ext->store, call->tx, door, ns, &settings, 0, &call->err);
 }
 
-/* The namespace of a queue that is named by door and namespace; then begins. */
-static int queue_named(struct ph__ext_call *call, const char **ret_ns)
+/* A queue is named by door and namespace; then begins. */
+static int queue_named(struct ph__ext_call *call, ph_door *ret_door, const char **ret_ns)
 {
-    int r = ph__arg_door(call, 0);
+    int r = ph__arg_door(call, 0, ret_door);
 
     if (r == 0)
         r = ph__arg_text(call, 1, ret_ns);
@@ -96,19 +95,21 @@ static int queue_named(struct ph__ext_call *call, const char **ret_ns)
 static int queue_pause(struct ph__ext_call *call, sqlite3_context *result)
 {
     const char *ns;
-    int r = queue_named(call, &ns);
+    ph_door door;
+    int r = queue_named(call, &door, &ns);
 
     (void)result;
-    return r < 0 ? r : ph_outbox_queue_pause(call->ext->store, call->tx, ns, 0, &call->err);
+    return r < 0 ? r : ph_queue_pause(call->ext->store, call->tx, door, ns, 0, &call->err);
 }
 
 static int queue_resume(struct ph__ext_call *call, sqlite3_context *result)
 {
     const char *ns;
-    int r = queue_named(call, &ns);
+    ph_door door;
+    int r = queue_named(call, &door, &ns);
 
     (void)result;
-    return r < 0 ? r : ph_outbox_queue_resume(call->ext->store, call->tx, ns, 0, &call->err);
+    return r < 0 ? r : ph_queue_resume(call->ext->store, call->tx, door, ns, 0, &call->err);
 }
 
 static int retention_run(struct ph__ext_call *call, sqlite3_context *result)
@@ -138,12 +139,10 @@ static int migrate(struct ph__ext_call *call, sqlite3_context *result)
 {
     struct ph__call inner;
     ph_error spare;
-    int applied = 0, r;
+    int applied = 0, r = ph__ext_alone(call, "tables cannot be made");
 
-    if (ph__sqlite_is_writing(call->ext->db))
-        return ph__fail(&call->err, PH_EINVAL,
-                        "tables cannot be made inside a statement that writes; call it by a SELECT "
-                        "of its own");
+    if (r < 0)
+        return r;
     use_wal(call->ext->db);
     r = ph__ext_begin(call);
     if (r == 0)
@@ -206,25 +205,25 @@ static int config(struct ph__ext_call *call, sqlite3_context *result)
 }
 
 const struct ph__scalar_verb ph__operate_scalars[] = {
-    { { "posthorn_dead_discard", 1, { "work_ids" } }, dead_discard },
-    { { "posthorn_queue_set", 3, { "door", "namespace", "settings" } }, queue_set },
-    { { "posthorn_queue_pause", 2, { "door", "namespace" } }, queue_pause },
-    { { "posthorn_queue_resume", 2, { "door", "namespace" } }, queue_resume },
-    { { "posthorn_retention_run", 0, { "limit" } }, retention_run },
-    { { "posthorn_migrate", 0, { NULL } }, migrate },
-    { { "posthorn_clock", 0, { NULL } }, the_clock },
-    { { "posthorn_version", 0, { NULL } }, version },
-    { { "posthorn_owner_new", 0, { NULL } }, owner_new },
-    { { "posthorn_config", 2, { "name", "value" } }, config },
-    { { NULL, 0, { NULL } }, NULL },
+    { { "posthorn_dead_discard", 1, { "work_ids" } }, .run = dead_discard },
+    { { "posthorn_queue_set", 3, { "door", "namespace", "settings" } }, .run = queue_set },
+    { { "posthorn_queue_pause", 2, { "door", "namespace" } }, .run = queue_pause },
+    { { "posthorn_queue_resume", 2, { "door", "namespace" } }, .run = queue_resume },
+    { { "posthorn_retention_run", 0, { "limit" } }, .run = retention_run },
+    { { "posthorn_migrate", 0, { NULL } }, .run = migrate },
+    { { "posthorn_clock", 0, { NULL } }, .run = the_clock },
+    { { "posthorn_version", 0, { NULL } }, .run = version },
+    { { "posthorn_owner_new", 0, { NULL } }, .run = owner_new },
+    { { "posthorn_config", 2, { "name", "value" } }, .run = config },
+    { .run = NULL },
 };
 
 const struct ph__rows_verb ph__operate_rows[] = {
     { { "posthorn_dead_retry", 1, { "work_ids" } },
-      "old TEXT, new TEXT",
-      2,
-      true,
-      dead_retry,
-      retried_column },
-    { { NULL, 0, { NULL } }, NULL, 0, false, NULL, NULL },
+      .columns = "old TEXT, new TEXT",
+      .column_count = 2,
+      .repeats = true,
+      .run = dead_retry,
+      .column = retried_column },
+    { .run = NULL },
 };

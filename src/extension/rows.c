@@ -195,7 +195,8 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *name, int ar
     struct cursor *cursor = (struct cursor *)base;
     const struct ph__rows_verb *verb = verb_of(base->pVtab);
     struct ph__ext_call call = { .ext = ((struct table *)base->pVtab)->binding->ext,
-                                 .signature = &verb->signature };
+                                 .signature = &verb->signature,
+                                 .door = verb->door };
     int r, rc = SQLITE_OK;
 
     (void)name, (void)argc;

@@ -7,7 +7,7 @@
 #define SECONDS_MAX (INT64_C(100) * 366 * 86400)
 #define BACKOFF_MAX_MS (INT64_C(366) * 86400 * 1000)
 
-enum kind { NUMBER, NUMBER_64, LIFETIME, BACKOFF, YES_OR_NO };
+enum kind { NUMBER, NUMBER_64, LIFETIME, BACKOFF, YES_OR_NO, TOPIC };
 
 static const struct setting {
     const char *name;
@@ -27,6 +27,7 @@ static const struct setting {
       PH_PAYLOAD_MAX },
     { "max_lease_s", NUMBER, offsetof(ph_queue_settings, max_lease_s), PH_LEASE_MAX_S },
     { "delete_on_ack", YES_OR_NO, offsetof(ph_queue_settings, delete_on_ack), 0 },
+    { "join_wait_topic", TOPIC, offsetof(ph_queue_settings, join_wait_topic), 0 },
 };
 #define SETTING_COUNT (sizeof(all_settings) / sizeof(*all_settings))
 
@@ -68,6 +69,11 @@ static int set(struct ph__ext_call *call, const struct setting *setting, const j
         if (!json_is_boolean(value))
             return ph__fail(&call->err, PH_EINVAL, "%s is not true or false", setting->name);
         settings->delete_on_ack = json_is_true(value) ? 1 : -1;
+        return 0;
+    case TOPIC:
+        if (!word)
+            return ph__fail(&call->err, PH_EINVAL, "%s is not a JSON string", setting->name);
+        settings->join_wait_topic = word; /* lives as long as the call */
         return 0;
     default:
         return set_number(call, setting, value, settings);

@@ -9,6 +9,7 @@
 struct ph__scalar_verb {
     struct ph__signature signature;
     int (*run)(struct ph__ext_call *call, sqlite3_context *result);
+    enum ph__door door; /* of a verb that each door has */
 };
 
 /* The rows of an answer, with what they need to live. */
@@ -29,11 +30,14 @@ struct ph__rows_verb {
     int (*run)(struct ph__ext_call *call, struct ph__answer *answer);
     void (*column)(const struct ph__answer *answer, size_t row, int column,
                    sqlite3_context *result);
+    enum ph__door door; /* of a verb that each door has */
 };
 
-/* Each ends with a row without a name. */
-extern const struct ph__scalar_verb ph__outbox_scalars[], ph__operate_scalars[];
-extern const struct ph__rows_verb ph__outbox_rows[], ph__operate_rows[];
+/* Each ends with a row without run. */
+extern const struct ph__scalar_verb ph__enqueue_scalars[], ph__door_scalars[], ph__join_scalars[],
+    ph__schedule_scalars[], ph__operate_scalars[];
+extern const struct ph__rows_verb ph__enqueue_rows[], ph__door_rows[], ph__schedule_rows[],
+    ph__operate_rows[];
 
 /* What posthorn_enqueue does, for those who allow it in triggers. */
 extern const struct ph__scalar_verb *const ph__enqueue_verb;
@@ -47,5 +51,7 @@ int ph__ext_use_prefix(struct ph__ext_call *call, const char *prefix);
 void ph__result_id(sqlite3_context *result, const uint8_t id[16]); /* zero: NULL */
 void ph__result_text(sqlite3_context *result, const char *text);   /* NULL: NULL */
 void ph__result_time(sqlite3_context *result, int64_t time);
+/* JSON from sqlite3_malloc(), which is taken over; NULL: there was no memory for it. */
+int ph__result_json(struct ph__ext_call *call, sqlite3_context *result, char *json);
 
 #endif

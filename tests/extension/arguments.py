@@ -4,6 +4,9 @@ from host import OWNER, database
 ENQUEUE = "posthorn_enqueue: "
 CLAIM = "posthorn_outbox_claim: "
 ACK = "posthorn_outbox_ack: "
+NEXT = "posthorn_job_next: "
+NO_ZONE = ('there is no time zone "Mars/Olympus"; give one such as Europe/Berlin, and check that the '
+           "zone files (package tzdata) are installed")
 ID = "00000000-0001-8000-8000-000000000001"
 
 ENQUEUES = [
@@ -64,7 +67,8 @@ OPTIONS = [
     ('"headers":"{}"',
      "headers are not a JSON object; with json_object() give json('{...}')"),
     ('"stream":"s"', "stream is not supported by this version; leave it out"),
-    ('"join_id":"j"', "join_id is not supported by this version; leave it out"),
+    ('"join_id":"j"', "join_id is not a UUID"),
+    ('"join_id":"00000000-0000-0000-0000-000000000000"', "join_id is all zero; pass NULL for none"),
 ]
 
 MANY = [
@@ -133,11 +137,105 @@ ROWS = [
      "posthorn_outbox_renew: lease_seconds is not given; it is required"),
     ("posthorn_dead_retry('x')",
      "posthorn_dead_retry: work_ids is neither a UUID nor a JSON array of UUIDs"),
+    ("posthorn_timers_claim('{o}', 0, 1)",
+     "posthorn_timers_claim: lease_seconds is 0; allowed are 1 to 86400"),
+    ("posthorn_job_runs_ack('{o}', 'x')",
+     "posthorn_job_runs_ack: work_ids is neither a UUID nor a JSON array of UUIDs"),
+    ("posthorn_job_next", NEXT + "cron is not given; it is required"),
+    ("posthorn_job_next('* * *')",
+     NEXT + "cron: 3 fields; give five (minute hour day month weekday), or six with the second "
+     "before them, or @daily and the like"),
+    ("posthorn_job_next('0 0 30 2 *')",
+     NEXT + 'cron: "0 0 30 2 *" is never true; no such day comes'),
+    ("posthorn_job_next('@daily', 'Mars/Olympus')", NEXT + NO_ZONE),
+    ("posthorn_job_next('@daily', 'UTC', 0)", NEXT + "count is 0; allowed are 1 to 10000"),
+    ("posthorn_job_next('@daily', 'UTC', 1, 'soon')",
+     NEXT + "after is not a time; give one such as 2030-01-31T09:30:00Z, or seconds since 1970"),
+    ("posthorn_job_next('@daily', 'UTC', 1, 1e15)", NEXT + "after lies outside the years 1 to 9999"),
+    ("posthorn_job_next('@daily', 'UTC', 1, x'00')",
+     NEXT + "after is a BLOB; give text such as 2030-01-31T09:30:00Z, or seconds since 1970"),
+]
+
+JOINS = [
+    ("start()", "0 arguments; it takes (expected_steps [, grouping_key, metadata, deadline])"),
+    ("start(NULL)", "expected_steps is NULL; it is required"),
+    ("start(0)", "expected_steps is 0; allowed are 1 to 1000000"),
+    ("start(1000001)", "expected_steps is 1000001; allowed are 1 to 1000000"),
+    ("start('2')", "expected_steps is text; give a whole number"),
+    ("start(1, printf('%.*c', 256, 'x'))",
+     "grouping_key has 256 characters; at most 255 are allowed"),
+    ("start(1, NULL, 5)", "metadata is a number; give text: CAST(... AS TEXT) makes it"),
+    ("start(1, NULL, printf('%.*c', 1048577, 'x'))",
+     "metadata has 1048577 bytes; at most 1048576 are allowed"),
+    ("start(1, NULL, NULL, 'soon')",
+     "deadline is not a time; give one such as 2030-01-31T09:30:00Z, or seconds since 1970"),
+    ("start(1, NULL, NULL, 0)", "deadline is not ahead of the database's clock"),
+    ("attach('x', '{id}')", "join_id is not a UUID"),
+    ("attach('{id}', NULL)", "message_id is NULL; it is required"),
+    ("attach('{id}', x'00')", "message_id is a BLOB; give text: CAST(... AS TEXT) makes it"),
+    ("attach('{id}')", "1 argument; it takes (join_id, message_id)"),
+    ("attach_many('{id}', '[]')", "0 messages; allowed are 1 to 10000"),
+    ("attach_many('{id}', '[1]')", "message_ids: element 0 is not a UUID"),
+    ("report_completed('{id}', 'x')", "message_id is not a UUID"),
+    ("report_failed(1, '{id}')", "join_id is a number; give text: CAST(... AS TEXT) makes it"),
+    ("wait('{id}')",
+     "1 argument; it takes (join_id, fail_if_any_step_failed, on_complete_topic, "
+     "on_complete_payload [, on_fail_topic, on_fail_payload, namespace])"),
+    ("wait('{id}', NULL, 't', 'p')", "fail_if_any_step_failed is NULL; it is required"),
+    ("wait('{id}', 2, 't', 'p')", "fail_if_any_step_failed is 2; allowed are 0 to 1"),
+    ("wait('{id}', 'true', 't', 'p')", "fail_if_any_step_failed is text; give a whole number"),
+    ("wait('{id}', 1, '', 'p')", "on_complete_topic is empty; it is required"),
+    ("wait('{id}', 1, 't', NULL)", "on_complete_payload is NULL; it is required"),
+    ("wait('{id}', 1, 't', '', '')", "on_fail_topic is empty; it is required"),
+    ("cancel('x')", "join_id is not a UUID"),
+]
+
+SCHEDULES = [
+    ("timer_schedule('t', 'p')",
+     "2 arguments; it takes (topic, payload, due_at [, namespace, correlation_id, headers])"),
+    ("timer_schedule('t', 'p', NULL)", "due_at is NULL; it is required"),
+    ("timer_schedule('t', 'p', 'soon')",
+     "due_at is not a time; give one such as 2030-01-31T09:30:00Z, or seconds since 1970"),
+    ("timer_schedule('t', 'p', 1e300)", "due_at lies outside the years 1 to 9999"),
+    ("timer_schedule('t', 'p', 0)",
+     "due_at lies before the year 2000, which must be a mistake; times are seconds since 1970, or "
+     "text"),
+    ("timer_schedule('', 'p', 2e9)", "topic is empty; it is required"),
+    ("timer_schedule('t', x'00', 2e9)", "payload is a BLOB; give text: CAST(... AS TEXT) makes it"),
+    ("timer_schedule('t', 'p', 2e9, NULL, NULL, '[]')", "headers are not a JSON object"),
+    ("timer_cancel('x')", "timer_id is not a UUID"),
+    ("timer_cancel('00000000-0000-0000-0000-000000000000')",
+     "timer id is empty; pass the one of posthorn_timer_schedule()"),
+    ("job_set('j', 't')",
+     "2 arguments; it takes (name, topic, cron [, payload, timezone, misfire, misfire_limit, "
+     "overlap, namespace])"),
+    ("job_set('', 't', '@daily')", "name is empty; it is required"),
+    ("job_set('j', '', '@daily')", "topic is empty; it is required"),
+    ("job_set('j', 't', '')", 'cron is empty; give an expression such as "0 3 * * *"'),
+    ("job_set('j', 't', '61 * * * *')", 'cron: minute "61": it is out of range'),
+    ("job_set('j', 't', '@daily', 5)", "payload is a number; give text: CAST(... AS TEXT) makes it"),
+    ("job_set('j', 't', '@daily', '', 'Mars/Olympus')", NO_ZONE),
+    ("job_set('j', 't', '@daily', '', '../passwd')",
+     '"../passwd" is not the name of a time zone; give one such as Europe/Berlin'),
+    ("job_set('j', 't', '@daily', '', 'UTC', 'twice')",
+     "there is no such misfire; this version has: once, skip, all"),
+    ("job_set('j', 't', '@daily', '', 'UTC', 'all', 10001)",
+     "misfire_limit is 10001; allowed are 1 to 10000"),
+    ("job_set('j', 't', '@daily', '', 'UTC', 'all', 1, 'forbid')",
+     "there is no such overlap; this version has: allow, skip"),
+    ("job_delete(NULL)", "name is NULL; it is required"),
+    ("job_trigger('')", "name is empty; it is required"),
+    ("job_pause(7)", "name is a number; give text: CAST(... AS TEXT) makes it"),
+    ("schedule_run('[]')", "options is not a JSON object"),
+    ("schedule_run('{\"batch\":1}')", 'there is no option "batch"'),
+    ("schedule_run('{\"batch_size\":0}')", "batch_size is 0; allowed are 1 to 10000"),
+    ("schedule_run('{\"keep_timers\":1}')", "keep_timers is not true or false"),
+    ("schedule_run(1, 2)", "2 arguments; it takes ([options])"),
 ]
 
 QUEUES = [
     ("posthorn_queue_set('inbox', '', '{}')",
-     "posthorn_queue_set: there is no such door; this version has: outbox"),
+     "posthorn_queue_set: there is no such door; this version has: outbox, timers, job_runs"),
     ("posthorn_queue_set('outbox', NULL, '{}')",
      "posthorn_queue_set: namespace is NULL; it is required"),
     ("posthorn_queue_set('outbox', '', NULL)",
@@ -154,6 +252,10 @@ QUEUES = [
      'posthorn_queue_set: backoff: allowed are "exponential" and "equal-jitter"'),
     ("posthorn_queue_set('outbox', '', '{\"delete_on_ack\":1}')",
      "posthorn_queue_set: delete_on_ack is not true or false"),
+    ("posthorn_queue_set('timers', '', '{\"join_wait_topic\":1}')",
+     "posthorn_queue_set: join_wait_topic is not a JSON string"),
+    ("posthorn_queue_set('outbox', '', '{\"join_wait_topic\":\"\"}')",
+     "posthorn_queue_set: join_wait_topic is empty; it is required"),
     ("posthorn_queue_pause('outbox')",
      "posthorn_queue_pause: 1 argument; it takes (door, namespace)"),
     ("posthorn_retention_run(0)", "posthorn_retention_run: limit is 0; allowed are 1 to 100000"),
@@ -195,6 +297,23 @@ def test_functions_with_rows():
             d.fails(error, "SELECT * FROM " + call.replace("{o}", OWNER).replace("{id}", ID))
 
 
+def test_joins():
+    with database() as d:
+        for call, error in JOINS:
+            verb = "posthorn_join_" + call.split("(")[0]
+            d.fails(f"{verb}: {error}", "SELECT posthorn_join_" + call.replace("{id}", ID))
+        assert d.query("SELECT * FROM posthorn_joins") == []
+
+
+def test_schedules():
+    with database() as d:
+        for call, error in SCHEDULES:
+            verb = "posthorn_" + call.split("(")[0]
+            d.fails(f"{verb}: {error}", "SELECT posthorn_" + call)
+        assert d.query("SELECT * FROM posthorn_timers") == []
+        assert d.query("SELECT * FROM posthorn_jobs") == []
+
+
 def test_queues_and_the_rest():
     with database() as d:
         for call, error in QUEUES:
@@ -209,7 +328,11 @@ def test_errors_never_show_a_payload():
                     "SELECT posthorn_enqueue('t', 'p', '{\"headers\":' || ? || '}')",
                     "SELECT * FROM posthorn_enqueue_many('[{\"topic\":\"\",\"payload\":\"' || ? || '\"}]')",
                     "SELECT * FROM posthorn_enqueue_many('[' || ? || ']')",
-                    "SELECT posthorn_queue_set('outbox', '', '{\"backoff\":\"' || ? || '\"}')"):
+                    "SELECT posthorn_queue_set('outbox', '', '{\"backoff\":\"' || ? || '\"}')",
+                    "SELECT posthorn_timer_schedule('', ?, 2e9)",
+                    "SELECT posthorn_timer_schedule('t', 'p', 2e9, '', '', ?)",
+                    "SELECT posthorn_job_set('j', 't', '* * *', ?)",
+                    "SELECT posthorn_join_wait('x', 1, 't', ?)"):
             try:
                 d.query(sql, secret)
                 raise AssertionError(f"{sql}: succeeded")

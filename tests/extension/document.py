@@ -22,7 +22,9 @@ def test_the_statements_run_in_the_shell():
         out, status = host.shell(".bail on\n" + "\n".join(blocks("sql")), path="shop.db",
                                  folder=folder)
         assert status == 0, out
-        for expected in ('"is_new":true', "acked", "done", "abandoned", "failed", "equal-jitter"):
+        for expected in ('"is_new":true', "acked", "done", "abandoned", "failed", "equal-jitter",
+                         "completed|2|2", "transform|all is here", "2030-04-01T07:30:00.000000Z",
+                         "cart.remind|cart 8", "report.make|{}", '"timers":1,"runs":0,"job_runs":1'):
             assert expected in out, f"{expected}\n{out}"
         out, _ = host.shell("SELECT payload FROM posthorn_outbox WHERE topic = 'order.placed';",
                             path="shop.db", folder=folder)

@@ -20,11 +20,14 @@ if host.is_sanitized() and "LD_PRELOAD" not in os.environ:
 
 import arguments
 import document
+import joins
 import loading
 import runner
+import schedule
 import shell
 import transaction
 import triggers
 import verbs
 
-runner.main([loading, shell, transaction, verbs, arguments, triggers, document], "extension")
+runner.main([loading, shell, transaction, verbs, joins, schedule, arguments, triggers, document],
+            "extension")

@@ -13,8 +13,8 @@ CLAIM = ["work_id", "message_id", "fence", "topic", "payload", "tenant_id", "ded
 
 def outcomes(d, verb, *arguments):
     marks = ", ".join("?" * len(arguments))
-    return [outcome for _, outcome in
-            d.query(f"SELECT * FROM posthorn_outbox_{verb}({marks})", *arguments)]
+    return [outcome for outcome, in
+            d.query(f"SELECT outcome FROM posthorn_outbox_{verb}({marks})", *arguments)]
 
 
 def test_enqueue_with_every_option():
@@ -131,7 +131,7 @@ def test_ack_answers_per_id():
         first, second = d.enqueue(), d.enqueue()
         d.claim()
         nobody = "00000000-0009-8000-8000-000000000000"
-        rows = d.query("SELECT * FROM posthorn_outbox_ack(?, ?)", OWNER,
+        rows = d.query("SELECT work_id, outcome FROM posthorn_outbox_ack(?, ?)", OWNER,
                        json.dumps([first, nobody, first, second]))
         assert rows == [(first, "acked"), (nobody, "unknown"), (first, "acked"), (second, "acked")]
         assert outcomes(d, "ack", OWNER, first) == ["stale"]
@@ -218,10 +218,10 @@ def test_queue_settings():
         settings = {"max_attempts": 7, "backoff": "equal-jitter", "backoff_base_ms": 50,
                     "backoff_max_ms": 900, "retention_s": 60, "dead_retention_s": -1,
                     "dedupe_retention_s": 120, "max_payload_bytes": 10, "max_lease_s": 600,
-                    "delete_on_ack": True}
+                    "delete_on_ack": True, "join_wait_topic": "w"}
         assert d.one("SELECT posthorn_queue_set('outbox', 'n', ?)", json.dumps(settings)) is None
         assert d.query(f"SELECT {', '.join(settings)} FROM posthorn_queues WHERE namespace = 'n'") == [
-            (7, "equal-jitter", 50, 900, 60, -1, 120, 10, 600, 1)]
+            (7, "equal-jitter", 50, 900, 60, -1, 120, 10, 600, 1, "w")]
         d.query("SELECT posthorn_queue_set('outbox', 'n', '{\"max_attempts\":8,\"retention_s\":null,"
                 "\"delete_on_ack\":false}')")
         assert d.query("SELECT max_attempts, retention_s, delete_on_ack FROM posthorn_queues "
