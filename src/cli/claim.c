@@ -1,5 +1,6 @@
 /* claim.c - posthorn claim and posthorn reap: messages under a lease, and leases that ran out. */
 #include "commands.h"
+#include "door.h"
 
 #include <string.h>
 
@@ -21,6 +22,9 @@ static const struct cli_field claim_fields[] = {
     { "tenant_id", CLI_F_UUID, "its tenant; or null", "Tenant", NULL },
     { "dedupe_key", CLI_F_TEXT, "its dedupe key; or null", "Dedupe key", NULL },
     { "correlation_id", CLI_F_TEXT, "its correlation id; or null", "Correlation", NULL },
+    { "job", CLI_F_TEXT, "of a job run: its job; or null", "Job", NULL },
+    { "scheduled_at", CLI_F_TIME, "of a job run: the instant it stands for; or null", "Scheduled",
+      NULL },
     { "headers", CLI_F_JSON, "an object; or null", "Headers", NULL },
     { "payload", CLI_F_TEXT, "the text it carries", "Payload", NULL },
     { 0 },
@@ -33,7 +37,7 @@ static json_t *delivery_json(const ph_delivery *m, ph_owner owner)
     snprintf(lease, sizeof(lease), "%s:%lld", ph_id_text(m->work_id.b, id), (long long)m->fence);
     return json_pack(
         "{s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o, s:o}",
         "lease", lease, "work_id", cli_json_id(m->work_id.b), "fence", (json_int_t)m->fence,
         "owner", cli_json_id(owner.b), "message_id", cli_json_id(m->message_id.b), "namespace",
         cli_json_text(m->ns), "topic", cli_json_text(m->topic), "priority", (int)m->priority - 1,
@@ -41,7 +45,8 @@ static json_t *delivery_json(const ph_delivery *m, ph_owner owner)
         cli_json_text(m->last_error), "created_at", cli_json_time(m->created_at), "due_at",
         cli_json_time(m->due_at), "tenant_id",
         m->tenant_id ? cli_json_id(m->tenant_id->b) : json_null(), "dedupe_key",
-        cli_json_text(m->dedupe_key), "correlation_id", cli_json_text(m->correlation_id), "headers",
+        cli_json_text(m->dedupe_key), "correlation_id", cli_json_text(m->correlation_id), "job",
+        cli_json_text(m->job), "scheduled_at", cli_json_time(m->scheduled_at), "headers",
         cli_json_parsed(m->headers), "payload", cli_json_bytes(m->payload, m->payload_length));
 }
 
@@ -64,10 +69,13 @@ static int run_claim(struct cli *cli)
     ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
     size_t topic_count = cli_texts(cli, "topic", NULL, 0);
     const char **topics = cli_alloc(cli, (topic_count + 1) * sizeof(*topics));
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
+    const struct cli_door *door = cli_door(cli);
     ph_batch *batch = NULL;
     ph_owner owner;
+    int code;
 
+    cli_joins_watch(cli);
+    code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code != CLI_OK)
         return code;
     cli_texts(cli, "topic", topics, topic_count);
@@ -77,13 +85,13 @@ static int run_claim(struct cli *cli)
     opts.topics = topic_count ? topics : NULL;
     opts.topic_count = topic_count;
     owner = owner_of(cli);
-    if (ph_outbox_claim(cli->store, PH_OWN_TX, owner, &opts, cli->timeout_ms, &batch, &cli->err) <
-        0)
+    if (door->claim(cli->store, PH_OWN_TX, owner, &opts, cli->timeout_ms, &batch, &cli->err) < 0)
         return cli_fail_store(cli);
+    cli_joins_note(cli); /* those whose deadline has passed, or whose last step has expired */
     for (size_t i = 0; i < ph_batch_count(batch); i++)
         cli_row(cli, delivery_json(ph_batch_at(batch, i), owner));
     if (ph_batch_count(batch) == 0) {
-        cli_note(cli, "no message is due");
+        cli_note(cli, "no %s is due", door->noun);
         code = CLI_NOT_FOUND;
     }
     ph_batch_free(batch);
@@ -97,12 +105,15 @@ static const char *const claim_description[] = {
     "The owner is a UUID that names the worker. Without one a new owner is made up and printed on "
     "stderr. The lease, a work id and a fence, names exactly this claim: whoever settles with it "
     "cannot disturb a later owner of the same message.",
+    "With --door it claims timers or job runs instead, for those who work them themselves; a "
+    "scheduler then must be told so, see posthorn help schedule.",
     "This verb is for trying things out and for scripts. A worker that runs a program for each "
     "message, renews leases and retries is posthorn work.",
     NULL,
 };
 
 static const struct cli_option claim_options[] = {
+    CLI_DOOR_OPTION(CLI_WHICH_DOOR),
     { .name = "owner",
       .letter = 'o',
       .type = CLI_ID,
@@ -145,7 +156,7 @@ static const struct cli_example claim_examples[] = {
 };
 
 static const struct cli_exit_note claim_exits[] = {
-    { CLI_NOT_FOUND, "no message is due" },
+    { CLI_NOT_FOUND, "nothing is due" },
     { 0, NULL },
 };
 
@@ -166,26 +177,37 @@ const struct cli_command cli_claim = {
 
 static int run_reap(struct cli *cli)
 {
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
     int64_t count = 0;
+    json_t *row;
+    int code;
 
+    cli_joins_watch(cli);
+    code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code != CLI_OK)
         return code;
-    if (ph_outbox_reap_expired(cli->store, PH_OWN_TX, cli->timeout_ms, &count, &cli->err) < 0)
+    if (cli_door(cli)->reap(cli->store, PH_OWN_TX, cli->timeout_ms, &count, &cli->err) < 0)
         return cli_fail_store(cli);
-    cli_row(cli, json_pack("{s:I}", "reaped", (json_int_t)count));
+    row = cli_need(json_pack("{s:I}", "reaped", (json_int_t)count));
+    cli_joins_tell(cli, row);
+    cli_row(cli, row);
     return CLI_OK;
 }
 
 static const char *const reap_description[] = {
     "Takes back every lease whose time is over: its messages can be claimed again, or are dead if "
     "that was their last attempt. Claims do the same by themselves, so this is needed only where "
-    "nobody claims.",
+    "nobody claims. That of messages also ends joins past their deadline.",
     NULL,
+};
+
+static const struct cli_option reap_options[] = {
+    CLI_DOOR_OPTION("leases of messages, timers or job runs"),
+    { 0 },
 };
 
 static const struct cli_field reap_fields[] = {
     { "reaped", CLI_F_NUMBER, "messages that were given back or buried", "Reaped", NULL },
+    CLI_ENDED_FIELD("joins that ended with it"),
     { 0 },
 };
 
@@ -200,6 +222,7 @@ const struct cli_command cli_reap = {
     .summary = "take back leases that ran out",
     .operands = "",
     .description = reap_description,
+    .options = reap_options,
     .fields = reap_fields,
     .layout = CLI_CARD,
     .examples = reap_examples,

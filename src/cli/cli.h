@@ -66,6 +66,7 @@ enum cli_field_type {
     CLI_F_BOOL,
     CLI_F_TIME,
     CLI_F_LIFETIME, /* seconds, null for ever; as text "7 d" or "forever" */
+    CLI_F_FROM_NOW, /* seconds; as text "in 3 h" or "5 min ago" */
     CLI_F_UUID,
     CLI_F_STATE, /* a word that has a colour */
     CLI_F_JSON,  /* any JSON value */
@@ -170,6 +171,7 @@ struct cli {
     ph_error err;      /* for every call of the library */
     struct cli_output *output;
     struct cli_progress *progress;
+    struct cli_ended *ended;  /* NULL: nobody asked for joins that end */
     struct cli_block *blocks; /* what cli_alloc() gave; freed by main */
     char *line;               /* of cli_read_line() */
     size_t line_size;
@@ -187,14 +189,15 @@ int64_t cli_number(const struct cli *cli, const char *option);
 int cli_word(const struct cli *cli, const char *option);
 /* The 16 bytes of a CLI_ID; NULL: not given. */
 const uint8_t *cli_id(const struct cli *cli, const char *option);
-/* A CLI_TIME in microseconds; 0: not given. "now" and "+10m" count from the database's clock, so
- * the store must be open. Returns an exit code. */
+/* A CLI_TIME in microseconds; 0: not given. "now" and "+10m" count from the database's clock if
+ * the store is open, otherwise from this machine's. Returns an exit code. */
 int cli_time(struct cli *cli, const char *option, int64_t *ret_time);
 int cli_time_of(struct cli *cli, const struct cli_setting *setting, int64_t *ret_time);
 /* Those of a repeated option: writes up to size texts, returns how many there are. */
 size_t cli_texts(const struct cli *cli, const char *option, const char **ret_texts, size_t size);
 
-/* Values that are not options: 0, or an exit code after saying what is wrong with them. */
+/* Values that are not options: 0, or an exit code after saying what is wrong with them. The name
+ * of an operand is in capitals. */
 int cli_parse_value(struct cli *cli, const struct cli_option *option, const char *text,
                     struct cli_setting *ret_setting);
 int cli_parse_id(struct cli *cli, const char *text, uint8_t ret_id[16]);
@@ -207,6 +210,8 @@ struct cli_ids {
     size_t count;
 };
 int cli_ids_read(struct cli *cli, struct cli_ids *ret_ids);
+/* The same from the operand with this index on; member: what an object calls its id. */
+int cli_ids_read_from(struct cli *cli, size_t first, const char *member, struct cli_ids *ret_ids);
 
 /* ------------------------------------------------------------------ the database */
 
@@ -219,6 +224,18 @@ int cli_open(struct cli *cli, unsigned how);
 
 /* A store of its own (for another thread, say), with the same URL and options: ph_close(). */
 int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store);
+
+/* Joins that calls of the library end are collected from now on; before cli_open(). */
+void cli_joins_watch(struct cli *cli);
+/* Tells of those since the last time. tell: a note each in the text form, otherwise the member
+ * joins_completed of the row, if there are any. note: always notes. */
+void cli_joins_tell(struct cli *cli, json_t *row);
+void cli_joins_note(struct cli *cli);
+extern const struct cli_field cli_ended_fields[];
+#define CLI_ENDED_FIELD(text)                                                                      \
+    {                                                                                              \
+        "joins_completed", CLI_F_ROWS, text "; absent if there is none", NULL, cli_ended_fields    \
+    }
 
 /* The URL without password, for people. */
 const char *cli_url_shown(struct cli *cli);
@@ -273,6 +290,9 @@ int64_t cli_now_us(void);
 /* "1 h 5 min", "320 ms": for words, not for data. */
 #define CLI_DURATION_SIZE 32
 const char *cli_duration_text(int64_t ms, char ret_text[CLI_DURATION_SIZE]);
+/* "in 3 h", "5 min ago", of a distance from now. */
+#define CLI_FROM_NOW_SIZE (CLI_DURATION_SIZE + 8)
+const char *cli_from_now_text(int64_t ms, char ret_text[CLI_FROM_NOW_SIZE]);
 
 /* ------------------------------------------------------------------------- words */
 

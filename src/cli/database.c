@@ -99,6 +99,7 @@ int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store)
     opts.table_prefix = cli_text(cli, "table-prefix");
     opts.deploy_schema = how == CLI_OPEN_DEPLOY;
     opts.timeout_ms = cli->timeout_ms;
+    cli_joins_hook(cli, &opts);
     opts.log = on_log;
     opts.log_context = cli;
     opts.log_level = verbose > 1  ? PH_LOG_DEBUG

@@ -1,5 +1,6 @@
 /* dead.c - posthorn dead retry and dead discard: what operators do with dead letters. */
 #include "commands.h"
+#include "door.h"
 
 #include <stdlib.h>
 
@@ -66,7 +67,8 @@ static int page_of(struct cli *cli, ph_work_id *after, ph_work_id ret_ids[PAGE],
     opts.oldest_first = true;
     opts.limit = PAGE;
     opts.after = *after;
-    if (ph_outbox_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &messages, &cli->err) < 0)
+    if (cli_door(cli)->list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &messages, &cli->err) <
+        0)
         return cli_fail_store(cli);
     *ret_count = ph_message_list_count(messages);
     for (size_t i = 0; i < *ret_count; i++)
@@ -103,8 +105,8 @@ static int count_matching(struct cli *cli, int64_t *ret_count)
 
     *ret_count = 0;
     if (!cli_text(cli, "topic")) {
-        if (ph_outbox_count(cli->store, PH_OWN_TX, cli_text(cli, "namespace"), cli->timeout_ms,
-                            &counts, &cli->err) < 0)
+        if (cli_door(cli)->count(cli->store, PH_OWN_TX, cli_text(cli, "namespace"), cli->timeout_ms,
+                                 &counts, &cli->err) < 0)
             return cli_fail_store(cli);
         *ret_count = counts.dead;
         return CLI_OK;
@@ -124,6 +126,8 @@ static int arguments_check(struct cli *cli)
         return cli_usage(cli, "ids and --all exclude each other; give one of them");
     if (!all && (cli_given(cli, "topic") || cli_given(cli, "namespace")))
         return cli_usage(cli, "--topic and --namespace choose among all; add --all");
+    if (!all && cli_given(cli, "door"))
+        return cli_usage(cli, "an id says by itself which door it is of; --door is for --all");
     return CLI_OK;
 }
 
@@ -202,6 +206,7 @@ static const struct cli_option options[] = {
       .letter = 'a',
       .type = CLI_SWITCH,
       .help = "all dead letters, instead of ids" },
+    CLI_DOOR_OPTION("with --all: messages, timers or job runs"),
     CLI_NAMESPACE_OPTION("with --all: " CLI_ONLY_QUEUE),
     { .name = "topic",
       .letter = 't',

@@ -17,6 +17,10 @@ static int draft_fill(struct cli *cli, struct enqueue_draft *draft)
         memcpy(draft->message_id.b, cli_id(cli, "message-id"), sizeof(draft->message_id.b));
         message->message_id = &draft->message_id;
     }
+    if (cli_id(cli, "join")) {
+        memcpy(draft->join_id.b, cli_id(cli, "join"), sizeof(draft->join_id.b));
+        message->join_id = &draft->join_id;
+    }
     message->ns = cli_text(cli, "namespace");
     message->dedupe_key = cli_text(cli, "dedupe-key");
     message->correlation_id = cli_text(cli, "correlation-id");
@@ -37,22 +41,17 @@ void enqueue_row(struct cli *cli, const ph_enqueued *enqueued)
 static int enqueue_one(struct cli *cli, struct enqueue_draft *draft)
 {
     ph_message *message = &draft->message;
-    const char *payload = cli->operand_count > 1 ? cli->operands[1] : "";
     ph_enqueued enqueued;
-    char *text = NULL;
-    int code;
+    int code = cli_payload(cli, cli->operand_count > 1 ? cli->operands[1] : "", &message->payload,
+                           &message->payload_length);
 
+    if (code != CLI_OK)
+        return code;
     message->topic = cli->operands[0];
-    message->payload = payload;
-    if (strcmp(payload, "-") == 0) {
-        code = cli_read_all(cli, PH_PAYLOAD_MAX, &text, &message->payload_length);
-        if (code != CLI_OK)
-            return code;
-        message->payload = text;
-    }
     if (ph_enqueue(cli->store, PH_OWN_TX, message, cli->timeout_ms, &enqueued, &cli->err) < 0)
         return cli_fail_store(cli);
     enqueue_row(cli, &enqueued);
+    cli_joins_note(cli); /* a step that has ended already: its dedupe key was taken */
     if (!enqueued.is_new)
         cli_note(cli, "nothing new was stored: the dedupe key was taken by this message");
     return CLI_OK;
@@ -80,6 +79,7 @@ static int run(struct cli *cli)
     struct enqueue_draft draft = { .message = PH_MESSAGE_INIT };
     int code = arguments_check(cli);
 
+    cli_joins_watch(cli);
     if (code == CLI_OK)
         code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code == CLI_OK)
@@ -112,9 +112,12 @@ static const char *const description[] = {
     "With --lines each line of stdin is the payload of a message. With --from-jsonl each line is "
     "an "
     "object whose keys are topic, payload, namespace, tenant_id, dedupe_key, correlation_id, "
-    "priority, due_at, expires_at, headers, message_id and max_attempts; what a line leaves out "
+    "priority, due_at, expires_at, headers, message_id, max_attempts and join_id; what a line "
+    "leaves out "
     "comes from the command line. Lines are stored in batches, each wholly or not at all; if one "
     "fails, those before it remain stored, and the error says how many.",
+    "With --join the message is a step of a join from the beginning: it counts when it is settled. "
+    "If its dedupe key was taken, the taker becomes the step.",
     "A program should rather enqueue inside its own transaction, with the library or in SQL.",
     NULL,
 };
@@ -141,14 +144,13 @@ static const struct cli_option options[] = {
       .type = CLI_TEXT,
       .argument = "KEY",
       .help = "store it only if no message of this namespace and topic has the key" },
-    { .name = "correlation-id",
-      .type = CLI_TEXT,
-      .argument = "TEXT",
-      .help = "what it belongs to; handed to the worker" },
-    { .name = "headers",
-      .type = CLI_TEXT,
-      .argument = "JSON",
-      .help = "an object, handed to the worker" },
+    CLI_CORRELATION_OPTION,
+    CLI_HEADERS_OPTION,
+    { .name = "join",
+      .letter = 'j',
+      .type = CLI_ID,
+      .argument = "JOIN",
+      .help = "make it a step of this join, as join start prints it" },
     { .name = "tenant", .type = CLI_ID, .argument = "UUID", .help = "the tenant it belongs to" },
     { .name = "message-id",
       .type = CLI_ID,

@@ -9,6 +9,7 @@ struct enqueue_draft {
     ph_message message;
     ph_tenant_id tenant_id;
     ph_message_id message_id;
+    ph_join_id join_id;
 };
 
 /* One message per line of stdin, in batches. Returns an exit code. */

@@ -31,6 +31,7 @@ static const struct cli_option keys[] = {
     { .name = "correlation_id", .type = CLI_TEXT },
     { .name = "tenant_id", .type = CLI_ID },
     { .name = "message_id", .type = CLI_ID },
+    { .name = "join_id", .type = CLI_ID },
     { .name = "priority", .type = CLI_WORD, .choices = CLI_PRIORITIES },
     { .name = "due_at", .type = CLI_TIME },
     { .name = "expires_at", .type = CLI_TIME },
@@ -67,6 +68,9 @@ static int value_set(struct cli *cli, struct line *line, const struct cli_option
     } else if (strcmp(key->name, "message_id") == 0) {
         memcpy(draft->message_id.b, value.id, sizeof(value.id));
         draft->message.message_id = &draft->message_id;
+    } else if (strcmp(key->name, "join_id") == 0) {
+        memcpy(draft->join_id.b, value.id, sizeof(value.id));
+        draft->message.join_id = &draft->join_id;
     } else if (strcmp(key->name, "priority") == 0) {
         draft->message.priority = cli_priority((int)value.number);
     } else if (strcmp(key->name, "max_attempts") == 0) {
@@ -205,6 +209,8 @@ static int batch_store(struct batch *batch)
             draft->message.tenant_id = &draft->tenant_id;
         if (draft->message.message_id)
             draft->message.message_id = &draft->message_id;
+        if (draft->message.join_id)
+            draft->message.join_id = &draft->join_id;
         batch->messages[i] = draft->message;
     }
     if (ph_enqueue_many(cli->store, PH_OWN_TX, batch->messages, batch->count, cli->timeout_ms,
@@ -215,6 +221,7 @@ static int batch_store(struct batch *batch)
             enqueue_row(cli, &batch->enqueued[i]);
             batch->duplicates += !batch->enqueued[i].is_new;
         }
+        cli_joins_note(cli);
         cli_flush(cli); /* what is stored is named, whatever happens next */
         batch->stored += (int64_t)batch->count;
         cli_progress_at(cli, batch->stored, 0);

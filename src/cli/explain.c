@@ -1,5 +1,6 @@
 /* explain.c - "posthorn explain": why is this message where it is, and what comes next? */
 #include "commands.h"
+#include "door.h"
 
 #include "util/time_text.h"
 
@@ -10,12 +11,13 @@
 static const char *const description[] = {
     "Says in plain words why a message is where it is and what will happen to it: scheduled, "
     "waiting for a retry, ready and since when, leased by whom and for how long, kept by a paused "
-    "queue, dead and why, done when and by whom.",
+    "queue, dead and why, done when and by whom, waiting for which join and how far that is. The "
+    "id may also be that of a timer or a job run.",
     "With --json the words state and code do not change. state is one of scheduled, retry_later, "
-    "deferred, ready, in_progress, lease_expired, done, dead. A code is one of due_later, "
+    "deferred, ready, in_progress, lease_expired, done, dead, waiting. A code is one of due_later, "
     "abandoned, deferred, unclaimed, queue_paused, expired, expires_later, leased, lease_expired, "
     "last_attempt, worker_lost, error, done, dead_failed, dead_attempts, dead_lost, dead_expired, "
-    "retried.",
+    "retried, waits_for_join, deadline.",
     NULL
 };
 
@@ -26,6 +28,7 @@ static const struct cli_field reason_fields[] = { { "code", CLI_F_STATE, "a stab
 
 static const struct cli_field fields[] = {
     { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
+    { "door", CLI_F_TEXT, "outbox, timers or job-runs", NULL, NULL },
     { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
     { "namespace", CLI_F_TEXT, "its namespace", NULL, NULL },
     { "state", CLI_F_STATE, "a stable word", NULL, NULL },
@@ -47,6 +50,7 @@ static const struct cli_exit_note exits[] = {
 
 struct story {
     struct cli *cli;
+    const struct cli_door *door;
     const ph_message_info *info;
     int64_t now;
     bool paused;
@@ -68,12 +72,10 @@ static void because(struct story *story, const char *code, const char *text)
 /* "2024-05-01T12:00:00.000000Z (in 3 min)" */
 static const char *when(const struct story *story, int64_t time)
 {
-    char text[PH__TIME_TEXT_SIZE], distance[CLI_DURATION_SIZE];
-    int64_t ms = (time - story->now) / 1000;
+    char text[PH__TIME_TEXT_SIZE], distance[CLI_FROM_NOW_SIZE];
 
-    cli_duration_text(ms < 0 ? -ms : ms, distance);
-    return cli_printf(story->cli, ms > 0 ? "%s (in %s)" : "%s (%s ago)", ph__time_text(time, text),
-                      distance);
+    return cli_printf(story->cli, "%s (%s)", ph__time_text(time, text),
+                      cli_from_now_text((time - story->now) / 1000, distance));
 }
 
 static const char *who(const struct story *story)
@@ -83,6 +85,11 @@ static const char *who(const struct story *story)
     if (ph_id_is_zero(story->info->owner.b))
         return "nobody";
     return cli_strdup(story->cli, ph_id_text(story->info->owner.b, text));
+}
+
+static const char *door_option(const struct story *story)
+{
+    return story->door == cli_outbox ? "" : cli_printf(story->cli, " --door %s", story->door->name);
 }
 
 static const char *namespace_option(const struct story *story)
@@ -138,8 +145,9 @@ static void add_pause(struct story *story)
     if (!story->paused)
         return;
     because(story, "queue_paused", "Its queue is paused: nothing is handed out from it.");
-    story->advice = cli_command_line(
-        story->cli, cli_printf(story->cli, "queue resume%s", namespace_option(story)));
+    story->advice =
+        cli_command_line(story->cli, cli_printf(story->cli, "queue resume%s%s", door_option(story),
+                                                namespace_option(story)));
 }
 
 static void waits(struct story *story)
@@ -174,11 +182,14 @@ static void is_ready(struct story *story)
     story->state = "ready";
     because(story, "unclaimed",
             cli_printf(story->cli,
-                       "It has been ready since %s, and nobody has claimed it yet; %lld message%s "
+                       "It has been ready since %s, and nobody has claimed it yet; %lld %s%s "
                        "of its queue %s ready.",
                        when(story, info->next_attempt_at), (long long)story->ready,
-                       story->ready == 1 ? "" : "s", story->ready == 1 ? "is" : "are"));
-    if (!story->advice)
+                       story->door->noun, story->ready == 1 ? "" : "s",
+                       story->ready == 1 ? "is" : "are"));
+    if (!story->advice && story->door != cli_outbox)
+        story->advice = cli_command_line(story->cli, "schedule");
+    else if (!story->advice)
         story->advice =
             cli_command_line(story->cli, cli_printf(story->cli, "work %s%s --exec CMD",
                                                     cli_quoted(story->cli, info->message->topic),
@@ -221,7 +232,8 @@ static void leased(struct story *story)
                            "then that worker may still settle it.",
                            who(story), when(story, info->locked_until),
                            last ? ", and it is dead then" : ""));
-        story->advice = cli_command_line(story->cli, "reap");
+        story->advice =
+            cli_command_line(story->cli, cli_printf(story->cli, "reap%s", door_option(story)));
     } else {
         because(story, "leased",
                 cli_printf(story->cli,
@@ -240,9 +252,18 @@ static void done(struct story *story)
     const ph_message_info *info = story->info;
 
     story->state = "done";
-    because(story, "done",
-            cli_printf(story->cli, "It was done at %s by %s, at attempt %d.",
-                       when(story, info->processed_at), who(story), info->message->attempts));
+    if (ph_id_is_zero(info->owner.b))
+        because(story, "done",
+                cli_printf(story->cli, "It is a wait for a join, and was done when that ended: %s.",
+                           when(story, info->processed_at)));
+    else
+        because(story, "done",
+                cli_printf(story->cli, "It was done at %s by %s%s.",
+                           when(story, info->processed_at), who(story),
+                           story->door == cli_outbox
+                               ? cli_printf(story->cli, ", at attempt %d", info->message->attempts)
+                               : ", a worker, or a scheduler that sent a message with its id as "
+                                 "message id"));
 }
 
 static void dead(struct story *story)
@@ -280,6 +301,33 @@ static void dead(struct story *story)
     }
 }
 
+static int waits_for_join(struct story *story)
+{
+    struct cli *cli = story->cli;
+    ph_join_id join = story->info->waits_for;
+    ph_join_info *info = NULL;
+    char id[PH_ID_TEXT_SIZE];
+
+    ph_id_text(join.b, id);
+    if (ph_join_find(cli->store, PH_OWN_TX, join, 1, cli->timeout_ms, &info, &cli->err) < 0)
+        return cli_fail_store(cli);
+    story->state = "waiting";
+    because(story, "waits_for_join",
+            cli_printf(cli,
+                       "It is waiting for a join, %s, and nobody can claim it: %d of %d steps have "
+                       "ended, %d of them failed; %d %s not been attached yet.",
+                       id, info->completed_steps + info->failed_steps, info->expected_steps,
+                       info->failed_steps, info->expected_steps - info->attached_steps,
+                       info->expected_steps - info->attached_steps == 1 ? "has" : "have"));
+    if (info->deadline)
+        because(story, "deadline",
+                cli_printf(cli, "The join fails if it is not complete at %s.",
+                           when(story, info->deadline)));
+    story->advice = cli_command_line(cli, cli_printf(cli, "join show %s", id));
+    ph_join_info_free(info);
+    return CLI_OK;
+}
+
 /* ---------------------------------------------------------------------- run */
 
 static int look(struct story *story)
@@ -288,8 +336,8 @@ static int look(struct story *story)
     ph_queue_list *queues = NULL;
 
     if (ph_clock(cli->store, PH_OWN_TX, 0, &story->now, &cli->err) < 0 ||
-        ph_outbox_queue_list(cli->store, PH_OWN_TX, story->info->message->ns, 0, &queues,
-                             &cli->err) < 0)
+        ph_queues_list(cli->store, PH_OWN_TX, story->door->door, story->info->message->ns, 0,
+                       &queues, &cli->err) < 0)
         return cli_fail_store(cli);
     if (ph_queue_list_count(queues) > 0) {
         story->paused = ph_queue_list_at(queues, 0)->paused;
@@ -308,11 +356,11 @@ static void tell(struct story *story)
 
     if (cli->format != CLI_TEXT_FORM) {
         cli_row(cli,
-                json_pack("{s:o, s:o, s:o, s:s, s:O, s:o, s:o}", "work_id",
-                          cli_json_id(message->work_id.b), "topic", cli_json_text(message->topic),
-                          "namespace", cli_json_text(message->ns), "state", story->state, "reasons",
-                          story->reasons, "advice", cli_json_text(story->advice), "clock",
-                          cli_json_time(story->now)));
+                json_pack("{s:o, s:s, s:o, s:o, s:s, s:O, s:o, s:o}", "work_id",
+                          cli_json_id(message->work_id.b), "door", story->door->name, "topic",
+                          cli_json_text(message->topic), "namespace", cli_json_text(message->ns),
+                          "state", story->state, "reasons", story->reasons, "advice",
+                          cli_json_text(story->advice), "clock", cli_json_time(story->now)));
         return;
     }
     json_array_foreach(story->reasons, i, reason)
@@ -321,9 +369,9 @@ static void tell(struct story *story)
         cli_print(cli, "Next: %s\n", story->advice);
 }
 
-static int explain(struct cli *cli, const ph_message_info *info)
+static int explain(struct cli *cli, const struct cli_door *door, const ph_message_info *info)
 {
-    struct story story = { .cli = cli, .info = info };
+    struct story story = { .cli = cli, .door = door, .info = info };
     int code = look(&story);
 
     if (code != CLI_OK)
@@ -343,15 +391,18 @@ static int explain(struct cli *cli, const ph_message_info *info)
         dead(&story);
         break;
     case PH_WAITING:
+        code = waits_for_join(&story);
         break;
     }
-    tell(&story);
+    if (code == CLI_OK)
+        tell(&story);
     json_decref(story.reasons);
-    return CLI_OK;
+    return code;
 }
 
 static int run(struct cli *cli)
 {
+    const struct cli_door *door = NULL;
     ph_message_info *info = NULL;
     ph_work_id id;
     int code = cli_parse_id(cli, cli->operands[0], id.b), r;
@@ -360,7 +411,7 @@ static int run(struct cli *cli)
         code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code != CLI_OK)
         return code;
-    r = ph_outbox_find(cli->store, PH_OWN_TX, id, 0, &info, &cli->err);
+    r = cli_find(cli, id, &door, &info);
     if (r == PH_ENOTFOUND)
         return cli_fail(cli, CLI_NOT_FOUND,
                         "there is no message %s in %s; it was deleted after its retention, or "
@@ -368,7 +419,7 @@ static int run(struct cli *cli)
                         cli->operands[0], cli_url_shown(cli));
     if (r < 0)
         return cli_fail_store(cli);
-    code = explain(cli, info);
+    code = explain(cli, door, info);
     ph_message_info_free(info);
     return code;
 }

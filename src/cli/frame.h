@@ -60,6 +60,10 @@ void cli_progress_hide(struct cli *cli);
 /* Signals of this process, by the manners of the command. */
 void cli_signals(const struct cli_command *command);
 
+/* The store's callback for joins that end, if somebody watches; and what it has kept. */
+void cli_joins_hook(struct cli *cli, ph_store_opts *opts);
+void cli_joins_free(struct cli *cli);
+
 void cli_free(struct cli *cli);
 
 #endif

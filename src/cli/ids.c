@@ -56,17 +56,18 @@ static int parse_fence(struct cli *cli, const json_t *fence, int64_t *ret_fence)
     return CLI_OK;
 }
 
-static int parse_object(struct cli *cli, const char *text, ph_lease_ref *ret_ref)
+static int parse_object(struct cli *cli, const char *text, const char *member,
+                        ph_lease_ref *ret_ref)
 {
     json_error_t error = { 0 };
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    const char *id = json_string_value(json_object_get(object, "work_id"));
+    const char *id = json_string_value(json_object_get(object, member));
     int code;
 
     if (!object)
         return cli_usage(cli, "this is not JSON, at character %d: %s", error.position, error.text);
     if (!id)
-        code = cli_usage(cli, "this is not an object with a work_id");
+        code = cli_usage(cli, "this is not an object with a %s", member);
     else
         code = cli_parse_id(cli, id, ret_ref->work_id.b);
     if (code == CLI_OK)
@@ -75,10 +76,10 @@ static int parse_object(struct cli *cli, const char *text, ph_lease_ref *ret_ref
     return code;
 }
 
-static int parse_line(struct cli *cli, char *text, ph_lease_ref *ret_ref)
+static int parse_line(struct cli *cli, char *text, const char *member, ph_lease_ref *ret_ref)
 {
     if (*text == '{')
-        return parse_object(cli, text, ret_ref);
+        return parse_object(cli, text, member, ret_ref);
     if (*text == '[')
         return cli_usage(cli, "this is the beginning of a JSON array; one object per line is "
                               "needed, as --jsonl prints them");
@@ -92,7 +93,7 @@ static bool is_heading(const char *text)
     return strncmp(text, "WORK ID", 7) == 0 || strncmp(text, "LEASE", 5) == 0;
 }
 
-static int read_lines(struct cli *cli, struct cli_ids *ids)
+static int read_lines(struct cli *cli, const char *member, struct cli_ids *ids)
 {
     char *text, where[32];
     size_t length;
@@ -109,7 +110,7 @@ static int read_lines(struct cli *cli, struct cli_ids *ids)
             continue;
         snprintf(where, sizeof(where), "line %lld", (long long)number);
         cli->where = where;
-        code = parse_line(cli, text, &ref);
+        code = parse_line(cli, text, member, &ref);
         cli->where = NULL;
         if (code != CLI_OK)
             return code;
@@ -117,17 +118,17 @@ static int read_lines(struct cli *cli, struct cli_ids *ids)
     }
 }
 
-int cli_ids_read(struct cli *cli, struct cli_ids *ret_ids)
+int cli_ids_read_from(struct cli *cli, size_t first, const char *member, struct cli_ids *ret_ids)
 {
     struct cli_ids ids = { 0 };
     bool from_stdin = false;
     int code = CLI_OK;
 
-    for (size_t i = 0; i < cli->operand_count && code == CLI_OK; i++) {
+    for (size_t i = first; i < cli->operand_count && code == CLI_OK; i++) {
         ph_lease_ref ref = { 0 };
 
         if (strcmp(cli->operands[i], "-") == 0) {
-            code = read_lines(cli, &ids);
+            code = read_lines(cli, member, &ids);
             from_stdin = true;
             continue;
         }
@@ -140,4 +141,9 @@ int cli_ids_read(struct cli *cli, struct cli_ids *ret_ids)
                           : cli_usage(cli, "which messages? give their ids, or - for stdin");
     *ret_ids = ids;
     return code;
+}
+
+int cli_ids_read(struct cli *cli, struct cli_ids *ret_ids)
+{
+    return cli_ids_read_from(cli, 0, "work_id", ret_ids);
 }

@@ -1,6 +1,8 @@
 /* message.c - a message as rows show it: the same names in every verb. */
 #include "message.h"
 
+#include <string.h>
+
 const char *cli_state(const ph_message_info *info, int64_t now)
 {
     switch (info->status) {
@@ -46,7 +48,8 @@ static void add(json_t *object, const char *name, json_t *value)
         cli_need(NULL);
 }
 
-json_t *cli_json_message(const ph_message_info *info, int64_t now, bool with_history)
+json_t *cli_json_message(const struct cli *cli, const struct cli_door *door,
+                         const ph_message_info *info, int64_t now, bool with_history)
 {
     const ph_delivery *m = info->message;
     json_t *object = json_object();
@@ -55,6 +58,7 @@ json_t *cli_json_message(const ph_message_info *info, int64_t now, bool with_his
     add(object, "work_id", cli_json_id(m->work_id.b));
     add(object, "message_id", cli_json_id(m->message_id.b));
     add(object, "state", json_string(cli_state(info, now)));
+    add(object, "door", cli_json_door(cli, door));
     add(object, "namespace", cli_json_text(m->ns));
     add(object, "topic", cli_json_text(m->topic));
     add(object, "priority", json_integer((int)m->priority - 1));
@@ -76,6 +80,9 @@ json_t *cli_json_message(const ph_message_info *info, int64_t now, bool with_his
     add(object, "tenant_id", m->tenant_id ? cli_json_id(m->tenant_id->b) : json_null());
     add(object, "dedupe_key", cli_json_text(m->dedupe_key));
     add(object, "correlation_id", cli_json_text(m->correlation_id));
+    add(object, "waits_for", cli_json_id(info->waits_for.b));
+    add(object, "job", cli_json_text(m->job));
+    add(object, "scheduled_at", cli_json_time(m->scheduled_at));
     add(object, "payload_length", json_integer((json_int_t)m->payload_length));
     if (m->payload) {
         add(object, "headers", cli_json_parsed(m->headers));
@@ -85,6 +92,63 @@ json_t *cli_json_message(const ph_message_info *info, int64_t now, bool with_his
         add(object, "history", history_json(info));
     return object;
 }
+
+int cli_payload(struct cli *cli, const char *text, const char **ret_payload, size_t *ret_length)
+{
+    char *all = NULL;
+    int code;
+
+    *ret_payload = text;
+    *ret_length = strlen(text);
+    if (strcmp(text, "-") != 0)
+        return CLI_OK;
+    code = cli_read_all(cli, PH_PAYLOAD_MAX, &all, ret_length);
+    *ret_payload = all;
+    return code;
+}
+
+/* --------------------------------------------------------------------- lists */
+
+void cli_list_opts(struct cli *cli, ph_list_opts *opts)
+{
+    opts->ns = cli_text(cli, "namespace");
+    opts->topic = cli_text(cli, "topic");
+    opts->limit = (int)cli_number(cli, "limit");
+    opts->oldest_first = cli_given(cli, "oldest-first");
+    opts->with_payload = cli_given(cli, "payload");
+    if (cli_id(cli, "after"))
+        memcpy(opts->after.b, cli_id(cli, "after"), sizeof(opts->after.b));
+}
+
+void cli_list_more(struct cli *cli, const char *last)
+{
+    cli_note(cli, "there may be more: --after %s", last);
+}
+
+int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts)
+{
+    ph_message_list *messages = NULL;
+    char id[PH_ID_TEXT_SIZE];
+    int64_t now = 0;
+    size_t count;
+
+    cli_list_opts(cli, opts);
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
+        door->list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &messages, &cli->err) < 0)
+        return cli_fail_store(cli);
+    count = ph_message_list_count(messages);
+    for (size_t i = 0; i < count; i++)
+        cli_row(cli, cli_json_message(cli, door, ph_message_list_at(messages, i), now, false));
+    if (count == 0)
+        cli_note(cli, "no %ss", door->noun);
+    if (count == (size_t)opts->limit)
+        cli_list_more(cli,
+                      ph_id_text(ph_message_list_at(messages, count - 1)->message->work_id.b, id));
+    ph_message_list_free(messages);
+    return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+/* -------------------------------------------------------------------- fields */
 
 static const struct cli_field history_fields[] = {
     { "attempt", CLI_F_NUMBER, "the number of the claim, from 1", "ATTEMPT", NULL },
@@ -101,7 +165,9 @@ const struct cli_field cli_message_fields[] = {
     { "work_id", CLI_F_UUID, "names this stay of the message in its queue", "Work id", NULL },
     { "message_id", CLI_F_UUID, "names the message; stays the same when a dead one is retried",
       "Message id", NULL },
-    { "state", CLI_F_STATE, "ready, scheduled, in_progress, done or dead", "State", NULL },
+    { "state", CLI_F_STATE, "ready, scheduled, in_progress, done, dead, or waiting (for a join)",
+      "State", NULL },
+    { "door", CLI_F_TEXT, "outbox, timers or job-runs", "Door", NULL },
     { "namespace", CLI_F_TEXT, "which queue it is in", "Namespace", NULL },
     { "topic", CLI_F_TEXT, "what it is about", "Topic", NULL },
     { "priority", CLI_F_NUMBER, "0 urgent, 1 normal, 2 low, 3 bulk", "Priority", NULL },
@@ -127,6 +193,10 @@ const struct cli_field cli_message_fields[] = {
     { "tenant_id", CLI_F_UUID, "its tenant; or null", "Tenant", NULL },
     { "dedupe_key", CLI_F_TEXT, "its dedupe key; or null", "Dedupe key", NULL },
     { "correlation_id", CLI_F_TEXT, "its correlation id; or null", "Correlation", NULL },
+    { "waits_for", CLI_F_UUID, "the join that it waits for; or null", "Waits for", NULL },
+    { "job", CLI_F_TEXT, "of a job run: its job; or null", "Job", NULL },
+    { "scheduled_at", CLI_F_TIME, "of a job run: the instant it stands for; or null", "Scheduled",
+      NULL },
     { "payload_length", CLI_F_NUMBER, "bytes of payload", "Bytes", NULL },
     { "headers", CLI_F_JSON, "an object; or null. In lists only with --payload", "Headers", NULL },
     { "payload", CLI_F_TEXT, "the text it carries. In lists only with --payload", "Payload", NULL },

@@ -2,21 +2,76 @@
 #ifndef POSTHORN_CLI_MESSAGE_H
 #define POSTHORN_CLI_MESSAGE_H
 
-#include "cli.h"
+#include "door.h"
 
 extern const struct cli_field cli_message_fields[];
 
 /* What --state takes, in the order of ph_list_state. */
 #define CLI_STATES "all ready scheduled in_progress done dead"
+#define CLI_OUTBOX_STATES CLI_STATES " waiting" /* only messages wait for joins */
 
 /* The state's word. now: the database's clock. */
 const char *cli_state(const ph_message_info *info, int64_t now);
 
 /* All there is of a message. Without payload and headers if the library left them out. */
-json_t *cli_json_message(const ph_message_info *info, int64_t now, bool with_history);
+json_t *cli_json_message(const struct cli *cli, const struct cli_door *door,
+                         const ph_message_info *info, int64_t now, bool with_history);
+
+/* What a message and a timer are given alike. */
+#define CLI_CORRELATION_OPTION                                                                     \
+    {                                                                                              \
+        .name = "correlation-id", .type = CLI_TEXT, .argument = "TEXT",                            \
+        .help = "what it belongs to; handed to the worker"                                         \
+    }
+#define CLI_HEADERS_OPTION                                                                         \
+    {                                                                                              \
+        .name = "headers", .type = CLI_TEXT, .argument = "JSON",                                   \
+        .help = "an object, handed to the worker"                                                  \
+    }
 
 /* Priority as the library counts, from a number or word of --priority. */
 #define CLI_PRIORITIES "urgent normal low bulk 0 1 2 3"
 ph_priority cli_priority(int word);
+
+/* A payload from an operand or an option; "-": all of stdin. Returns an exit code. */
+int cli_payload(struct cli *cli, const char *text, const char **ret_payload, size_t *ret_length);
+
+/* Lists messages behind a door as rows, by the options CLI_LIST_OPTIONS; opts has the state. */
+int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts);
+/* Fills opts from those options; and says that a full page may not be the last one. */
+void cli_list_opts(struct cli *cli, ph_list_opts *opts);
+void cli_list_more(struct cli *cli, const char *last);
+
+#define CLI_LIMIT_OPTION                                                                           \
+    {                                                                                              \
+        .name = "limit", .letter = 'l', .type = CLI_NUMBER, .argument = "N",                       \
+        .help = "at most so many", .value = "50", .min = 1, .max = PH_BATCH_MAX                    \
+    }
+#define CLI_AFTER_OPTION                                                                           \
+    {                                                                                              \
+        .name = "after", .type = CLI_ID, .argument = "ID",                                         \
+        .help = "go on after this one, the last of the page before"                                \
+    }
+#define CLI_OLDEST_OPTION                                                                          \
+    {                                                                                              \
+        .name = "oldest-first", .type = CLI_SWITCH,                                                \
+        .help = "the oldest first, otherwise the newest"                                           \
+    }
+#define CLI_STATE_OPTION(words)                                                                    \
+    {                                                                                              \
+        .name = "state", .letter = 's', .type = CLI_WORD, .argument = "STATE",                     \
+        .help = "only those in this state", .value = "all", .choices = words                       \
+    }
+#define CLI_LIST_OPTIONS                                                                           \
+    CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),                                                          \
+        { .name = "topic",                                                                         \
+          .letter = 't',                                                                           \
+          .type = CLI_TEXT,                                                                        \
+          .argument = "TOPIC",                                                                     \
+          .help = "only this topic" },                                                             \
+        CLI_LIMIT_OPTION, CLI_AFTER_OPTION, CLI_OLDEST_OPTION,                                     \
+    {                                                                                              \
+        .name = "payload", .type = CLI_SWITCH, .help = "with payloads and headers"                 \
+    }
 
 #endif

@@ -111,9 +111,11 @@ static int run_sql(struct cli *cli)
 static const char *const up_description[] = {
     "Brings the schema to the version of this library: creates what is missing, in one "
     "transaction. It can be run again at any time, also by several processes at once, and while "
-    "older programs are working: a schema serves the library of the version before it, too.",
+    "older programs are working. Those whose library is older than serves_from are refused then, "
+    "until they are upgraded, too.",
     "On SQLite it also creates the file. On PostgreSQL it needs the right to create the schema; "
-    "those who may not have that right run what migrate sql prints.",
+    "those who may not have that right run what migrate sql prints. The roles that migrate sql "
+    "--roles has made get their rights on what is new.",
     NULL,
 };
 

@@ -1,5 +1,6 @@
 /* queue.c - posthorn queue and posthorn retention: settings, pause and cleaning up. */
 #include "commands.h"
+#include "door.h"
 
 /* A number of seconds, where forever is null. */
 static json_t *lifetime(int64_t seconds)
@@ -7,22 +8,25 @@ static json_t *lifetime(int64_t seconds)
     return seconds == PH_FOREVER ? json_null() : json_integer(seconds);
 }
 
-static json_t *queue_json(const ph_queue_info *queue)
+static json_t *queue_json(struct cli *cli, const ph_queue_info *queue)
 {
     const ph_queue_settings *s = &queue->settings;
+    bool outbox = cli_door(cli) == cli_outbox;
 
     return json_pack(
-        "{s:o, s:b, s:i, s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:i, s:b, s:I, s:I, s:I, s:I}",
-        "namespace", cli_json_text(queue->ns), "paused", queue->paused, "max_attempts",
-        s->max_attempts, "backoff",
+        "{s:o, s:o, s:b, s:i, s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:i, s:b, s:o, s:I, s:I, s:I, "
+        "s:I}",
+        "door", cli_json_door(cli, cli_door(cli)), "namespace", cli_json_text(queue->ns), "paused",
+        queue->paused, "max_attempts", s->max_attempts, "backoff",
         s->backoff == PH_BACKOFF_EQUAL_JITTER ? "equal-jitter" : "exponential", "backoff_base_ms",
         (json_int_t)s->backoff_base_ms, "backoff_max_ms", (json_int_t)s->backoff_max_ms,
         "retention_s", lifetime(s->retention_s), "dead_retention_s", lifetime(s->dead_retention_s),
         "dedupe_retention_s", lifetime(s->dedupe_retention_s), "max_payload_bytes",
         (json_int_t)s->max_payload_bytes, "max_lease_s", s->max_lease_s, "delete_on_ack",
-        s->delete_on_ack == 1, "ready", (json_int_t)queue->counts.ready, "scheduled",
-        (json_int_t)queue->counts.scheduled, "in_progress", (json_int_t)queue->counts.in_progress,
-        "dead", (json_int_t)queue->counts.dead);
+        s->delete_on_ack == 1, "join_wait_topic", cli_json_text(outbox ? s->join_wait_topic : NULL),
+        "ready", (json_int_t)queue->counts.ready, "scheduled", (json_int_t)queue->counts.scheduled,
+        "in_progress", (json_int_t)queue->counts.in_progress, "dead",
+        (json_int_t)queue->counts.dead);
 }
 
 /* Prints the queues (NULL: all) as rows. */
@@ -31,14 +35,16 @@ static int print(struct cli *cli, const char *ns)
     ph_queue_list *queues = NULL;
     size_t count;
 
-    if (ph_outbox_queue_list(cli->store, PH_OWN_TX, ns, cli->timeout_ms, &queues, &cli->err) < 0)
+    if (ph_queues_list(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms, &queues,
+                       &cli->err) < 0)
         return cli_fail_store(cli);
     count = ph_queue_list_count(queues);
     for (size_t i = 0; i < count; i++)
-        cli_row(cli, queue_json(ph_queue_list_at(queues, i)));
+        cli_row(cli, queue_json(cli, ph_queue_list_at(queues, i)));
     ph_queue_list_free(queues);
     if (count == 0)
-        cli_note(cli, "there is no such queue; the first message of a namespace makes it");
+        cli_note(cli, "there is no such queue; the first %s of a namespace makes it",
+                 cli_door(cli)->noun);
     return count ? CLI_OK : CLI_NOT_FOUND;
 }
 
@@ -51,10 +57,10 @@ static int run_list(struct cli *cli)
 
 static bool settings_fill(struct cli *cli, ph_queue_settings *settings)
 {
-    static const char *const names[] = { "max-attempts",     "backoff",     "backoff-base",
-                                         "backoff-max",      "retention",   "dead-retention",
-                                         "dedupe-retention", "max-payload", "max-lease",
-                                         "delete-on-ack" };
+    static const char *const names[] = { "max-attempts",     "backoff",        "backoff-base",
+                                         "backoff-max",      "retention",      "dead-retention",
+                                         "dedupe-retention", "max-payload",    "max-lease",
+                                         "delete-on-ack",    "join-wait-topic" };
     bool any = false;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -70,6 +76,7 @@ static bool settings_fill(struct cli *cli, ph_queue_settings *settings)
     settings->max_lease_s = (int)cli_number(cli, "max-lease");
     if (cli_given(cli, "delete-on-ack"))
         settings->delete_on_ack = cli_word(cli, "delete-on-ack") == 0 ? 1 : -1;
+    settings->join_wait_topic = cli_text(cli, "join-wait-topic");
     return any;
 }
 
@@ -82,10 +89,13 @@ static int run_set(struct cli *cli)
     if (!settings_fill(cli, &settings))
         return cli_usage(cli,
                          "what is to be set? for example: posthorn queue set --max-attempts 5");
+    if (settings.join_wait_topic && cli_door(cli) != cli_outbox)
+        return cli_usage(cli, "only messages wait for joins; leave out --join-wait-topic");
     code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code != CLI_OK)
         return code;
-    if (ph_outbox_queue_set(cli->store, PH_OWN_TX, ns, &settings, cli->timeout_ms, &cli->err) < 0)
+    if (ph_queue_set(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, &settings, cli->timeout_ms,
+                     &cli->err) < 0)
         return cli_fail_store(cli);
     return print(cli, ns ? ns : "");
 }
@@ -97,7 +107,8 @@ static int run_pause(struct cli *cli)
 
     if (code != CLI_OK)
         return code;
-    if (ph_outbox_queue_pause(cli->store, PH_OWN_TX, ns, cli->timeout_ms, &cli->err) < 0)
+    if (ph_queue_pause(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms, &cli->err) <
+        0)
         return cli_fail_store(cli);
     return print(cli, ns ? ns : "");
 }
@@ -109,7 +120,8 @@ static int run_resume(struct cli *cli)
 
     if (code != CLI_OK)
         return code;
-    if (ph_outbox_queue_resume(cli->store, PH_OWN_TX, ns, cli->timeout_ms, &cli->err) < 0)
+    if (ph_queue_resume(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms,
+                        &cli->err) < 0)
         return cli_fail_store(cli);
     return print(cli, ns ? ns : "");
 }
@@ -117,6 +129,7 @@ static int run_resume(struct cli *cli)
 /* ------------------------------------------------------------------- the tables */
 
 static const struct cli_field fields[] = {
+    { "door", CLI_F_TEXT, "outbox, timers or job-runs", "Door", NULL },
     { "namespace", CLI_F_TEXT, "the queue's name", "Namespace", NULL },
     { "paused", CLI_F_BOOL, "it hands out nothing", "Paused", NULL },
     { "max_attempts", CLI_F_NUMBER, "how often a message may be claimed", "Max attempts", NULL },
@@ -133,6 +146,8 @@ static const struct cli_field fields[] = {
     { "max_lease_s", CLI_F_NUMBER, "how long a lease may last with renewals", "Max lease s", NULL },
     { "delete_on_ack", CLI_F_BOOL, "acknowledged messages are deleted at once", "Delete on ack",
       NULL },
+    { "join_wait_topic", CLI_F_TEXT, "the topic of waits for joins; null behind other doors",
+      "Join wait topic", NULL },
     { "ready", CLI_F_NUMBER, "messages that are due now", "Ready", NULL },
     { "scheduled", CLI_F_NUMBER, "due later, or waiting for a retry", "Scheduled", NULL },
     { "in_progress", CLI_F_NUMBER, "leased", "In progress", NULL },
@@ -140,7 +155,11 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
+#define DOOR_OPTION                                                                                \
+    CLI_DOOR_OPTION("of messages, timers or job runs, which have queues of their own")
+
 static const struct cli_option list_options[] = {
+    DOOR_OPTION,
     CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
     { 0 },
 };
@@ -148,6 +167,7 @@ static const char *const list_description[] = {
     "Lists the queues with their settings and counts. A queue is made by the first message of its "
     "namespace, or by queue set, with these defaults: 10 attempts, exponential backoff from 1 s to "
     "60 s, settled messages kept for 7 days, dead letters for ever.",
+    "Messages, timers and job runs have queues of their own: --door says which are meant.",
     NULL,
 };
 static const struct cli_example list_examples[] = {
@@ -175,6 +195,7 @@ const struct cli_command cli_queue_list = {
 };
 
 static const struct cli_option set_options[] = {
+    DOOR_OPTION,
     CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
     { .name = "max-attempts",
       .type = CLI_NUMBER,
@@ -235,6 +256,10 @@ static const struct cli_option set_options[] = {
       .argument = "YES",
       .help = "delete messages as soon as they are acknowledged",
       .choices = "yes no" },
+    { .name = "join-wait-topic",
+      .type = CLI_TEXT,
+      .argument = "TOPIC",
+      .help = "the topic of waits for joins, from now on" },
     { 0 },
 };
 static const char *const set_description[] = {
@@ -265,14 +290,20 @@ const struct cli_command cli_queue_set = {
     .run = run_set,
 };
 
-static const struct cli_option pause_options[] = { CLI_NAMESPACE_OPTION(CLI_THE_QUEUE), { 0 } };
+static const struct cli_option pause_options[] = {
+    DOOR_OPTION,
+    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
+    { 0 },
+};
 static const char *const pause_description[] = {
     "Stops a queue: it takes messages and lets leases be settled, but hands out none until queue "
-    "resume. One that does not exist yet is made.",
+    "resume. One that does not exist yet is made. A paused queue of timers or job runs is passed "
+    "over by schedulers.",
     NULL,
 };
 static const struct cli_example pause_examples[] = {
     { "posthorn queue pause --namespace mail", "No mail for now" },
+    { "posthorn queue pause --door timers", "No timer becomes a message" },
     { 0 },
 };
 const struct cli_command cli_queue_pause = {
@@ -294,6 +325,7 @@ static const char *const resume_description[] = {
 };
 static const struct cli_example resume_examples[] = {
     { "posthorn queue resume --namespace mail", "Go on" },
+    { "posthorn queue resume --door timers", "Timers, too" },
     { 0 },
 };
 const struct cli_command cli_queue_resume = {

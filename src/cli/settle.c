@@ -1,5 +1,6 @@
 /* settle.c - posthorn ack, abandon, fail, release and renew: what becomes of leased messages. */
 #include "commands.h"
+#include "door.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +21,15 @@ static int settle_some(const struct call *call, const ph_lease_ref *refs, size_t
     int r;
 
     if (call->lease_s)
-        return ph_outbox_renew(cli->store, PH_OWN_TX, call->owner, refs, count, call->lease_s,
-                               cli->timeout_ms, ret_outcomes, &cli->err);
+        return cli_door(cli)->renew(cli->store, PH_OWN_TX, call->owner, refs, count, call->lease_s,
+                                    cli->timeout_ms, ret_outcomes, &cli->err);
     items = cli_need(calloc(count, sizeof(*items)));
     for (size_t i = 0; i < count; i++) {
         items[i] = call->like;
         items[i].lease = refs[i];
     }
-    r = ph_outbox_settle(cli->store, PH_OWN_TX, call->owner, items, count, cli->timeout_ms,
-                         ret_outcomes, &cli->err);
+    r = cli_door(cli)->settle(cli->store, PH_OWN_TX, call->owner, items, count, cli->timeout_ms,
+                              ret_outcomes, &cli->err);
     free(items);
     return r;
 }
@@ -44,9 +45,13 @@ static int settle_all(const struct call *call, const struct cli_ids *ids)
         if (settle_some(call, ids->refs + at, count, outcomes) < 0)
             return cli_fail_store(cli);
         for (size_t i = 0; i < count; i++) {
-            cli_row(cli,
-                    json_pack("{s:o, s:s}", "work_id", cli_json_id(ids->refs[at + i].work_id.b),
-                              "outcome", ph_outcome_text(outcomes[i])));
+            json_t *row =
+                json_pack("{s:o, s:s}", "work_id", cli_json_id(ids->refs[at + i].work_id.b),
+                          "outcome", ph_outcome_text(outcomes[i]));
+
+            if (i + 1 == count)
+                cli_joins_tell(cli, cli_need(row));
+            cli_row(cli, row);
             lost += outcomes[i] == PH_OUTCOME_STALE || outcomes[i] == PH_OUTCOME_UNKNOWN;
         }
     }
@@ -66,6 +71,7 @@ static int run(struct cli *cli, struct call *call)
     if (!owner)
         return cli_usage(cli, "who settles? give the owner that claimed with --owner, or in "
                               "POSTHORN_OWNER");
+    cli_joins_watch(cli);
     code = cli_ids_read(cli, &ids);
     if (code == CLI_OK)
         code = cli_open(cli, CLI_OPEN_CHECKED);
@@ -125,6 +131,7 @@ static int run_renew(struct cli *cli)
         .name = "owner", .letter = 'o', .type = CLI_ID, .argument = "UUID",                        \
         .help = "who claimed them", .environment = "POSTHORN_OWNER"                                \
     }
+#define DOOR_OPTION CLI_DOOR_OPTION("where they were claimed")
 #define ERROR_OPTION                                                                               \
     {                                                                                              \
         .name = "error", .letter = 'e', .type = CLI_TEXT, .argument = "TEXT",                      \
@@ -147,6 +154,7 @@ static const struct cli_field fields[] = {
       "stale (not leased by this owner, or under another fence) or unknown (there is no such "
       "message)",
       "Outcome", NULL },
+    CLI_ENDED_FIELD("joins that ended with it, in the last row of the call"),
     { 0 },
 };
 
@@ -160,10 +168,11 @@ static const struct cli_exit_note exits[] = {
     "- "                                                                                           \
     "they come from stdin: the first word of each line, or objects as claim --jsonl prints them."
 
-static const struct cli_option ack_options[] = { OWNER_OPTION, { 0 } };
+static const struct cli_option ack_options[] = { OWNER_OPTION, DOOR_OPTION, { 0 } };
 static const char *const ack_description[] = {
     "Marks claimed messages as done. They are never handed out again, and are deleted when their "
-    "queue's retention is over.",
+    "queue's retention is over. A message that is a step of a join counts as completed; if that "
+    "ends the join, a note says so.",
     ABOUT_IDS,
     NULL,
 };
@@ -191,6 +200,7 @@ const struct cli_command cli_ack = {
 
 static const struct cli_option abandon_options[] = {
     OWNER_OPTION,
+    DOOR_OPTION,
     ERROR_OPTION,
     { .name = "delay",
       .letter = 'd',
@@ -230,10 +240,11 @@ const struct cli_command cli_abandon = {
     .run = run_abandon,
 };
 
-static const struct cli_option fail_options[] = { OWNER_OPTION, ERROR_OPTION, { 0 } };
+static const struct cli_option fail_options[] = { OWNER_OPTION, DOOR_OPTION, ERROR_OPTION, { 0 } };
 static const char *const fail_description[] = {
     "Makes claimed messages dead letters at once: no attempt will help. Operators look at them "
-    "with dead list, and put them back with dead retry or delete them with dead discard.",
+    "with dead list, and put them back with dead retry or delete them with dead discard. A message "
+    "that is a step of a join counts as failed.",
     ABOUT_IDS,
     NULL,
 };
@@ -259,6 +270,7 @@ const struct cli_command cli_fail_verb = {
 
 static const struct cli_option release_options[] = {
     OWNER_OPTION,
+    DOOR_OPTION,
     { .name = "delay",
       .letter = 'd',
       .type = CLI_MS,
@@ -296,6 +308,7 @@ const struct cli_command cli_release = {
 
 static const struct cli_option renew_options[] = {
     OWNER_OPTION,
+    DOOR_OPTION,
     { .name = "lease",
       .letter = 'l',
       .type = CLI_SECONDS,

@@ -2,9 +2,8 @@
 #include "commands.h"
 #include "message.h"
 
-#include <string.h>
-
-static int find(struct cli *cli, ph_message_info **ret_info, int64_t *ret_now)
+static int find(struct cli *cli, const struct cli_door **ret_door, ph_message_info **ret_info,
+                int64_t *ret_now)
 {
     ph_work_id id;
     int code = cli_parse_id(cli, cli->operands[0], id.b);
@@ -14,23 +13,24 @@ static int find(struct cli *cli, ph_message_info **ret_info, int64_t *ret_now)
     if (code != CLI_OK)
         return code;
     if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, ret_now, &cli->err) < 0 ||
-        ph_outbox_find(cli->store, PH_OWN_TX, id, cli->timeout_ms, ret_info, &cli->err) < 0)
+        cli_find(cli, id, ret_door, ret_info) < 0)
         return cli_fail_store(cli);
     return CLI_OK;
 }
 
 static int run_show(struct cli *cli)
 {
+    const struct cli_door *door = NULL;
     ph_message_info *info = NULL;
     int64_t now = 0;
-    int code = find(cli, &info, &now);
+    int code = find(cli, &door, &info, &now);
 
     if (code != CLI_OK)
         return code;
     if (cli_given(cli, "payload"))
         cli_write(cli, info->message->payload, info->message->payload_length);
     else
-        cli_row(cli, cli_json_message(info, now, true));
+        cli_row(cli, cli_json_message(cli, door, info, now, true));
     ph_message_info_free(info);
     return CLI_OK;
 }
@@ -44,7 +44,8 @@ static const struct cli_option show_options[] = {
 
 static const char *const show_description[] = {
     "Prints all there is to know of a message: where it is, whose it is, when it is due, its "
-    "payload, and the history of its attempts. In the text form control characters are escaped; "
+    "payload, and the history of its attempts. The id may also be that of a timer, a job run or a "
+    "wait for a join. In the text form control characters are escaped; "
     "--payload prints the bytes as they are.",
     "Why a message is where it is, in sentences: posthorn explain.",
     NULL,
@@ -80,14 +81,15 @@ const struct cli_command cli_show = {
 
 static int run_dead_show(struct cli *cli)
 {
+    const struct cli_door *door = NULL;
     ph_message_info *info = NULL;
     int64_t now = 0;
-    int code = find(cli, &info, &now);
+    int code = find(cli, &door, &info, &now);
 
     if (code != CLI_OK)
         return code;
     if (info->status == PH_FAILED)
-        cli_row(cli, cli_json_message(info, now, true));
+        cli_row(cli, cli_json_message(cli, door, info, now, true));
     else
         code =
             cli_fail(cli, CLI_NOT_FOUND, "this message is no dead letter, but %s; see it with: %s",
@@ -133,36 +135,6 @@ const struct cli_command cli_dead_show = {
     .run = run_dead_show,
 };
 
-static int list(struct cli *cli, ph_list_opts *opts)
-{
-    ph_message_list *messages = NULL;
-    int64_t now = 0;
-    size_t count;
-
-    opts->ns = cli_text(cli, "namespace");
-    opts->topic = cli_text(cli, "topic");
-    opts->limit = (int)cli_number(cli, "limit");
-    opts->oldest_first = cli_given(cli, "oldest-first");
-    if (cli_id(cli, "after"))
-        memcpy(opts->after.b, cli_id(cli, "after"), sizeof(opts->after.b));
-    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
-        ph_outbox_list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &messages, &cli->err) < 0)
-        return cli_fail_store(cli);
-    count = ph_message_list_count(messages);
-    for (size_t i = 0; i < count; i++)
-        cli_row(cli, cli_json_message(ph_message_list_at(messages, i), now, false));
-    if (count == 0)
-        cli_note(cli, "no messages");
-    if (count == (size_t)opts->limit) {
-        char id[PH_ID_TEXT_SIZE];
-
-        ph_id_text(ph_message_list_at(messages, count - 1)->message->work_id.b, id);
-        cli_note(cli, "there may be more: --after %s", id);
-    }
-    ph_message_list_free(messages);
-    return count ? CLI_OK : CLI_NOT_FOUND;
-}
-
 static int run_list(struct cli *cli)
 {
     ph_list_opts opts = PH_LIST_OPTS_INIT;
@@ -171,10 +143,9 @@ static int run_list(struct cli *cli)
     if (code != CLI_OK)
         return code;
     opts.state = (ph_list_state)cli_word(cli, "state");
-    opts.with_payload = cli_given(cli, "payload");
-    if (opts.with_payload)
+    if (cli_given(cli, "payload"))
         cli_columns_set(cli, "work_id state namespace topic attempts created_at payload");
-    return list(cli, &opts);
+    return cli_list_messages(cli, cli_outbox, &opts);
 }
 
 static int run_dead_list(struct cli *cli)
@@ -183,55 +154,23 @@ static int run_dead_list(struct cli *cli)
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     opts.state = PH_LIST_DEAD;
-    opts.with_payload = cli_given(cli, "payload");
-    if (opts.with_payload)
+    if (cli_given(cli, "payload"))
         cli_columns_set(cli, "work_id namespace topic attempts dead_reason updated_at last_error "
                              "payload");
-    return code == CLI_OK ? list(cli, &opts) : code;
+    return code == CLI_OK ? cli_list_messages(cli, cli_door(cli), &opts) : code;
 }
 
-#define LIST_OPTIONS                                                                               \
-    CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),                                                          \
-        { .name = "topic",                                                                         \
-          .letter = 't',                                                                           \
-          .type = CLI_TEXT,                                                                        \
-          .argument = "TOPIC",                                                                     \
-          .help = "only this topic" },                                                             \
-        { .name = "limit",                                                                         \
-          .letter = 'l',                                                                           \
-          .type = CLI_NUMBER,                                                                      \
-          .argument = "N",                                                                         \
-          .help = "at most so many",                                                               \
-          .value = "50",                                                                           \
-          .min = 1,                                                                                \
-          .max = PH_BATCH_MAX },                                                                   \
-        { .name = "after",                                                                         \
-          .type = CLI_ID,                                                                          \
-          .argument = "ID",                                                                        \
-          .help = "go on after this one, the last of the page before" },                           \
-        { .name = "oldest-first",                                                                  \
-          .type = CLI_SWITCH,                                                                      \
-          .help = "the oldest first, otherwise the newest" },                                      \
-    {                                                                                              \
-        .name = "payload", .type = CLI_SWITCH, .help = "with payloads and headers"                 \
-    }
-
 static const struct cli_option list_options[] = {
-    { .name = "state",
-      .letter = 's',
-      .type = CLI_WORD,
-      .argument = "STATE",
-      .help = "only messages in this state",
-      .value = "all",
-      .choices = CLI_STATES },
-    LIST_OPTIONS,
+    CLI_STATE_OPTION(CLI_OUTBOX_STATES),
+    CLI_LIST_OPTIONS,
     { 0 },
 };
 
 static const char *const list_description[] = {
     "Lists messages, the newest first. ready: due now. scheduled: due later, or waiting for a "
     "retry. in_progress: leased. done: acknowledged, and still kept. dead: a dead letter that was "
-    "not put back.",
+    "not put back. waiting: a wait for a join that is open, which nobody can claim.",
+    "Timers and job runs are listed by timer list and job runs.",
     "A page has --limit messages; the next one begins with --after and the last work id of this "
     "one. Pages do not shift when messages come or go in the meantime.",
     NULL,
@@ -265,7 +204,11 @@ const struct cli_command cli_list = {
     .run = run_list,
 };
 
-static const struct cli_option dead_list_options[] = { LIST_OPTIONS, { 0 } };
+static const struct cli_option dead_list_options[] = {
+    CLI_DOOR_OPTION("dead messages, timers or job runs"),
+    CLI_LIST_OPTIONS,
+    { 0 },
+};
 
 static const char *const dead_list_description[] = {
     "Lists dead letters that were not put back, the newest first. A message is dead because a "

@@ -1,15 +1,21 @@
 /* stats.c - posthorn stats: how many are where. */
 #include "commands.h"
+#include "door.h"
 
 #include <time.h>
 
-static json_t *counts_json(json_t *ns, const ph_outbox_counts *counts, bool paused)
+#define OPEN_JOINS_MAX 10000
+#define COLUMNS "namespace ready scheduled in_progress dead expired_leases oldest_ready_ms paused"
+
+static json_t *counts_json(const struct cli_door *door, json_t *ns, const ph_outbox_counts *counts,
+                           bool paused)
 {
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "namespace", ns, "ready",
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "namespace", ns, "ready",
                      (json_int_t)counts->ready, "scheduled", (json_int_t)counts->scheduled,
                      "in_progress", (json_int_t)counts->in_progress, "dead",
                      (json_int_t)counts->dead, "expired_leases", (json_int_t)counts->expired_leases,
-                     "oldest_ready_ms", (json_int_t)counts->oldest_ready_ms, "paused", paused);
+                     "oldest_ready_ms", (json_int_t)counts->oldest_ready_ms, "paused", paused,
+                     "door", door->name);
 }
 
 static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
@@ -23,31 +29,107 @@ static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
         total->oldest_ready_ms = counts->oldest_ready_ms;
 }
 
-static int print(struct cli *cli)
+static bool has_anything(const ph_queue_info *queue)
 {
-    ph_outbox_counts total = PH_OUTBOX_COUNTS_INIT;
-    const char *ns = cli_text(cli, "namespace");
-    ph_queue_list *queues = NULL;
-    bool all_paused = true;
-    size_t count;
+    const ph_outbox_counts *c = &queue->counts;
 
-    if (ph_outbox_queue_list(cli->store, PH_OWN_TX, ns, cli->timeout_ms, &queues, &cli->err) < 0)
-        return cli_fail_store(cli);
-    count = ph_queue_list_count(queues);
-    for (size_t i = 0; i < count; i++) {
+    return c->ready || c->scheduled || c->in_progress || c->dead || queue->paused;
+}
+
+/* Only queues that are worth a line. */
+static size_t count_other(ph_queue_list *const *lists)
+{
+    size_t count = 0;
+
+    for (size_t door = 1; door < CLI_DOOR_COUNT; door++) {
+        for (size_t i = 0; i < ph_queue_list_count(lists[door]); i++)
+            count += has_anything(ph_queue_list_at(lists[door], i));
+    }
+    return count;
+}
+
+static void print_queues(struct cli *cli, const struct cli_door *door, const ph_queue_list *queues)
+{
+    for (size_t i = 0; i < ph_queue_list_count(queues); i++) {
         const ph_queue_info *queue = ph_queue_list_at(queues, i);
 
-        counts_add(&total, &queue->counts);
-        all_paused &= queue->paused;
-        cli_row(cli, counts_json(cli_json_text(queue->ns), &queue->counts, queue->paused));
+        if (door == cli_outbox || has_anything(queue))
+            cli_row(cli,
+                    counts_json(door, cli_json_text(queue->ns), &queue->counts, queue->paused));
     }
-    ph_queue_list_free(queues);
-    if (ns && count == 0)
-        return cli_fail(cli, CLI_NOT_FOUND, "there is no queue \"%.80s\"", ns);
-    if (!ns)
-        cli_row(cli, counts_json(cli->format == CLI_TEXT_FORM ? json_string("(all)") : json_null(),
-                                 &total, count > 0 && all_paused));
+}
+
+/* All messages together, and the joins that wait for some of them. */
+static void print_total(struct cli *cli, const ph_queue_list *queues, size_t open_joins)
+{
+    ph_outbox_counts total = PH_OUTBOX_COUNTS_INIT;
+    size_t count = ph_queue_list_count(queues);
+    bool text = cli->format == CLI_TEXT_FORM, all_paused = count > 0;
+    json_t *row;
+
+    for (size_t i = 0; i < count; i++) {
+        counts_add(&total, &ph_queue_list_at(queues, i)->counts);
+        all_paused &= ph_queue_list_at(queues, i)->paused;
+    }
+    row = cli_need(
+        counts_json(cli_outbox, text ? json_string("(all)") : json_null(), &total, all_paused));
+    json_object_set_new(row, "open_joins", json_integer((json_int_t)open_joins));
+    cli_row(cli, row);
+}
+
+static int look(struct cli *cli, const char *ns, ph_queue_list **ret_queues, size_t *ret_open_joins)
+{
+    ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
+    ph_join_list *joins = NULL;
+
+    for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
+        if (ph_queues_list(cli->store, PH_OWN_TX, cli_doors[door].door, ns, cli->timeout_ms,
+                           &ret_queues[door], &cli->err) < 0)
+            return cli_fail_store(cli);
+    }
+    opts.status = PH_JOIN_PENDING;
+    opts.limit = OPEN_JOINS_MAX;
+    if (!ns && ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &joins, &cli->err) < 0)
+        return cli_fail_store(cli);
+    *ret_open_joins = ph_join_list_count(joins);
+    ph_join_list_free(joins);
     return CLI_OK;
+}
+
+static int print_all(struct cli *cli, const char *ns, ph_queue_list *const *queues,
+                     size_t open_joins)
+{
+    size_t others = count_other(queues);
+
+    if (ns && ph_queue_list_count(queues[0]) == 0 && others == 0)
+        return cli_fail(cli, CLI_NOT_FOUND, "there is no queue \"%.80s\"", ns);
+    if (others)
+        cli_columns_set(cli, "door " COLUMNS);
+    for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
+        print_queues(cli, &cli_doors[door], queues[door]);
+        if (door == 0 && !ns)
+            print_total(cli, queues[0], open_joins);
+    }
+    if (open_joins && cli->format == CLI_TEXT_FORM) {
+        cli_flush(cli);
+        cli_print(cli, "%zu%s open join%s\n", open_joins,
+                  open_joins == OPEN_JOINS_MAX ? " or more" : "", open_joins == 1 ? "" : "s");
+    }
+    return CLI_OK;
+}
+
+static int print(struct cli *cli)
+{
+    const char *ns = cli_text(cli, "namespace");
+    ph_queue_list *queues[CLI_DOOR_COUNT] = { NULL };
+    size_t open_joins = 0;
+    int code = look(cli, ns, queues, &open_joins);
+
+    if (code == CLI_OK)
+        code = print_all(cli, ns, queues, open_joins);
+    for (size_t door = 0; door < CLI_DOOR_COUNT; door++)
+        ph_queue_list_free(queues[door]);
+    return code;
 }
 
 /* Ends early when a signal comes. */
@@ -92,7 +174,8 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_field fields[] = {
-    { "namespace", CLI_F_TEXT, "the queue; null: all together", "Namespace", NULL },
+    { "door", CLI_F_TEXT, "outbox (messages), timers or job-runs", "Door", NULL },
+    { "namespace", CLI_F_TEXT, "the queue; null: all messages together", "Namespace", NULL },
     { "ready", CLI_F_NUMBER, "messages that are due now", "Ready", NULL },
     { "scheduled", CLI_F_NUMBER, "due later, or waiting for a retry", "Scheduled", NULL },
     { "in_progress", CLI_F_NUMBER, "leased", "In progress", NULL },
@@ -102,12 +185,16 @@ static const struct cli_field fields[] = {
     { "oldest_ready_ms", CLI_F_NUMBER, "how long the oldest ready message has been due; 0: none",
       "Oldest ready ms", NULL },
     { "paused", CLI_F_BOOL, "the queue hands out nothing", "Paused", NULL },
+    { "open_joins", CLI_F_NUMBER,
+      "joins that have not ended, 10000 or more at 10000; only with all messages together", NULL,
+      NULL },
     { 0 },
 };
 
 static const char *const description[] = {
     "Counts messages: a line per queue, and one for all together. Messages that are done are not "
-    "counted, since that would mean to read all of them.",
+    "counted, since that would mean to read all of them. Queues of timers and of job runs have a "
+    "line of their own if there is anything in them; open joins are counted, too.",
     "A number of ready messages that stays high means that workers are too slow, absent, or that "
     "the queue is paused; posthorn doctor looks closer.",
     NULL,
@@ -133,6 +220,7 @@ const struct cli_command cli_stats = {
     .description = description,
     .options = options,
     .fields = fields,
+    .columns = COLUMNS,
     .examples = examples,
     .exits = exits,
     .graceful = true,

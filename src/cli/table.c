@@ -42,6 +42,8 @@ static enum cli_colour colour_of(const struct cli_field *field, const char *text
         { "abandoned", CLI_YELLOW }, { "dead", CLI_RED },           { "stale", CLI_RED },
         { "unknown", CLI_RED },      { "ok", CLI_GREEN },           { "warning", CLI_YELLOW },
         { "error", CLI_RED },        { "lost", CLI_RED },           { "expired", CLI_RED },
+        { "completed", CLI_GREEN },  { "pending", CLI_PLAIN },      { "cancelled", CLI_YELLOW },
+        { "waiting", CLI_DIM },      { "broken", CLI_RED },         { "active", CLI_GREEN },
     };
 
     for (size_t i = 0; field->type == CLI_F_STATE && i < sizeof(words) / sizeof(*words); i++) {
@@ -63,12 +65,14 @@ static char *lifetime_text(const json_t *value)
 /* Times lose their microseconds unless they are shown in full. To be freed. */
 static char *text_of(const struct cli_field *field, const json_t *value, bool full)
 {
-    char *text = NULL, *shown;
+    char *text = NULL, *shown, from_now[CLI_FROM_NOW_SIZE];
 
     if (value && field->type == CLI_F_LIFETIME)
         return lifetime_text(value);
     if (!value || json_is_null(value))
         return cli_need(strdup("-"));
+    if (field->type == CLI_F_FROM_NOW)
+        return cli_need(strdup(cli_from_now_text(json_integer_value(value) * 1000, from_now)));
     if (json_is_string(value) && field->type == CLI_F_TIME && !full) {
         const char *time = json_string_value(value);
 
@@ -172,6 +176,8 @@ static void cell_print(struct cli_grid *grid, size_t column, const char *text,
         length = cli_text_fit(text, room - 1);
         width = room;
     }
+    if (length == 0)
+        colour = CLI_PLAIN;
     blanks = width < room ? room - width : 0;
     if (field->type == CLI_F_NUMBER)
         cli_print(cli, "%*s", (int)blanks, "");

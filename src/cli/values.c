@@ -3,6 +3,7 @@
 
 #include "util/time_text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,10 +159,10 @@ static const char *limits(struct cli *cli, const struct cli_option *option)
                       cli_duration_text(option->max * unit, to));
 }
 
-/* In a line of input the same things are keys. */
-static const char *dashes(const struct cli *cli)
+/* In a line of input the same things are keys; and operands have names in capitals. */
+static const char *dashes(const struct cli *cli, const struct cli_option *option)
 {
-    return cli->where ? "" : "--";
+    return cli->where || isupper((unsigned char)option->name[0]) ? "" : "--";
 }
 
 int cli_parse_value(struct cli *cli, const struct cli_option *option, const char *text,
@@ -171,12 +172,12 @@ int cli_parse_value(struct cli *cli, const struct cli_option *option, const char
     bool limited = option->min != 0 || option->max != 0;
 
     if (!parse_typed(option, text, &setting))
-        return cli_usage(cli, "%s%s does not take \"%.80s\"; %s", dashes(cli), option->name, text,
-                         expected(cli, option));
+        return cli_usage(cli, "%s%s does not take \"%.80s\"; %s", dashes(cli, option), option->name,
+                         text, expected(cli, option));
     if (limited && !(option->type == CLI_LIFETIME && setting.number == PH_FOREVER) &&
         (setting.number < option->min || setting.number > option->max))
-        return cli_usage(cli, "%s%s %.80s is out of range; give %s", dashes(cli), option->name,
-                         text, limits(cli, option));
+        return cli_usage(cli, "%s%s %.80s is out of range; give %s", dashes(cli, option),
+                         option->name, text, limits(cli, option));
     *ret_setting = setting;
     return CLI_OK;
 }
@@ -191,6 +192,14 @@ int cli_parse_id(struct cli *cli, const char *text, uint8_t ret_id[16])
     return CLI_OK;
 }
 
+static int64_t machine_now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * US_PER_S + now.tv_nsec / 1000;
+}
+
 int cli_time_of(struct cli *cli, const struct cli_setting *setting, int64_t *ret_time)
 {
     int64_t now = 0;
@@ -198,11 +207,13 @@ int cli_time_of(struct cli *cli, const struct cli_setting *setting, int64_t *ret
     *ret_time = setting->number;
     if (!setting->relative)
         return CLI_OK;
-    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0)
+    if (!cli->store)
+        now = machine_now_us();
+    else if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0)
         return cli_fail_store(cli);
     if (__builtin_add_overflow(now, setting->number, ret_time) || *ret_time > PH_TIME_MAX)
         return cli_usage(cli, "%s%s %.80s lies beyond the year 9999; give an earlier time",
-                         dashes(cli), setting->option->name, setting->text);
+                         dashes(cli, setting->option), setting->option->name, setting->text);
     return CLI_OK;
 }
 
@@ -255,6 +266,15 @@ const char *cli_duration_text(int64_t ms, char ret_text[CLI_DURATION_SIZE])
         snprintf(ret_text, CLI_DURATION_SIZE, "%.1f s", (double)ms / 1000);
     else
         snprintf(ret_text, CLI_DURATION_SIZE, "%lld ms", (long long)ms);
+    return ret_text;
+}
+
+const char *cli_from_now_text(int64_t ms, char ret_text[CLI_FROM_NOW_SIZE])
+{
+    char distance[CLI_DURATION_SIZE];
+
+    cli_duration_text(ms < 0 ? -ms : ms, distance);
+    snprintf(ret_text, CLI_FROM_NOW_SIZE, ms > 0 ? "in %s" : "%s ago", distance);
     return ret_text;
 }
 

@@ -60,7 +60,8 @@ void work_stop_begin(int limit_ms);
 /* What a running command is to be told. */
 enum process_wish work_stop_wish(void);
 
-/* Sleeps until there is a reason to end. */
+/* Sleeps until there is a reason to end; or for so long, if that is less. */
 void work_stop_wait(void);
+void work_stop_sleep(int64_t ms);
 
 #endif

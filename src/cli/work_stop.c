@@ -1,4 +1,5 @@
-/* work_stop.c - how "posthorn work" comes to its end.
+/* work_stop.c - how "posthorn work" comes to its end, and "posthorn schedule", which runs no
+ * commands.
  *
  * The first signal: nothing more is claimed, and running commands may finish within the stop
  * limit. The limit, or a second signal: they get SIGTERM. A third signal: SIGKILL. A fourth one
@@ -6,6 +7,7 @@
 #include "work.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -108,4 +110,12 @@ void work_stop_wait(void)
 
     while (!work_stop_is_due())
         poll(&fd, 1, -1);
+}
+
+void work_stop_sleep(int64_t ms)
+{
+    struct pollfd fd = { .fd = wake_fd, .events = POLLIN };
+
+    if (ms > 0 && !work_stop_is_due())
+        poll(&fd, 1, ms < INT_MAX ? (int)ms : INT_MAX);
 }

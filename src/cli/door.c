@@ -1,0 +1,44 @@
+/* door.c - outbox, timers and job runs: the same verbs of the library behind three doors. */
+#include "door.h"
+
+const struct cli_door cli_doors[CLI_DOOR_COUNT] = {
+    { PH_OUTBOX, "outbox", "message", ph_outbox_claim, ph_outbox_settle, ph_outbox_renew,
+      ph_outbox_reap_expired, ph_outbox_find, ph_outbox_count, ph_outbox_list },
+    { PH_TIMERS, "timers", "timer", ph_timers_claim, ph_timers_settle, ph_timers_renew,
+      ph_timers_reap_expired, ph_timers_find, ph_timers_count, ph_timers_list },
+    { PH_JOB_RUNS, "job-runs", "job run", ph_job_runs_claim, ph_job_runs_settle, ph_job_runs_renew,
+      ph_job_runs_reap_expired, ph_job_runs_find, ph_job_runs_count, ph_job_runs_list },
+};
+const struct cli_door *const cli_outbox = &cli_doors[0];
+const struct cli_door *const cli_timers = &cli_doors[1];
+const struct cli_door *const cli_job_runs = &cli_doors[2];
+
+const struct cli_door *cli_door(const struct cli *cli)
+{
+    return &cli_doors[cli_word(cli, "door")];
+}
+
+json_t *cli_json_door(const struct cli *cli, const struct cli_door *door)
+{
+    if (cli->format == CLI_TEXT_FORM && door == cli_outbox)
+        return json_null();
+    return json_string(door->name);
+}
+
+int cli_find(struct cli *cli, ph_work_id id, const struct cli_door **ret_door,
+             ph_message_info **ret_info)
+{
+    ph_error first = { 0 };
+
+    for (const struct cli_door *door = cli_doors; door < cli_doors + CLI_DOOR_COUNT; door++) {
+        int r = door->find(cli->store, PH_OWN_TX, id, cli->timeout_ms, ret_info, &cli->err);
+
+        *ret_door = door;
+        if (r != PH_ENOTFOUND)
+            return r;
+        if (door == cli_doors)
+            first = cli->err;
+    }
+    cli->err = first;
+    return PH_ENOTFOUND;
+}

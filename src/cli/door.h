@@ -1,0 +1,49 @@
+/* door.h - outbox, timers and job runs: the same verbs of the library behind three doors. */
+#ifndef POSTHORN_CLI_DOOR_H
+#define POSTHORN_CLI_DOOR_H
+
+#include "cli.h"
+
+struct cli_door {
+    ph_door door;
+    const char *name; /* as --door takes it */
+    const char *noun; /* what comes through it: "message", "timer", "job run" */
+    int (*claim)(ph_store *store, ph_tx tx, ph_owner owner, const ph_claim_opts *opts,
+                 int timeout_ms, ph_batch **ret_batch, ph_error *reterr);
+    int (*settle)(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
+                  size_t count, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr);
+    int (*renew)(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *items, size_t count,
+                 int lease_s, int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr);
+    int (*reap)(ph_store *store, ph_tx tx, int timeout_ms, int64_t *ret_count, ph_error *reterr);
+    int (*find)(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
+                ph_message_info **ret_info, ph_error *reterr);
+    int (*count)(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
+                 ph_outbox_counts *ret_counts, ph_error *reterr);
+    int (*list)(ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,
+                ph_message_list **ret_list, ph_error *reterr);
+};
+
+/* In the order of CLI_DOORS. */
+#define CLI_DOORS "outbox timers job-runs"
+#define CLI_DOOR_COUNT 3
+extern const struct cli_door cli_doors[CLI_DOOR_COUNT];
+extern const struct cli_door *const cli_outbox, *const cli_timers, *const cli_job_runs;
+
+#define CLI_DOOR_OPTION(text)                                                                      \
+    {                                                                                              \
+        .name = "door", .type = CLI_WORD, .argument = "DOOR", .help = text, .value = "outbox",     \
+        .choices = CLI_DOORS                                                                       \
+    }
+#define CLI_WHICH_DOOR "messages, or those that a scheduler was told to keep its hands off"
+/* The one that --door names. */
+const struct cli_door *cli_door(const struct cli *cli);
+
+/* The name of a door for rows. Text that is about the outbox needs no such line: null there. */
+json_t *cli_json_door(const struct cli *cli, const struct cli_door *door);
+
+/* Looks for a work id behind every door. *ret_door: where it is. Returns a status of the library;
+ * nowhere: what was said of the outbox. */
+int cli_find(struct cli *cli, ph_work_id id, const struct cli_door **ret_door,
+             ph_message_info **ret_info);
+
+#endif

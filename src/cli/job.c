@@ -1,0 +1,337 @@
+/* job.c - posthorn job set, delete, trigger, pause and resume. */
+#include "commands.h"
+#include "job.h"
+#include "message.h"
+
+#include "util/time_text.h"
+
+static const struct cli_exit_note exits[] = {
+    { CLI_NOT_FOUND, "there is no job of this name" },
+    { 0, NULL },
+};
+
+#define EXAMPLE_SET                                                                                \
+    {                                                                                              \
+        "posthorn job set nightly etl.start '0 3 * * *'", "A job"                                  \
+    }
+
+/* ---------------------------------------------------------------------------- set */
+
+static int job_fill(struct cli *cli, ph_job *job)
+{
+    job->name = cli->operands[0];
+    job->topic = cli->operands[1];
+    job->cron = cli->operands[2];
+    job->timezone = cli_text(cli, "timezone");
+    job->misfire = (ph_misfire)(cli_word(cli, "misfire") + 1);
+    job->misfire_limit = (int)cli_number(cli, "misfire-limit");
+    job->overlap = (ph_overlap)(cli_word(cli, "overlap") + 1);
+    job->ns = cli_text(cli, "namespace");
+    if (!cli_given(cli, "payload"))
+        return CLI_OK;
+    return cli_payload(cli, cli_text(cli, "payload"), &job->payload, &job->payload_length);
+}
+
+/* What was set is right, but is it what was meant? The next instant tells. */
+static void next_note(struct cli *cli, const ph_job *job, bool is_new)
+{
+    char text[PH__TIME_TEXT_SIZE], distance[CLI_FROM_NOW_SIZE];
+    const char *what = is_new ? "created" : "changed";
+    int64_t now = 0, next = 0;
+    size_t count = 0;
+
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
+        ph_job_next(job->cron, job->timezone, now, 1, &next, &count, &cli->err) < 0 || count == 0)
+        cli_note(cli, "%s", what);
+    else
+        cli_note(cli, "%s; the next instant is %s (%s)", what, ph__time_text(next, text),
+                 cli_from_now_text((next - now) / 1000, distance));
+}
+
+static int run_set(struct cli *cli)
+{
+    ph_job job = PH_JOB_INIT;
+    bool is_new = false;
+    int code = job_fill(cli, &job);
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    if (ph_job_set(cli->store, PH_OWN_TX, &job, cli->timeout_ms, &is_new, &cli->err) < 0)
+        return cli_fail_store(cli);
+    next_note(cli, &job, is_new);
+    return cli_job_print(cli, job.name);
+}
+
+static const char *const set_description[] = {
+    "Makes a job, or changes all of the one with this name, and prints it. Each instant of its "
+    "cron "
+    "expression makes one job run, exactly one, however many schedulers there are; and a scheduler "
+    "(posthorn schedule, or one inside a program) turns each run into a message with the job's "
+    "topic "
+    "and payload.",
+    "An expression has five fields (minute, hour, day, month, weekday) or six (second first), with "
+    "names, ranges, lists and steps, or is one of @yearly, @monthly, @weekly, @daily and @hourly. "
+    "posthorn job next shows what it means.",
+    "Runs that exist stay as they are, the next instant is computed anew from now on, and a paused "
+    "job stays paused. What is not named gets its default: the payload is empty then.",
+    "Instants that passed while no scheduler ran are missed. --misfire once makes one run for the "
+    "latest of them, skip none, all each of them, but at most --misfire-limit. With --overlap skip "
+    "an "
+    "instant is left out, and counted, while an earlier run has not ended.",
+    NULL,
+};
+
+static const struct cli_option set_options[] = {
+    { .name = "payload",
+      .letter = 'p',
+      .type = CLI_TEXT,
+      .argument = "TEXT",
+      .help = "of its runs; -: all of stdin; otherwise empty" },
+    { .name = "timezone",
+      .letter = 'z',
+      .type = CLI_TEXT,
+      .argument = "ZONE",
+      .help = "what its hours are in, such as Europe/Berlin",
+      .value = "UTC" },
+    { .name = "misfire",
+      .type = CLI_WORD,
+      .argument = "POLICY",
+      .help = "what becomes of instants that were missed",
+      .value = "once",
+      .choices = CLI_MISFIRES },
+    { .name = "misfire-limit",
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "with --misfire all: at most so many, the latest",
+      .value = "100",
+      .min = 1,
+      .max = PH_MISFIRE_LIMIT_MAX },
+    { .name = "overlap",
+      .type = CLI_WORD,
+      .argument = "POLICY",
+      .help = "what becomes of an instant while an earlier run has not ended",
+      .value = "allow",
+      .choices = CLI_OVERLAPS },
+    CLI_NAMESPACE_OPTION("the queue of its runs; without it the default one"),
+    { 0 },
+};
+
+static const struct cli_example set_examples[] = {
+    { "posthorn job set nightly etl.start '0 3 * * *' --timezone Europe/Berlin",
+      "At three in the morning, in Berlin" },
+    { "posthorn job set heartbeat monitor.beat '*/10 * * * * *' --misfire skip --overlap skip",
+      "Every ten seconds, and never two at once" },
+    { "posthorn job set report mail.report '0 9 * * mon-fri' --payload '{\"kind\": \"daily\"}'",
+      "On working days at nine" },
+    { 0 },
+};
+
+const struct cli_command cli_job_set = {
+    .name = "job set",
+    .group = "job",
+    .summary = "make or change a job that runs by the clock",
+    .operands = "NAME TOPIC CRON",
+    .operands_min = 3,
+    .operands_max = 3,
+    .description = set_description,
+    .options = set_options,
+    .fields = cli_job_fields,
+    .layout = CLI_CARD,
+    .examples = set_examples,
+    .run = run_set,
+};
+
+/* ------------------------------------------------------------------------- delete */
+
+static int run_delete(struct cli *cli)
+{
+    const char *name = cli->operands[0];
+    ph_job_list *jobs = NULL;
+    bool deleted = false;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code == CLI_OK)
+        code = cli_job_find(cli, name, &jobs);
+    ph_job_list_free(jobs);
+    if (code == CLI_OK)
+        code = cli_confirm(cli, "Delete job \"%.80s\", and its runs that nobody has begun?", name);
+    if (code != CLI_OK)
+        return code;
+    if (ph_job_delete(cli->store, PH_OWN_TX, name, cli->timeout_ms, &deleted, &cli->err) < 0)
+        return cli_fail_store(cli);
+    cli_row(cli, json_pack("{s:o, s:b}", "name", cli_json_text(name), "deleted", deleted));
+    return deleted ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static const char *const delete_description[] = {
+    "Deletes a job and those of its runs that nobody has claimed, and no scheduler turned into "
+    "messages, yet. It asks first; without a terminal it wants --yes. To stop a job for a while: "
+    "posthorn job pause.",
+    NULL,
+};
+
+static const struct cli_field delete_fields[] = {
+    { "name", CLI_F_TEXT, "the job's name", "Name", NULL },
+    { "deleted", CLI_F_BOOL, "false: somebody else was faster", "Deleted", NULL },
+    { 0 },
+};
+
+static const struct cli_example delete_examples[] = {
+    EXAMPLE_SET,
+    { "posthorn job delete nightly --yes", "No more of it" },
+    { 0 },
+};
+
+const struct cli_command cli_job_delete = {
+    .name = "job delete",
+    .group = "job",
+    .summary = "delete a job",
+    .operands = "NAME",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = delete_description,
+    .fields = delete_fields,
+    .layout = CLI_CARD,
+    .examples = delete_examples,
+    .exits = exits,
+    .run = run_delete,
+};
+
+/* ------------------------------------------------------------------------ trigger */
+
+/* The library's cure is a call. */
+static int failed(struct cli *cli)
+{
+    if (cli->err.code == PH_ENOTFOUND)
+        return cli_fail(cli, CLI_NOT_FOUND, "there is no job \"%.80s\"; see: %s", cli->operands[0],
+                        cli_command_line(cli, "job list"));
+    return cli_fail_store(cli);
+}
+
+static int run_trigger(struct cli *cli)
+{
+    const char *name = cli->operands[0];
+    ph_work_id run;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    if (ph_job_trigger(cli->store, PH_OWN_TX, name, cli->timeout_ms, &run, &cli->err) < 0)
+        return failed(cli);
+    cli_row(cli,
+            json_pack("{s:o, s:o}", "work_id", cli_json_id(run.b), "job", cli_json_text(name)));
+    return CLI_OK;
+}
+
+static const char *const trigger_description[] = {
+    "Makes a run of a job for now and prints its id: also of a paused job, whatever its overlap "
+    "policy. Its cadence stays as it is.",
+    NULL,
+};
+
+static const struct cli_field trigger_fields[] = {
+    { "work_id", CLI_F_UUID, "names the run", "Work id", NULL },
+    { "job", CLI_F_TEXT, "the job's name", "Job", NULL },
+    { 0 },
+};
+
+static const struct cli_example trigger_examples[] = {
+    EXAMPLE_SET,
+    { "posthorn job trigger nightly", "Now, for once" },
+    { 0 },
+};
+
+const struct cli_command cli_job_trigger = {
+    .name = "job trigger",
+    .group = "job",
+    .summary = "run a job now",
+    .operands = "NAME",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = trigger_description,
+    .fields = trigger_fields,
+    .layout = CLI_BARE,
+    .examples = trigger_examples,
+    .exits = exits,
+    .run = run_trigger,
+};
+
+/* -------------------------------------------------------------- pause and resume */
+
+static int switch_to(struct cli *cli, int (*call)(ph_store *, ph_tx, const char *, int, ph_error *))
+{
+    const char *name = cli->operands[0];
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    if (call(cli->store, PH_OWN_TX, name, cli->timeout_ms, &cli->err) < 0)
+        return failed(cli);
+    return cli_job_print(cli, name);
+}
+
+static int run_pause(struct cli *cli)
+{
+    return switch_to(cli, ph_job_pause);
+}
+
+static int run_resume(struct cli *cli)
+{
+    return switch_to(cli, ph_job_resume);
+}
+
+static const char *const pause_description[] = {
+    "Stops a job, and prints it: it makes no runs until job resume. Runs that exist go on.",
+    NULL,
+};
+
+static const struct cli_example pause_examples[] = {
+    EXAMPLE_SET,
+    { "posthorn job pause nightly", "Not for now" },
+    { 0 },
+};
+
+const struct cli_command cli_job_pause = {
+    .name = "job pause",
+    .group = "job",
+    .summary = "stop a job for a while",
+    .operands = "NAME",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = pause_description,
+    .fields = cli_job_fields,
+    .layout = CLI_CARD,
+    .examples = pause_examples,
+    .exits = exits,
+    .run = run_pause,
+};
+
+static const char *const resume_description[] = {
+    "Lets a paused job go on, and prints it, with the next instant from now on; what passed "
+    "meanwhile is not made up for.",
+    NULL,
+};
+
+static const struct cli_example resume_examples[] = {
+    EXAMPLE_SET,
+    { "posthorn job pause nightly", "Not for now" },
+    { "posthorn job resume nightly", "Go on" },
+    { 0 },
+};
+
+const struct cli_command cli_job_resume = {
+    .name = "job resume",
+    .group = "job",
+    .summary = "let a paused job go on",
+    .operands = "NAME",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = resume_description,
+    .fields = cli_job_fields,
+    .layout = CLI_CARD,
+    .examples = resume_examples,
+    .exits = exits,
+    .run = run_resume,
+};

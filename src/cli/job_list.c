@@ -1,0 +1,421 @@
+/* job_list.c - posthorn job list, next and runs: what there is, what is to come, what was. */
+#include "commands.h"
+#include "job.h"
+#include "message.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PAGE 1000
+
+static const char *job_state(const ph_job_info *job)
+{
+    return job->paused ? "paused" : job->problem ? "broken" : "active";
+}
+
+json_t *cli_json_job(const ph_job_info *job)
+{
+    static const char *const misfires[] = { "once", "once", "skip", "all" };
+
+    return json_pack(
+        "{s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:i, s:s, s:b, s:o, s:o, s:o, s:o, s:I, s:o, s:o, "
+        "s:o}",
+        "name", cli_json_text(job->name), "state", job_state(job), "cron", cli_json_text(job->cron),
+        "timezone", cli_json_text(job->timezone), "topic", cli_json_text(job->topic), "namespace",
+        cli_json_text(job->ns), "misfire", misfires[job->misfire], "misfire_limit",
+        job->misfire_limit, "overlap", job->overlap == PH_OVERLAP_SKIP ? "skip" : "allow", "paused",
+        job->paused, "problem", cli_json_text(job->problem), "next_at", cli_json_time(job->next_at),
+        "last_at", cli_json_time(job->last_at), "last_run", cli_json_id(job->last_run.b), "skipped",
+        (json_int_t)job->skipped, "created_at", cli_json_time(job->created_at), "updated_at",
+        cli_json_time(job->updated_at), "payload", cli_json_text(job->payload));
+}
+
+const struct cli_field cli_job_fields[] = {
+    { "name", CLI_F_TEXT, "the job's name", "Name", NULL },
+    { "state", CLI_F_STATE, "active, paused, or broken (see problem)", "State", NULL },
+    { "cron", CLI_F_TEXT, "when it runs", "Cron", NULL },
+    { "timezone", CLI_F_TEXT, "what its hours are in", "Timezone", NULL },
+    { "topic", CLI_F_TEXT, "of its runs", "Topic", NULL },
+    { "namespace", CLI_F_TEXT, "the queue of its runs", "Namespace", NULL },
+    { "misfire", CLI_F_TEXT, "what becomes of instants that were missed: once, skip or all",
+      "Misfire", NULL },
+    { "misfire_limit", CLI_F_NUMBER, "with all: at most so many", "Misfire limit", NULL },
+    { "overlap", CLI_F_TEXT, "what becomes of an instant while a run has not ended: allow or skip",
+      "Overlap", NULL },
+    { "paused", CLI_F_BOOL, "it makes no runs", NULL, NULL },
+    { "problem", CLI_F_TEXT, "why a scheduler cannot run it; or null", "Problem", NULL },
+    { "next_at", CLI_F_TIME, "its next instant; null: no scheduler has computed it yet, or paused",
+      "Next", NULL },
+    { "last_at", CLI_F_TIME, "the instant of its last run; or null", "Last", NULL },
+    { "last_run", CLI_F_UUID, "the work id of its last run; or null", "Last run", NULL },
+    { "skipped", CLI_F_NUMBER, "instants that the overlap policy left out", "Skipped", NULL },
+    { "created_at", CLI_F_TIME, "when it was made", "Created", NULL },
+    { "updated_at", CLI_F_TIME, "when it was last set, paused or resumed", "Updated", NULL },
+    { "payload", CLI_F_TEXT, "of its runs; null: none", "Payload", NULL },
+    { 0 },
+};
+
+int cli_job_find(struct cli *cli, const char *name, ph_job_list **ret_jobs)
+{
+    ph_job_list_opts opts = PH_JOB_LIST_OPTS_INIT;
+
+    opts.name = name;
+    if (ph_jobs_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, ret_jobs, &cli->err) < 0)
+        return cli_fail_store(cli);
+    if (ph_job_list_count(*ret_jobs) > 0)
+        return CLI_OK;
+    return cli_fail(cli, CLI_NOT_FOUND, "there is no job \"%.80s\"; see: %s", name,
+                    cli_command_line(cli, "job list"));
+}
+
+int cli_job_print(struct cli *cli, const char *name)
+{
+    ph_job_list *jobs = NULL;
+    int code = cli_job_find(cli, name, &jobs);
+
+    if (code == CLI_OK)
+        cli_row(cli, cli_json_job(ph_job_list_at(jobs, 0)));
+    ph_job_list_free(jobs);
+    return code;
+}
+
+/* --------------------------------------------------------------------------- list */
+
+static int list_all(struct cli *cli)
+{
+    ph_job_list_opts opts = PH_JOB_LIST_OPTS_INIT;
+    ph_job_list *jobs = NULL;
+    size_t count;
+
+    opts.ns = cli_text(cli, "namespace");
+    opts.limit = (int)cli_number(cli, "limit");
+    opts.after = cli_text(cli, "after");
+    if (ph_jobs_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &jobs, &cli->err) < 0)
+        return cli_fail_store(cli);
+    count = ph_job_list_count(jobs);
+    for (size_t i = 0; i < count; i++)
+        cli_row(cli, cli_json_job(ph_job_list_at(jobs, i)));
+    if (count == 0)
+        cli_note(cli, "no jobs");
+    if (count == (size_t)opts.limit)
+        cli_list_more(cli, cli_quoted(cli, ph_job_list_at(jobs, count - 1)->name));
+    ph_job_list_free(jobs);
+    return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static int run_list(struct cli *cli)
+{
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    if (cli->operand_count == 0)
+        return list_all(cli);
+    if (cli->format == CLI_TEXT_FORM)
+        cli_layout_set(cli, CLI_CARD);
+    return cli_job_print(cli, cli->operands[0]);
+}
+
+static const char *const list_description[] = {
+    "Lists jobs by name, or shows all of one. active: it runs by the clock, as long as a scheduler "
+    "does. paused: it makes no runs. broken: a scheduler found that it cannot be run, which "
+    "happens "
+    "to jobs that were set from SQL, where nobody checks the expression; problem says why.",
+    "A page has --limit jobs; the next one begins with --after and the last name of this one.",
+    NULL,
+};
+
+static const struct cli_option list_options[] = {
+    CLI_NAMESPACE_OPTION("only jobs whose runs are in this queue ('' is the default one)"),
+    CLI_LIMIT_OPTION,
+    { .name = "after",
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "go on after this one, the last of the page before" },
+    { 0 },
+};
+
+static const struct cli_example list_examples[] = {
+    { "posthorn job set nightly etl.start '0 3 * * *'", "Something to list" },
+    { "posthorn job list", "All jobs" },
+    { "posthorn job list nightly --json", "All there is to know of one" },
+    { 0 },
+};
+
+static const struct cli_exit_note list_exits[] = {
+    { CLI_NOT_FOUND, "no job matches" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_job_list = {
+    .name = "job list",
+    .group = "job",
+    .summary = "list jobs, or show one",
+    .operands = "[NAME]",
+    .operands_max = 1,
+    .description = list_description,
+    .options = list_options,
+    .fields = cli_job_fields,
+    .columns = "name state cron timezone topic next_at last_at",
+    .examples = list_examples,
+    .exits = list_exits,
+    .run = run_list,
+};
+
+/* --------------------------------------------------------------------------- next */
+
+/* "2030-01-31T09:30:00+01:00" in the zone that TZ names. */
+static json_t *local_json(int64_t time)
+{
+    time_t seconds = (time_t)(time / 1000000);
+    char text[64] = "";
+    struct tm local;
+    long minutes;
+
+    if (!localtime_r(&seconds, &local))
+        return json_null();
+    minutes = labs(local.tm_gmtoff) / 60;
+    snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d%c%02ld:%02ld", local.tm_year + 1900,
+             local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec,
+             local.tm_gmtoff < 0 ? '-' : '+', minutes / 60, minutes % 60);
+    return json_string(text);
+}
+
+/* cron and zone were read by the library when it made times: what TZ names is there. */
+static void print_times(struct cli *cli, const char *zone, const int64_t *times, size_t count,
+                        int64_t now)
+{
+    setenv("TZ", cli_printf(cli, ":%s", zone), 1);
+    tzset();
+    for (size_t i = 0; i < count; i++)
+        cli_row(cli,
+                json_pack("{s:o, s:o, s:I}", "at", cli_json_time(times[i]), "local",
+                          local_json(times[i]), "in_s", (json_int_t)((times[i] - now) / 1000000)));
+}
+
+static int preview(struct cli *cli, const char *cron, const char *zone)
+{
+    static const struct cli_option clock = { .name = "after", .type = CLI_TIME };
+    struct cli_setting at_once = { .option = &clock, .text = "now", .relative = true };
+    size_t most = (size_t)cli_number(cli, "count"), count = 0;
+    int64_t *times = cli_alloc(cli, most * sizeof(*times)), now = 0, after = 0;
+    int code = cli_time_of(cli, &at_once, &now);
+
+    if (code == CLI_OK)
+        code = cli_time(cli, "after", &after);
+    if (code != CLI_OK)
+        return code;
+    if (!cli_given(cli, "after"))
+        after = now;
+    if (ph_job_next(cron, zone, after, most, times, &count, &cli->err) < 0)
+        return cli_fail_store(cli);
+    print_times(cli, zone, times, count, now);
+    return CLI_OK;
+}
+
+static int preview_job(struct cli *cli, const char *name)
+{
+    const ph_job_info *job;
+    ph_job_list *jobs = NULL;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code == CLI_OK)
+        code = cli_job_find(cli, name, &jobs);
+    if (code == CLI_OK) {
+        job = ph_job_list_at(jobs, 0);
+        if (job->paused)
+            cli_note(cli, "the job is paused, and makes no runs until it is resumed");
+        code = preview(cli, job->cron, job->timezone);
+    }
+    ph_job_list_free(jobs);
+    return code;
+}
+
+static int run_next(struct cli *cli)
+{
+    const char *cron = cli_text(cli, "cron");
+
+    if ((cli->operand_count > 0) == (cron != NULL))
+        return cli_usage(cli, "of what? give the name of a job, or an expression with --cron");
+    if (!cron && cli_given(cli, "timezone"))
+        return cli_usage(cli, "a job has a zone of its own; --timezone is for --cron");
+    return cron ? preview(cli, cron, cli_text(cli, "timezone"))
+                : preview_job(cli, cli->operands[0]);
+}
+
+static const char *const next_description[] = {
+    "Prints the next instants of a job, or of an expression: in UTC, in the zone's own time with "
+    "its "
+    "offset, and how far away it is. With --cron no database is needed.",
+    "A time of day fires once a day whatever the clocks do: one that is skipped in spring fires "
+    "right after the gap, one that comes twice in autumn fires the first time. An interval (every "
+    "hour) follows the clock as it runs.",
+    NULL,
+};
+
+static const struct cli_option next_options[] = {
+    { .name = "cron",
+      .letter = 'c',
+      .type = CLI_TEXT,
+      .argument = "EXPR",
+      .help = "this expression, instead of a job's" },
+    { .name = "timezone",
+      .letter = 'z',
+      .type = CLI_TEXT,
+      .argument = "ZONE",
+      .help = "with --cron: what its hours are in",
+      .value = "UTC" },
+    { .name = "count",
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "so many",
+      .value = "5",
+      .min = 1,
+      .max = PH_BATCH_MAX },
+    { .name = "after",
+      .type = CLI_TIME,
+      .argument = "TIME",
+      .help = "those after this time, instead of now" },
+    { 0 },
+};
+
+static const struct cli_field next_fields[] = {
+    { "at", CLI_F_TIME, "the instant, in UTC", "At", NULL },
+    { "local", CLI_F_TEXT, "the same in the zone's own time, with its offset", "Local", NULL },
+    { "in_s", CLI_F_FROM_NOW, "seconds from now; negative: it has passed", "From now", NULL },
+    { 0 },
+};
+
+static const struct cli_example next_examples[] = {
+    { "posthorn job set nightly etl.start '0 3 * * *' --timezone Europe/Berlin", "A job" },
+    { "posthorn job next nightly", "When does it run?" },
+    { "posthorn job next --cron '0 9 29 2 *' --count 3", "What does this mean?" },
+    { "posthorn job next --cron '30 2 * * *' --timezone Europe/Berlin --after 2027-03-27T12:00:00Z",
+      "What happens when the clocks change?" },
+    { 0 },
+};
+
+static const struct cli_exit_note next_exits[] = {
+    { CLI_USAGE, "the expression is malformed or never fires, or there is no such zone" },
+    { CLI_NOT_FOUND, "there is no job of this name" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_job_next = {
+    .name = "job next",
+    .group = "job",
+    .summary = "show when a job runs next",
+    .operands = "NAME|--cron EXPR",
+    .operands_max = 1,
+    .description = next_description,
+    .options = next_options,
+    .fields = next_fields,
+    .examples = next_examples,
+    .exits = next_exits,
+    .run = run_next,
+};
+
+/* --------------------------------------------------------------------------- runs */
+
+/* Prints those of a page that are of the job, at most *left of them. Returns whether to go on. */
+static bool page_print(struct cli *cli, const ph_message_list *page, const char *job, int64_t now,
+                       ph_list_opts *opts, int *left)
+{
+    size_t count = ph_message_list_count(page);
+
+    for (size_t i = 0; i<count && * left> 0; i++) {
+        const ph_message_info *run = ph_message_list_at(page, i);
+
+        opts->after = run->message->work_id;
+        if (!run->message->job || strcmp(run->message->job, job) != 0)
+            continue;
+        cli_row(cli, cli_json_message(cli, cli_job_runs, run, now, false));
+        --*left;
+    }
+    return *left > 0 && count == (size_t)opts->limit;
+}
+
+/* The library lists the runs of all jobs: we pick ours. */
+static int runs_of(struct cli *cli, const char *job, ph_list_opts *opts)
+{
+    ph_message_list *page = NULL;
+    char id[PH_ID_TEXT_SIZE];
+    int64_t now = 0;
+    int most, left;
+    bool on = true;
+
+    cli_list_opts(cli, opts);
+    most = left = opts->limit;
+    opts->limit = PAGE;
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0)
+        return cli_fail_store(cli);
+    while (on) {
+        if (ph_job_runs_list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &page, &cli->err) < 0)
+            return cli_fail_store(cli);
+        on = page_print(cli, page, job, now, opts, &left);
+        ph_message_list_free(page);
+    }
+    if (left == most)
+        cli_note(cli, "no job runs");
+    if (left == 0)
+        cli_list_more(cli, ph_id_text(opts->after.b, id));
+    return left < most ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static int run_runs(struct cli *cli)
+{
+    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    opts.state = (ph_list_state)cli_word(cli, "state");
+    if (cli_given(cli, "payload"))
+        cli_columns_set(cli, "work_id state job scheduled_at attempts topic payload");
+    return cli->operand_count ? runs_of(cli, cli->operands[0], &opts)
+                              : cli_list_messages(cli, cli_job_runs, &opts);
+}
+
+static const char *const runs_description[] = {
+    "Lists job runs, of all jobs or of one, the newest first. ready: made, and no scheduler has "
+    "turned it into a message yet. done: turned into a message (or acknowledged by somebody who "
+    "works job runs himself), and still kept. How that message fares is shown by list and explain: "
+    "its message id is the run's work id.",
+    "posthorn show and posthorn explain take the id of a run, too.",
+    NULL,
+};
+
+static const struct cli_option runs_options[] = {
+    CLI_STATE_OPTION(CLI_STATES),
+    CLI_LIST_OPTIONS,
+    { 0 },
+};
+
+static const struct cli_example runs_examples[] = {
+    { "posthorn job set nightly etl.start '0 3 * * *'", "A job" },
+    { "posthorn job trigger nightly", "A run of it" },
+    { "posthorn job runs nightly", "Its runs" },
+    { "posthorn job runs --state ready --jsonl", "What is to be sent, of all jobs" },
+    { 0 },
+};
+
+static const struct cli_exit_note runs_exits[] = {
+    { CLI_NOT_FOUND, "no job run matches" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_job_runs_verb = {
+    .name = "job runs",
+    .group = "job",
+    .summary = "list job runs",
+    .operands = "[NAME]",
+    .operands_max = 1,
+    .description = runs_description,
+    .options = runs_options,
+    .fields = cli_message_fields,
+    .columns = "work_id state job scheduled_at attempts topic",
+    .examples = runs_examples,
+    .exits = runs_exits,
+    .run = run_runs,
+};

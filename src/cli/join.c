@@ -1,0 +1,431 @@
+/* join.c - posthorn join start, attach, wait, report and cancel. */
+#include "commands.h"
+#include "join.h"
+#include "message.h"
+
+#include <string.h>
+
+/* Prints the join as it is now, and what became of others. A producer may steer joins, but not
+ * read them: what it asked for has happened all the same. */
+static int print(struct cli *cli, ph_join_id id)
+{
+    ph_join_info *join = NULL;
+    int r;
+
+    cli_joins_note(cli);
+    r = ph_join_find(cli->store, PH_OWN_TX, id, 1, cli->timeout_ms, &join, &cli->err);
+    if (r == PH_EPERM) {
+        cli_warn(cli, "that is done, but this role may not read how the join stands now");
+        cli_row(cli, cli_need(json_pack("{s:o}", "join_id", cli_json_id(id.b))));
+        return CLI_OK;
+    }
+    if (r < 0)
+        return cli_fail_store(cli);
+    cli_row(cli, cli_json_join(join));
+    ph_join_info_free(join);
+    return CLI_OK;
+}
+
+/* Reads the first operand, and opens the store. */
+static int begin(struct cli *cli, ph_join_id *ret_join)
+{
+    int code = cli_join_operand(cli, 0, ret_join);
+
+    cli_joins_watch(cli);
+    return code == CLI_OK ? cli_open(cli, CLI_OPEN_CHECKED) : code;
+}
+
+static const struct cli_exit_note exits[] = {
+    { CLI_FAILED,
+      "the join is full, was cancelled or is past its deadline; or a message is a wait" },
+    { CLI_NOT_FOUND, "there is no such join or message" },
+    { 0, NULL },
+};
+
+#define EXAMPLE_START                                                                              \
+    {                                                                                              \
+        "join=$(posthorn join start 2 --key nightly)", "A join of two steps"                       \
+    }
+
+/* -------------------------------------------------------------------------- start */
+
+static int run_start(struct cli *cli)
+{
+    static const struct cli_option steps_operand = {
+        .name = "STEPS", .type = CLI_NUMBER, .min = 1, .max = PH_JOIN_STEPS_MAX
+    };
+    ph_join_opts opts = PH_JOIN_OPTS_INIT;
+    struct cli_setting steps;
+    ph_join_id join;
+    int code = cli_parse_value(cli, &steps_operand, cli->operands[0], &steps);
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code == CLI_OK)
+        code = cli_time(cli, "deadline", &opts.deadline);
+    if (code != CLI_OK)
+        return code;
+    opts.grouping_key = cli_text(cli, "key");
+    opts.metadata = cli_text(cli, "metadata");
+    if (ph_join_start(cli->store, PH_OWN_TX, (int)steps.number, &opts, cli->timeout_ms, &join,
+                      &cli->err) < 0)
+        return cli_fail_store(cli);
+    cli_row(cli, json_pack("{s:o}", "join_id", cli_json_id(join.b)));
+    return CLI_OK;
+}
+
+static const char *const start_description[] = {
+    "Starts a join and prints its id. A join expects a number of steps. Its steps are messages, "
+    "which enqueue --join or join attach make part of it. Each counts once: as completed when it "
+    "is "
+    "acknowledged, as failed when it becomes a dead letter. When all expected steps have ended the "
+    "join is complete, and each wait on it (join wait) sends one message.",
+    "After --deadline an unfinished join is failed, as soon as the next claim, reap or scheduler "
+    "comes by.",
+    NULL,
+};
+
+static const struct cli_option start_options[] = {
+    { .name = "key",
+      .letter = 'k',
+      .type = CLI_TEXT,
+      .argument = "KEY",
+      .help = "what the join belongs to; join list finds it by that" },
+    { .name = "metadata",
+      .type = CLI_TEXT,
+      .argument = "TEXT",
+      .help = "kept and shown, never read" },
+    { .name = "deadline",
+      .type = CLI_TIME,
+      .argument = "TIME",
+      .help = "fail if it is not complete then: +2h, 2030-01-01T09:00:00Z" },
+    { 0 },
+};
+
+static const struct cli_field start_fields[] = {
+    { "join_id", CLI_F_UUID, "names the join", "Join id", NULL },
+    { 0 },
+};
+
+static const struct cli_example start_examples[] = {
+    { "join=$(posthorn join start 3 --key nightly --deadline +2h)", "A join of three steps" },
+    { "seq 3 | posthorn enqueue etl.extract --lines --join \"$join\"", "Its steps" },
+    { "posthorn join wait \"$join\" --on-complete etl.transform --payload '{}'",
+      "What is sent when all three have ended" },
+    { 0 },
+};
+
+const struct cli_command cli_join_start = {
+    .name = "join start",
+    .group = "join",
+    .summary = "start a join of so many steps",
+    .operands = "STEPS",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = start_description,
+    .options = start_options,
+    .fields = start_fields,
+    .layout = CLI_BARE,
+    .examples = start_examples,
+    .run = run_start,
+};
+
+/* ------------------------------------------------------------------------- attach */
+
+static int run_attach(struct cli *cli)
+{
+    ph_message_id *messages;
+    struct cli_ids ids;
+    ph_join_id join;
+    size_t count;
+    int code = cli_ids_read_from(cli, 1, "message_id", &ids);
+
+    if (code == CLI_OK)
+        code = begin(cli, &join);
+    if (code != CLI_OK)
+        return code;
+    messages = cli_alloc(cli, ids.count * sizeof(*messages));
+    for (size_t i = 0; i < ids.count; i++)
+        memcpy(messages[i].b, ids.refs[i].work_id.b, sizeof(messages[i].b));
+    for (size_t at = 0; at < ids.count; at += count) {
+        count = ids.count - at < PH_BATCH_MAX ? ids.count - at : PH_BATCH_MAX;
+        if (ph_join_attach_many(cli->store, PH_OWN_TX, join, messages + at, count, cli->timeout_ms,
+                                &cli->err) < 0)
+            return cli_fail_store(cli);
+    }
+    return print(cli, join);
+}
+
+static const char *const attach_description[] = {
+    "Makes messages steps of a join, and prints the join. Twice is as once. A message that is "
+    "still "
+    "to be done counts when it ends; one that has ended already counts now. If one of them cannot "
+    "be attached, none is (of more than 10000: none of its ten thousand).",
+    "The ids are message ids. With - they come from stdin: the first word of each line, as enqueue "
+    "prints it, or objects with a message_id, as enqueue --jsonl and list --jsonl print them.",
+    "enqueue --join does the same for a message that is yet to be stored.",
+    NULL,
+};
+
+static const struct cli_example attach_examples[] = {
+    EXAMPLE_START,
+    { "id=$(posthorn enqueue etl.extract 1)", "A message" },
+    { "posthorn join attach \"$join\" \"$id\"", "It is a step now" },
+    { "posthorn enqueue etl.extract 2 --jsonl | posthorn join attach \"$join\" -", "From stdin" },
+    { 0 },
+};
+
+const struct cli_command cli_join_attach = {
+    .name = "join attach",
+    .group = "join",
+    .summary = "make messages steps of a join",
+    .operands = "JOIN MESSAGE...|-",
+    .operands_min = 1,
+    .operands_max = -1,
+    .description = attach_description,
+    .fields = cli_join_fields,
+    .layout = CLI_CARD,
+    .examples = attach_examples,
+    .exits = exits,
+    .run = run_attach,
+};
+
+/* --------------------------------------------------------------------------- wait */
+
+static int payload_read(struct cli *cli, const char **ret_payload)
+{
+    const char *text = cli_text(cli, "payload");
+    size_t length = 0;
+    int code = cli_payload(cli, text ? text : "", ret_payload, &length);
+
+    if (code == CLI_OK && strlen(*ret_payload) != length)
+        code = cli_usage(cli, "the payload contains a NUL; leave it out");
+    return code;
+}
+
+static int wait_fill(struct cli *cli, ph_wait *wait)
+{
+    if (!cli_given(cli, "on-complete"))
+        return cli_usage(cli, "what is to be sent? give its topic with --on-complete");
+    if (cli_given(cli, "fail-payload") && !cli_given(cli, "on-fail"))
+        return cli_usage(cli, "--fail-payload needs a topic; add --on-fail");
+    wait->fail_if_any_step_failed = cli_given(cli, "fail-if-any");
+    wait->on_complete_topic = cli_text(cli, "on-complete");
+    wait->on_fail_topic = cli_text(cli, "on-fail");
+    wait->on_fail_payload = cli_text(cli, "fail-payload");
+    wait->ns = cli_text(cli, "namespace");
+    return payload_read(cli, &wait->on_complete_payload);
+}
+
+static int run_wait(struct cli *cli)
+{
+    ph_wait wait = PH_WAIT_INIT;
+    ph_work_id id;
+    ph_join_id join;
+    json_t *row;
+    int code = wait_fill(cli, &wait);
+
+    if (code == CLI_OK)
+        code = begin(cli, &join);
+    if (code != CLI_OK)
+        return code;
+    if (ph_join_wait(cli->store, PH_OWN_TX, join, &wait, cli->timeout_ms, &id, &cli->err) < 0)
+        return cli_fail_store(cli);
+    row = json_pack("{s:o, s:o}", "work_id", cli_json_id(id.b), "join_id", cli_json_id(join.b));
+    cli_row(cli, row);
+    return CLI_OK;
+}
+
+static const char *const wait_description[] = {
+    "Sends one message when a join has ended, at once if it has. Prints the work id of the wait, "
+    "which is a message that nobody can claim: it is waiting until the join ends, and done then, "
+    "in "
+    "the same transaction.",
+    "If all expected steps have ended the message for success is sent, also if some of them "
+    "failed. "
+    "With --fail-if-any a failed step leads to the message for failure instead, and so does in any "
+    "case a join that was cancelled or whose deadline has passed. Without --on-fail a failure "
+    "sends "
+    "nothing. What is sent has the headers join_id and join_status.",
+    NULL,
+};
+
+static const struct cli_option wait_options[] = {
+    { .name = "on-complete",
+      .type = CLI_TEXT,
+      .argument = "TOPIC",
+      .help = "the topic of what is sent when all steps have ended; required" },
+    { .name = "payload",
+      .letter = 'p',
+      .type = CLI_TEXT,
+      .argument = "TEXT",
+      .help = "its payload; -: all of stdin; otherwise empty" },
+    { .name = "on-fail",
+      .type = CLI_TEXT,
+      .argument = "TOPIC",
+      .help = "the topic of what is sent instead when it failed; otherwise nothing is" },
+    { .name = "fail-payload", .type = CLI_TEXT, .argument = "TEXT", .help = "the payload of that" },
+    { .name = "fail-if-any",
+      .type = CLI_SWITCH,
+      .help = "it failed if any step failed; otherwise steps may fail" },
+    CLI_NAMESPACE_OPTION("the queue of the wait and of what it sends; without it the default one"),
+    { 0 },
+};
+
+static const struct cli_field wait_fields[] = {
+    { "work_id", CLI_F_UUID, "names the wait, a message of its own", "Work id", NULL },
+    { "join_id", CLI_F_UUID, "the join", "Join id", NULL },
+    { 0 },
+};
+
+static const struct cli_example wait_examples[] = {
+    EXAMPLE_START,
+    { "posthorn join wait \"$join\" --on-complete etl.transform --payload '{\"night\": 7}'",
+      "Go on when both have ended" },
+    { "posthorn join wait \"$join\" --on-complete mail.report --on-fail mail.alarm --fail-if-any",
+      "Another one: a report, or an alarm if a step failed" },
+    { 0 },
+};
+
+static const struct cli_exit_note wait_exits[] = {
+    { CLI_NOT_FOUND, "there is no such join; nothing was stored" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_join_wait = {
+    .name = "join wait",
+    .group = "join",
+    .summary = "send a message when a join has ended",
+    .operands = "JOIN",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = wait_description,
+    .options = wait_options,
+    .fields = wait_fields,
+    .layout = CLI_BARE,
+    .examples = wait_examples,
+    .exits = wait_exits,
+    .run = run_wait,
+};
+
+/* ------------------------------------------------------------------------- report */
+
+static int run_report(struct cli *cli)
+{
+    bool completed = cli_given(cli, "completed");
+    ph_message_id message;
+    ph_join_id join;
+    int code = cli_parse_id(cli, cli->operands[1], message.b), r;
+
+    if (code == CLI_OK && completed == cli_given(cli, "failed"))
+        code = cli_usage(cli, "how did it end? give one of --completed and --failed");
+    if (code == CLI_OK)
+        code = begin(cli, &join);
+    if (code != CLI_OK)
+        return code;
+    r = completed ? ph_join_report_completed(cli->store, PH_OWN_TX, join, message, cli->timeout_ms,
+                                             &cli->err)
+                  : ph_join_report_failed(cli->store, PH_OWN_TX, join, message, cli->timeout_ms,
+                                          &cli->err);
+    return r < 0 ? cli_fail_store(cli) : print(cli, join);
+}
+
+static const char *const report_description[] = {
+    "Counts a step of a join by hand, and prints the join. For exceptions only: a message that "
+    "never will be settled because its work was done elsewhere, say. Otherwise ack and fail count "
+    "by "
+    "themselves.",
+    "What is said first about a step stands: a later report or settlement of it counts nothing, "
+    "and "
+    "neither does a report on a join that has ended.",
+    NULL,
+};
+
+static const struct cli_option report_options[] = {
+    { .name = "completed", .type = CLI_SWITCH, .help = "the step is completed" },
+    { .name = "failed", .type = CLI_SWITCH, .help = "the step failed" },
+    { 0 },
+};
+
+static const struct cli_example report_examples[] = {
+    EXAMPLE_START,
+    { "id=$(posthorn enqueue etl.extract 1 --join \"$join\")", "A step" },
+    { "posthorn join report \"$join\" \"$id\" --completed", "It was done by hand" },
+    { 0 },
+};
+
+static const struct cli_exit_note report_exits[] = {
+    { CLI_NOT_FOUND, "there is no such join, or the message is not a step of it" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_join_report = {
+    .name = "join report",
+    .group = "join",
+    .summary = "count a step by hand, for exceptions only",
+    .operands = "JOIN MESSAGE",
+    .operands_min = 2,
+    .operands_max = 2,
+    .description = report_description,
+    .options = report_options,
+    .fields = cli_join_fields,
+    .layout = CLI_CARD,
+    .examples = report_examples,
+    .exits = report_exits,
+    .run = run_report,
+};
+
+/* ------------------------------------------------------------------------- cancel */
+
+static int run_cancel(struct cli *cli)
+{
+    bool cancelled = false;
+    ph_join_id join;
+    int code = begin(cli, &join);
+
+    if (code == CLI_OK)
+        code = cli_confirm(cli, "Cancel join %s? Its waits take the way of failure.",
+                           cli->operands[0]);
+    if (code != CLI_OK)
+        return code;
+    if (ph_join_cancel(cli->store, PH_OWN_TX, join, cli->timeout_ms, &cancelled, &cli->err) < 0)
+        return cli_fail_store(cli);
+    code = print(cli, join);
+    if (code == CLI_OK && !cancelled)
+        code = cli_fail(cli, CLI_FAILED, "the join had ended before; nothing changed");
+    return code;
+}
+
+static const char *const cancel_description[] = {
+    "Ends an open join as cancelled, and prints it. Its counters stay as they are, nothing can be "
+    "attached any more, and its waits take the way of failure. Its messages go on. It asks first; "
+    "without a terminal it wants --yes.",
+    NULL,
+};
+
+static const struct cli_example cancel_examples[] = {
+    EXAMPLE_START,
+    { "posthorn join cancel \"$join\" --yes", "It is not needed any more" },
+    { 0 },
+};
+
+static const struct cli_exit_note cancel_exits[] = {
+    { CLI_FAILED, "it had ended before" },
+    { CLI_NOT_FOUND, "there is no such join" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_join_cancel = {
+    .name = "join cancel",
+    .group = "join",
+    .summary = "end a join as cancelled",
+    .operands = "JOIN",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = cancel_description,
+    .fields = cli_join_fields,
+    .layout = CLI_CARD,
+    .examples = cancel_examples,
+    .exits = cancel_exits,
+    .run = run_cancel,
+};

@@ -1,0 +1,16 @@
+/* join.h - a join as rows show it: the same names in every verb. */
+#ifndef POSTHORN_CLI_JOIN_H
+#define POSTHORN_CLI_JOIN_H
+
+#include "cli.h"
+
+extern const struct cli_field cli_join_fields[];
+#define CLI_JOIN_STATUSES "pending completed failed cancelled" /* in the order of ph_join_status */
+
+/* Without its members. */
+json_t *cli_json_join(const ph_join_info *join);
+
+/* The operand with this index, the id of a join. Returns an exit code. */
+int cli_join_operand(struct cli *cli, size_t index, ph_join_id *ret_join);
+
+#endif

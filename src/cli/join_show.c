@@ -1,0 +1,402 @@
+/* join_show.c - posthorn join show and join list: how far joins are. */
+#include "commands.h"
+#include "frame.h"
+#include "join.h"
+#include "message.h"
+
+#include "util/time_text.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define BAR_MOST 100
+
+json_t *cli_json_join(const ph_join_info *join)
+{
+    return json_pack("{s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "join_id",
+                     cli_json_id(join->id.b), "grouping_key", cli_json_text(join->grouping_key),
+                     "status", ph_join_status_text(join->status), "expected_steps",
+                     join->expected_steps, "attached_steps", join->attached_steps,
+                     "completed_steps", join->completed_steps, "failed_steps", join->failed_steps,
+                     "open_waits", join->open_waits, "created_at", cli_json_time(join->created_at),
+                     "updated_at", cli_json_time(join->updated_at), "deadline",
+                     cli_json_time(join->deadline), "finished_at", cli_json_time(join->finished_at),
+                     "metadata", cli_json_text(join->metadata));
+}
+
+int cli_join_operand(struct cli *cli, size_t index, ph_join_id *ret_join)
+{
+    return cli_parse_id(cli, cli->operands[index], ret_join->b);
+}
+
+#define JOIN_FIELDS                                                                                \
+    { "join_id", CLI_F_UUID, "names the join", "Join id", NULL },                                  \
+        { "grouping_key", CLI_F_TEXT, "what it belongs to; or null", "Key", NULL },                \
+        { "status", CLI_F_STATE, "pending, completed, failed or cancelled", "Status", NULL },      \
+        { "expected_steps", CLI_F_NUMBER, "how many steps it expects", "Expected", NULL },         \
+        { "attached_steps", CLI_F_NUMBER, "how many it has", "Attached", NULL },                   \
+        { "completed_steps", CLI_F_NUMBER, "how many of them are completed", "Completed", NULL },  \
+        { "failed_steps", CLI_F_NUMBER, "how many of them failed", "Failed", NULL },               \
+        { "open_waits", CLI_F_NUMBER, "waits that are not settled", "Open waits", NULL },          \
+        { "created_at", CLI_F_TIME, "when it was started", "Created", NULL },                      \
+        { "updated_at", CLI_F_TIME, "when a step was last counted, or it ended", "Updated",        \
+          NULL },                                                                                  \
+        { "deadline", CLI_F_TIME, "then it fails if it is not complete; or null", "Deadline",      \
+          NULL },                                                                                  \
+        { "finished_at", CLI_F_TIME, "when it ended; null: it is open", "Finished", NULL },        \
+    {                                                                                              \
+        "metadata", CLI_F_TEXT, "the text it was started with; or null", "Metadata", NULL          \
+    }
+
+const struct cli_field cli_join_fields[] = { JOIN_FIELDS, { 0 } };
+
+/* ----------------------------------------------------------------------- the bar */
+
+enum { COMPLETED, FAILED, PENDING, MISSING, PARTS };
+
+static const struct {
+    char mark; /* the same for a step and in the bar, so that colours are not needed */
+    const char *name;
+    enum cli_colour colour;
+} parts[PARTS] = {
+    [COMPLETED] = { '#', "completed", CLI_GREEN },
+    [FAILED] = { 'x', "failed", CLI_RED },
+    [PENDING] = { '.', "pending", CLI_PLAIN },
+    [MISSING] = { '-', "not attached", CLI_DIM },
+};
+
+/* Shares columns among the parts: each in proportion, and none that exists is left out. */
+static void bar_share(const int64_t steps[PARTS], int64_t total, int columns, int ret_share[PARTS])
+{
+    int used = 0;
+
+    for (int i = 0; i < PARTS; i++) {
+        ret_share[i] = (int)(steps[i] * columns / total);
+        if (steps[i] > 0 && ret_share[i] == 0)
+            ret_share[i] = 1;
+        used += ret_share[i];
+    }
+    for (; used != columns; used += used < columns ? 1 : -1) {
+        int widest = 0, neediest = 0;
+
+        for (int i = 1; i < PARTS; i++) {
+            if (ret_share[i] > ret_share[widest])
+                widest = i;
+            if (steps[i] * columns - ret_share[i] * total >
+                steps[neediest] * columns - ret_share[neediest] * total)
+                neediest = i;
+        }
+        ret_share[used < columns ? neediest : widest] += used < columns ? 1 : -1;
+    }
+}
+
+static void bar_print(struct cli *cli, const int64_t steps[PARTS], int64_t total)
+{
+    int columns = cli_terminal_width(STDOUT_FILENO) - 2, share[PARTS];
+    char cells[BAR_MOST];
+
+    columns = columns > BAR_MOST ? BAR_MOST : columns < PARTS ? PARTS : columns;
+    bar_share(steps, total, columns, share);
+    cli_print(cli, "\n[");
+    for (int i = 0; i < PARTS; i++) {
+        bool coloured = parts[i].colour != CLI_PLAIN && share[i] > 0;
+
+        memset(cells, parts[i].mark, (size_t)share[i]);
+        cli_print(cli, "%s%.*s%s", coloured ? cli_colour(cli, parts[i].colour) : "", share[i],
+                  cells, coloured ? cli_colour(cli, CLI_PLAIN) : "");
+    }
+    cli_print(cli, "]\n");
+}
+
+/* "# 3 completed, x 1 failed": a part per line if one line is too narrow. */
+static void legend_print(struct cli *cli, const int64_t steps[PARTS])
+{
+    size_t room = (size_t)cli_terminal_width(STDOUT_FILENO), used = 0;
+
+    for (int i = 0; i < PARTS; i++) {
+        const char *text =
+            cli_printf(cli, "%c %lld %s", parts[i].mark, (long long)steps[i], parts[i].name);
+        size_t width = strlen(text);
+
+        if (steps[i] == 0)
+            continue;
+        if (used > 0)
+            cli_print(cli, used + 2 + width > room ? "\n" : "  ");
+        used = used > 0 && used + 2 + width <= room ? used + 2 + width : width;
+        cli_print(cli, "%s", text);
+    }
+    cli_print(cli, "\n");
+}
+
+/* ----------------------------------------------------------------------- the text */
+
+static void line(struct cli *cli, const char *name, const char *text, enum cli_colour colour)
+{
+    cli_print(cli, "%s%-8s%s  %s%s%s\n", cli_colour(cli, CLI_DIM), name, cli_colour(cli, CLI_PLAIN),
+              colour == CLI_PLAIN ? "" : cli_colour(cli, colour), text,
+              colour == CLI_PLAIN ? "" : cli_colour(cli, CLI_PLAIN));
+}
+
+static const char *when(struct cli *cli, int64_t time, int64_t now)
+{
+    char text[PH__TIME_TEXT_SIZE], distance[CLI_FROM_NOW_SIZE];
+
+    return cli_printf(cli, "%s (%s)", ph__time_text(time, text),
+                      cli_from_now_text((time - now) / 1000, distance));
+}
+
+static void header_print(struct cli *cli, const ph_join_info *join, int64_t now)
+{
+    static const enum cli_colour colours[] = { CLI_BOLD, CLI_GREEN, CLI_RED, CLI_YELLOW };
+    char id[PH_ID_TEXT_SIZE], age[CLI_DURATION_SIZE];
+    int64_t until = join->finished_at ? join->finished_at : now;
+    int open = join->expected_steps - join->completed_steps - join->failed_steps;
+
+    line(cli, "Join id", ph_id_text(join->id.b, id), CLI_PLAIN);
+    if (join->grouping_key)
+        line(cli, "Key", cli_shown(cli, join->grouping_key), CLI_PLAIN);
+    line(cli, "Status", ph_join_status_text(join->status), colours[join->status]);
+    line(cli, "Steps",
+         cli_printf(cli, "%d expected, %d attached, %d completed, %d failed, %d open",
+                    join->expected_steps, join->attached_steps, join->completed_steps,
+                    join->failed_steps, open),
+         CLI_PLAIN);
+    line(cli, "Waits", cli_printf(cli, "%d open", join->open_waits), CLI_PLAIN);
+    line(cli, join->finished_at ? "Took" : "Age",
+         cli_duration_text(until > join->created_at ? (until - join->created_at) / 1000 : 0, age),
+         CLI_PLAIN);
+    if (join->deadline)
+        line(cli, "Deadline", when(cli, join->deadline, now), CLI_PLAIN);
+    if (join->finished_at)
+        line(cli, "Finished", when(cli, join->finished_at, now), CLI_PLAIN);
+    if (join->metadata)
+        line(cli, "Metadata", cli_shown(cli, join->metadata), CLI_PLAIN);
+}
+
+/* marks: with the mark of each, for people. */
+static json_t *members_json(const ph_join_info *join, bool marks)
+{
+    static const int of_status[] = { PENDING, COMPLETED, FAILED };
+    json_t *members = cli_need(json_array());
+
+    for (size_t i = 0; i < join->member_count; i++) {
+        const ph_join_member *m = &join->members[i];
+        int part = of_status[m->status];
+        char mark[2] = { parts[part].mark, '\0' };
+        json_t *member =
+            json_pack("{s:s, s:o, s:o, s:o, s:o}", "status", parts[part].name, "message_id",
+                      cli_json_id(m->message_id.b), "work_id", cli_json_id(m->work_id.b), "topic",
+                      cli_json_text(m->topic), "attached_at", cli_json_time(m->created_at));
+
+        cli_need(member);
+        if (marks)
+            json_object_set_new(member, "mark", json_string(mark));
+        json_array_append_new(members, member);
+    }
+    return members;
+}
+
+#define MEMBER_FIELDS                                                                              \
+    { "status", CLI_F_STATE, "pending, completed or failed", "Status", NULL },                     \
+        { "message_id", CLI_F_UUID, "the message", "Message id", NULL },                           \
+        { "topic", CLI_F_TEXT, "its topic; null: the message was deleted", "Topic", NULL },        \
+        { "work_id", CLI_F_UUID, "the stay in its queue that counts", NULL, NULL },                \
+    {                                                                                              \
+        "attached_at", CLI_F_TIME, "when it was attached", NULL, NULL                              \
+    }
+
+static const struct cli_field member_fields[] = { MEMBER_FIELDS, { 0 } };
+static const struct cli_field marked_fields[] = { { "mark", CLI_F_TEXT, "", "", NULL },
+                                                  MEMBER_FIELDS,
+                                                  { 0 } };
+
+static void draw(struct cli *cli, const ph_join_info *join, const json_t *members, int64_t now)
+{
+    int64_t steps[PARTS] = { [COMPLETED] = join->completed_steps,
+                             [FAILED] = join->failed_steps,
+                             [PENDING] =
+                                 join->attached_steps - join->completed_steps - join->failed_steps,
+                             [MISSING] = join->expected_steps - join->attached_steps };
+
+    header_print(cli, join, now);
+    bar_print(cli, steps, join->expected_steps);
+    legend_print(cli, steps);
+    if (join->member_count > 0)
+        cli_print(cli, "\n");
+    cli_table(cli, marked_fields, members);
+    if (join->member_count < (size_t)join->attached_steps)
+        cli_note(cli, "the first %zu of %d steps; more with --limit", join->member_count,
+                 join->attached_steps);
+}
+
+static int run_show(struct cli *cli)
+{
+    ph_join_info *join = NULL;
+    int64_t now = 0;
+    ph_join_id id;
+    json_t *members, *row;
+    int code = cli_join_operand(cli, 0, &id);
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
+        ph_join_find(cli->store, PH_OWN_TX, id, (int)cli_number(cli, "limit"), cli->timeout_ms,
+                     &join, &cli->err) < 0)
+        return cli_fail_store(cli);
+    members = members_json(join, cli->format == CLI_TEXT_FORM);
+    if (cli->format == CLI_TEXT_FORM) {
+        draw(cli, join, members, now);
+        json_decref(members);
+    } else {
+        row = cli_need(cli_json_join(join));
+        json_object_set_new(row, "members", members);
+        cli_row(cli, row);
+    }
+    ph_join_info_free(join);
+    return CLI_OK;
+}
+
+/* ---------------------------------------------------------------------- the tables */
+
+static const struct cli_field show_fields[] = {
+    JOIN_FIELDS,
+    { "members", CLI_F_ROWS, "its steps, in the order of attaching", "Members", member_fields },
+    { 0 },
+};
+
+static const char *const show_description[] = {
+    "Shows a join: how many steps it expects, has and has counted, as a bar, and each step with "
+    "the "
+    "message that it is. In the bar and before each step # means completed, x failed, . pending; - "
+    "is for steps that are still to be attached.",
+    "A step is completed when its message is acknowledged, and failed when it becomes a dead "
+    "letter.",
+    NULL,
+};
+
+static const struct cli_option show_options[] = {
+    { .name = "limit",
+      .letter = 'l',
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "at most so many steps",
+      .value = "1000",
+      .min = 1,
+      .max = PH_BATCH_MAX },
+    { 0 },
+};
+
+static const struct cli_example show_examples[] = {
+    { "join=$(posthorn join start 3 --key nightly)", "A join of three steps" },
+    { "seq 2 | posthorn enqueue etl.extract --lines --join \"$join\"", "Two of them" },
+    { "posthorn claim --owner 5e1f1e55-0000-4000-8000-000000000001 | posthorn ack - --owner "
+      "5e1f1e55-0000-4000-8000-000000000001",
+      "One is done" },
+    { "posthorn join show \"$join\"", "How far is it?" },
+    { 0 },
+};
+
+static const struct cli_exit_note show_exits[] = {
+    { CLI_NOT_FOUND, "there is no such join: never was, or deleted since" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_join_show = {
+    .name = "join show",
+    .group = "join",
+    .summary = "show how far a join is",
+    .operands = "JOIN",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = show_description,
+    .options = show_options,
+    .fields = show_fields,
+    .layout = CLI_CARD,
+    .examples = show_examples,
+    .exits = show_exits,
+    .run = run_show,
+};
+
+static int run_list(struct cli *cli)
+{
+    ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
+    ph_join_list *joins = NULL;
+    char id[PH_ID_TEXT_SIZE];
+    size_t count;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    opts.grouping_key = cli_text(cli, "key");
+    opts.status = cli_word(cli, "status");
+    opts.limit = (int)cli_number(cli, "limit");
+    opts.oldest_first = cli_given(cli, "oldest-first");
+    if (cli_id(cli, "after"))
+        memcpy(opts.after.b, cli_id(cli, "after"), sizeof(opts.after.b));
+    if (ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &joins, &cli->err) < 0)
+        return cli_fail_store(cli);
+    count = ph_join_list_count(joins);
+    for (size_t i = 0; i < count; i++)
+        cli_row(cli, cli_json_join(ph_join_list_at(joins, i)));
+    if (count == 0)
+        cli_note(cli, "no joins");
+    if (count == (size_t)opts.limit)
+        cli_list_more(cli, ph_id_text(ph_join_list_at(joins, count - 1)->id.b, id));
+    ph_join_list_free(joins);
+    return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static const char *const list_description[] = {
+    "Lists joins, the newest first. pending: not all expected steps have ended. completed: all "
+    "have, "
+    "and none failed. failed: all have, and some failed; or the deadline has passed. cancelled: "
+    "somebody cancelled it.",
+    NULL,
+};
+
+static const struct cli_option list_options[] = {
+    { .name = "key",
+      .letter = 'k',
+      .type = CLI_TEXT,
+      .argument = "KEY",
+      .help = "only joins with this key" },
+    { .name = "status",
+      .letter = 's',
+      .type = CLI_WORD,
+      .argument = "STATUS",
+      .help = "only joins with this status",
+      .choices = CLI_JOIN_STATUSES },
+    CLI_LIMIT_OPTION,
+    CLI_AFTER_OPTION,
+    CLI_OLDEST_OPTION,
+    { 0 },
+};
+
+static const struct cli_example list_examples[] = {
+    { "posthorn join start 3 --key nightly", "Something to list" },
+    { "posthorn join list --status pending", "What is under way" },
+    { "posthorn join list --key nightly --limit 1 --json", "The newest with this key" },
+    { 0 },
+};
+
+static const struct cli_exit_note list_exits[] = {
+    { CLI_NOT_FOUND, "no join matches" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_join_list = {
+    .name = "join list",
+    .group = "join",
+    .summary = "list joins",
+    .operands = "",
+    .description = list_description,
+    .options = list_options,
+    .fields = cli_join_fields,
+    .columns = "join_id status grouping_key expected_steps attached_steps completed_steps "
+               "failed_steps created_at",
+    .examples = list_examples,
+    .exits = list_exits,
+    .run = run_list,
+};

@@ -1,0 +1,302 @@
+/* schedule.c - posthorn schedule: the scheduler, as a command that goes on. */
+#include "commands.h"
+#include "work.h"
+
+#include "util/time_text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#define RETRY_FIRST_MS 250
+#define RETRY_MOST_MS 10000
+#define PAUSE_LEAST_MS 10
+
+struct schedule {
+    struct cli *cli;
+    ph_scheduler *scheduler;
+    ph_schedule total;
+    int64_t retry_ms; /* 0: the database answers */
+};
+
+static bool did_anything(const ph_schedule *done)
+{
+    return done->timers || done->runs || done->job_runs || done->joins || done->problems;
+}
+
+static void add(ph_schedule *total, const ph_schedule *done)
+{
+    total->timers += done->timers;
+    total->runs += done->runs;
+    total->job_runs += done->job_runs;
+    total->joins += done->joins;
+    total->problems += done->problems;
+    total->now = done->now;
+    total->next_at = done->next_at;
+}
+
+static void row(struct cli *cli, const ph_schedule *done)
+{
+    json_t *object =
+        json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "at", cli_json_time(done->now), "timers",
+                  (json_int_t)done->timers, "runs", (json_int_t)done->runs, "job_runs",
+                  (json_int_t)done->job_runs, "joins", (json_int_t)done->joins, "problems",
+                  (json_int_t)done->problems, "next_at", cli_json_time(done->next_at));
+
+    cli_joins_tell(cli, cli_need(object));
+    cli_row(cli, object);
+}
+
+/* "3 timers became messages" */
+static void line(struct cli *cli, const ph_schedule *done, int64_t count, const char *noun,
+                 const char *what)
+{
+    char time[PH__TIME_TEXT_SIZE];
+
+    if (count == 0)
+        return;
+    ph__time_text(done->now, time);
+    cli_print(cli, "%s%.*sZ%s  %lld %s%s %s\n", cli_colour(cli, CLI_DIM), (int)strcspn(time, "."),
+              time, cli_colour(cli, CLI_PLAIN), (long long)count, noun, count == 1 ? "" : "s",
+              what);
+}
+
+static void tell(struct cli *cli, const ph_schedule *done)
+{
+    if (!did_anything(done))
+        return;
+    if (cli->format != CLI_TEXT_FORM) {
+        row(cli, done);
+    } else {
+        line(cli, done, done->timers, "timer", "sent");
+        line(cli, done, done->runs, "job run", "made");
+        line(cli, done, done->job_runs, "job run", "sent");
+        line(cli, done, done->joins, "join", "past the deadline");
+        line(cli, done, done->problems, "job", "found that cannot be run");
+        cli_joins_note(cli);
+    }
+    cli_flush(cli);
+}
+
+/* A database that is away for a while comes back; other errors are for people. */
+static bool passes(const ph_error *err)
+{
+    return (err->flags & PH_RETRY) || err->code == PH_ECONNECT || err->code == PH_EUNKNOWN;
+}
+
+/* Does what is due. Returns an exit code; CLI_OK with retry_ms set: it could not. */
+static int run_once(struct schedule *s, ph_schedule *ret_done)
+{
+    struct cli *cli = s->cli;
+    ph_schedule done = PH_SCHEDULE_INIT;
+
+    if (ph_scheduler_run(s->scheduler, cli->timeout_ms, &done, &cli->err) == 0) {
+        if (s->retry_ms)
+            cli_note(cli, "the database answers again");
+        s->retry_ms = 0;
+        add(&s->total, &done);
+        *ret_done = done;
+        return CLI_OK;
+    }
+    if (!passes(&cli->err) || cli_given(cli, "once"))
+        return cli_fail_store(cli);
+    if (s->retry_ms == 0)
+        cli_warn(cli, "%s; going on as soon as it answers", cli_shown(cli, cli->err.message));
+    s->retry_ms = s->retry_ms == 0                  ? RETRY_FIRST_MS
+                  : s->retry_ms < RETRY_MOST_MS / 2 ? 2 * s->retry_ms
+                                                    : RETRY_MOST_MS;
+    return CLI_OK;
+}
+
+/* Until something is due, as far as is known; at most the poll interval. */
+static int64_t pause_ms(const struct schedule *s, const ph_schedule *done)
+{
+    int64_t poll_ms = cli_number(s->cli, "poll"), due_ms;
+
+    if (s->retry_ms)
+        return s->retry_ms;
+    if (done->more)
+        return 0;
+    if (done->next_at == 0)
+        return poll_ms;
+    due_ms = (done->next_at - done->now + 999) / 1000;
+    if (due_ms < PAUSE_LEAST_MS && !did_anything(done))
+        due_ms = PAUSE_LEAST_MS; /* another one is at it */
+    return due_ms < 0 ? 0 : due_ms < poll_ms ? due_ms : poll_ms;
+}
+
+static int go_on(struct schedule *s)
+{
+    struct cli *cli = s->cli;
+
+    while (!work_stop_is_due()) {
+        ph_schedule done = PH_SCHEDULE_INIT;
+        int code = run_once(s, &done);
+
+        if (code != CLI_OK)
+            return code;
+        tell(cli, &done);
+        if (cli_write_failed(cli) == EPIPE)
+            return cli_fail(cli, CLI_FAILED, "cannot write to stdout: its reader has gone away");
+        if (cli_write_failed(cli))
+            return CLI_FAILED;
+        work_stop_sleep(pause_ms(s, &done));
+    }
+    return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
+}
+
+/* Until a look finds nothing. */
+static int until_nothing_is_due(struct schedule *s)
+{
+    struct cli *cli = s->cli;
+    ph_schedule done;
+    int code;
+
+    do {
+        done = (ph_schedule)PH_SCHEDULE_INIT;
+        code = run_once(s, &done);
+    } while (code == CLI_OK && (done.more || did_anything(&done)) && !work_stop_is_due());
+    if (code != CLI_OK)
+        return code;
+    row(cli, &s->total);
+    if (work_stop_is_due())
+        return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
+    return s->total.problems ? CLI_FAILED : CLI_OK;
+}
+
+static void sum_up(struct cli *cli, const ph_schedule *total)
+{
+    cli_note(cli,
+             "%lld timers and %lld job runs sent, %lld job runs made, %lld joins past the deadline",
+             (long long)total->timers, (long long)total->job_runs, (long long)total->runs,
+             (long long)total->joins);
+}
+
+static int prepare(struct schedule *s)
+{
+    struct cli *cli = s->cli;
+    ph_scheduler_opts opts = PH_SCHEDULER_OPTS_INIT;
+    int error = work_stop_prepare();
+
+    if (error)
+        return cli_fail(cli, CLI_FAILED, "cannot prepare: %s", strerror(error));
+    opts.keep_timers = cli_given(cli, "keep-timers");
+    opts.keep_job_runs = cli_given(cli, "keep-job-runs");
+    opts.batch_size = (int)cli_number(cli, "batch");
+    if (ph_scheduler_new(cli->store, &opts, &s->scheduler, &cli->err) < 0)
+        return cli_fail_store(cli);
+    return CLI_OK;
+}
+
+static int run(struct cli *cli)
+{
+    struct schedule s = { .cli = cli, .total = PH_SCHEDULE_INIT };
+    bool once = cli_given(cli, "once");
+    int code;
+
+    if (!once && cli->format == CLI_JSON)
+        return cli_usage(cli, "schedule never ends, and one JSON document must; use --jsonl");
+    cli_joins_watch(cli);
+    code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code == CLI_OK)
+        code = prepare(&s);
+    if (code == CLI_OK) {
+        code = once ? until_nothing_is_due(&s) : go_on(&s);
+        if (!once)
+            sum_up(cli, &s.total);
+    }
+    ph_scheduler_free(s.scheduler);
+    return code;
+}
+
+/* ------------------------------------------------------------------------ the table */
+
+static const char *const description[] = {
+    "Does what is due, again and again: turns timers and job runs into messages, makes the runs of "
+    "jobs, ends joins whose deadline has passed. Workers then get the messages like any other. It "
+    "is for all queues of the database. Any number of them may run at once, so that one may be "
+    "lost; "
+    "there is no leader, and nothing is done twice.",
+    "It looks when something is due, as far as it knows, and at least every --poll, since others "
+    "may "
+    "have set timers and jobs. If the database goes away it says so once, and goes on when it is "
+    "back.",
+    "On SIGTERM and SIGINT it finishes what it is doing and ends. What was done is printed as it "
+    "happens, a line for each kind of thing (with --jsonl an object for each look that found "
+    "something), and a summary at the end.",
+    "Those who claim timers or job runs themselves (claim --door) tell it so with --keep-timers "
+    "and "
+    "--keep-job-runs; jobs need a scheduler in any case, to make runs.",
+    NULL,
+};
+
+static const struct cli_option options[] = {
+    { .name = "once",
+      .type = CLI_SWITCH,
+      .help = "do what is due until nothing more is, print the counts, and end" },
+    { .name = "keep-timers", .type = CLI_SWITCH, .help = "leave timers to those who claim them" },
+    { .name = "keep-job-runs",
+      .type = CLI_SWITCH,
+      .help = "leave job runs to those who claim them; they are made all the same" },
+    { .name = "poll",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "the longest time between two looks",
+      .value = "500ms",
+      .min = 1,
+      .max = 86400000 },
+    { .name = "batch",
+      .letter = 'b',
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "most of each kind in one look",
+      .value = "1000",
+      .min = 1,
+      .max = PH_BATCH_MAX },
+    { 0 },
+};
+
+static const struct cli_field fields[] = {
+    { "at", CLI_F_TIME, "the database's time when it looked", "At", NULL },
+    { "timers", CLI_F_NUMBER, "timers turned into messages", "Timers", NULL },
+    { "runs", CLI_F_NUMBER, "job runs made", "Runs", NULL },
+    { "job_runs", CLI_F_NUMBER, "job runs turned into messages", "Job runs", NULL },
+    { "joins", CLI_F_NUMBER, "joins whose deadline had passed", "Joins", NULL },
+    { "problems", CLI_F_NUMBER, "jobs found that cannot be run; each is said on stderr", "Problems",
+      NULL },
+    { "next_at", CLI_F_TIME,
+      "when something is due next, as far as known; null: nothing is planned", "Next", NULL },
+    CLI_ENDED_FIELD("the joins that ended"),
+    { 0 },
+};
+
+static const struct cli_example examples[] = {
+    { "posthorn timer add order.expired 17 --in 0s", "A timer that is due" },
+    { "posthorn job set nightly etl.start '0 3 * * *'; posthorn job trigger nightly",
+      "A job, and a run of it" },
+    { "posthorn schedule --once", "Both become messages" },
+    { "timeout --preserve-status 1 posthorn schedule --poll 200ms",
+      "As a service would, for a second; timeout ends it with SIGTERM" },
+    { 0 },
+};
+
+static const struct cli_exit_note exits[] = {
+    { CLI_OK, "ended by SIGTERM; with --once: done, also if nothing was due" },
+    { CLI_FAILED, "with --once: a job cannot be run; or stdout cannot be written" },
+    { CLI_INTERRUPTED, "ended by SIGINT" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_schedule = {
+    .name = "schedule",
+    .group = "schedule",
+    .summary = "turn timers and jobs that are due into messages",
+    .operands = "",
+    .description = description,
+    .options = options,
+    .fields = fields,
+    .layout = CLI_CARD,
+    .examples = examples,
+    .exits = exits,
+    .run = run,
+};

@@ -1,0 +1,229 @@
+/* timer.c - posthorn timer add, cancel and list: messages for later that can be cancelled. */
+#include "commands.h"
+#include "message.h"
+
+#include <string.h>
+
+#define IN_MAX_MS (INT64_C(100) * 366 * 86400000)
+
+/* ---------------------------------------------------------------------------- add */
+
+/* When it is due: exactly one of --due and --in says so. */
+static int due_read(struct cli *cli, int64_t *ret_due)
+{
+    int64_t now = 0;
+
+    if (!cli_given(cli, "in"))
+        return cli_time(cli, "due", ret_due);
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0)
+        return cli_fail_store(cli);
+    *ret_due = now + cli_number(cli, "in") * 1000;
+    return CLI_OK;
+}
+
+static int run_add(struct cli *cli)
+{
+    ph_timer timer = PH_TIMER_INIT;
+    ph_work_id id;
+    int code;
+
+    if (cli_given(cli, "due") == cli_given(cli, "in"))
+        return cli_usage(cli, "when is it due? give one of --due TIME and --in DURATION");
+    code = cli_payload(cli, cli->operand_count > 1 ? cli->operands[1] : "", &timer.payload,
+                       &timer.payload_length);
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code == CLI_OK)
+        code = due_read(cli, &timer.due_at);
+    if (code != CLI_OK)
+        return code;
+    timer.topic = cli->operands[0];
+    timer.ns = cli_text(cli, "namespace");
+    timer.correlation_id = cli_text(cli, "correlation-id");
+    timer.headers = cli_text(cli, "headers");
+    if (ph_timer_schedule(cli->store, PH_OWN_TX, &timer, cli->timeout_ms, &id, &cli->err) < 0)
+        return cli_fail_store(cli);
+    cli_row(cli, json_pack("{s:o, s:o}", "work_id", cli_json_id(id.b), "due_at",
+                           cli_json_time(timer.due_at)));
+    return CLI_OK;
+}
+
+static const char *const add_description[] = {
+    "Stores a message for later and prints its id, by which timer cancel can take it back until "
+    "then. The payload is the second operand, or all of stdin if that is -, or empty.",
+    "When its time has come a scheduler (posthorn schedule, or one inside a program) turns it into "
+    "a message with the same topic, payload, queue, correlation id and headers, whose message id "
+    "is "
+    "the id of the timer. It is never early; it is late by as long as no scheduler looks.",
+    "A message that never will be cancelled needs no timer: posthorn enqueue --due.",
+    NULL,
+};
+
+static const struct cli_option add_options[] = {
+    { .name = "due",
+      .type = CLI_TIME,
+      .argument = "TIME",
+      .help = "at this time: +10m, 2030-01-01T09:00:00Z, @1893456000" },
+    { .name = "in",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "after so much time: 30s, 5m, 2h, 7d",
+      .min = 0,
+      .max = IN_MAX_MS },
+    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
+    CLI_CORRELATION_OPTION,
+    CLI_HEADERS_OPTION,
+    { 0 },
+};
+
+static const struct cli_field add_fields[] = {
+    { "work_id", CLI_F_UUID, "names the timer", "Work id", NULL },
+    { "due_at", CLI_F_TIME, "when it is due", "Due", NULL },
+    { 0 },
+};
+
+static const struct cli_example add_examples[] = {
+    { "posthorn timer add order.expired '{\"order\": 17}' --in 30m", "Unless it is paid by then" },
+    { "posthorn timer add mail.greeting hello --due 2040-01-01T00:00:00Z", "At a time" },
+    { "date | posthorn timer add clock.tick - --in 1s --correlation-id clock", "From stdin" },
+    { 0 },
+};
+
+const struct cli_command cli_timer_add = {
+    .name = "timer add",
+    .group = "timer",
+    .summary = "store a message for later that can be cancelled",
+    .operands = "TOPIC [PAYLOAD|-]",
+    .operands_min = 1,
+    .operands_max = 2,
+    .description = add_description,
+    .options = add_options,
+    .fields = add_fields,
+    .layout = CLI_BARE,
+    .examples = add_examples,
+    .run = run_add,
+};
+
+/* ------------------------------------------------------------------------- cancel */
+
+static int run_cancel(struct cli *cli)
+{
+    struct cli_ids ids;
+    size_t won = 0;
+    int code = cli_ids_read(cli, &ids);
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    for (size_t i = 0; code == CLI_OK && i < ids.count; i++) {
+        bool cancelled = false;
+
+        if (ph_timer_cancel(cli->store, PH_OWN_TX, ids.refs[i].work_id, cli->timeout_ms, &cancelled,
+                            &cli->err) < 0)
+            return cli_fail_store(cli);
+        cli_row(cli, json_pack("{s:o, s:b}", "work_id", cli_json_id(ids.refs[i].work_id.b),
+                               "cancelled", cancelled));
+        won += cancelled;
+    }
+    if (code == CLI_OK && won == 0)
+        code = cli_fail(cli, CLI_NOT_FOUND,
+                        "nothing was cancelled: too late, or there is no such timer");
+    else if (code == CLI_OK && won < ids.count)
+        code = cli_fail(cli, CLI_FAILED,
+                        "%zu of %zu were not cancelled: too late, or there is no such timer",
+                        ids.count - won, ids.count);
+    return code;
+}
+
+static const char *const cancel_description[] = {
+    "Cancels timers that nobody has claimed, and no scheduler turned into a message, yet; they are "
+    "gone then. Says of each whether that was in time: exactly one of those who cancel and those "
+    "who claim wins.",
+    "With - the ids come from stdin, as timer add and timer list print them.",
+    NULL,
+};
+
+static const struct cli_field cancel_fields[] = {
+    { "work_id", CLI_F_UUID, "the timer", "Work id", NULL },
+    { "cancelled", CLI_F_BOOL, "false: too late, or there is no such timer", "Cancelled", NULL },
+    { 0 },
+};
+
+static const struct cli_example cancel_examples[] = {
+    { "id=$(posthorn timer add order.expired 17 --in 30m)", "A timer" },
+    { "posthorn timer cancel \"$id\"", "It was paid" },
+    { "posthorn timer add order.expired 18 --in 30m | posthorn timer cancel -", "From stdin" },
+    { 0 },
+};
+
+static const struct cli_exit_note cancel_exits[] = {
+    { CLI_FAILED, "some were not cancelled: too late, or there is no such timer" },
+    { CLI_NOT_FOUND, "none was cancelled" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_timer_cancel = {
+    .name = "timer cancel",
+    .group = "timer",
+    .summary = "cancel timers",
+    .operands = "ID...|-",
+    .operands_max = -1,
+    .description = cancel_description,
+    .fields = cancel_fields,
+    .examples = cancel_examples,
+    .exits = cancel_exits,
+    .run = run_cancel,
+};
+
+/* --------------------------------------------------------------------------- list */
+
+static int run_list(struct cli *cli)
+{
+    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    opts.state = (ph_list_state)cli_word(cli, "state");
+    if (cli_given(cli, "payload"))
+        cli_columns_set(cli, "work_id state namespace topic due_at attempts payload");
+    return code == CLI_OK ? cli_list_messages(cli, cli_timers, &opts) : code;
+}
+
+static const char *const list_description[] = {
+    "Lists timers, the newest first. scheduled: due later. ready: due now, and no scheduler has "
+    "come "
+    "by yet. in_progress: leased by somebody who works timers himself. done: turned into a message "
+    "(or acknowledged), and still kept. dead: a dead letter.",
+    "posthorn show and posthorn explain take the id of a timer, too.",
+    NULL,
+};
+
+static const struct cli_option list_options[] = {
+    CLI_STATE_OPTION(CLI_STATES),
+    CLI_LIST_OPTIONS,
+    { 0 },
+};
+
+static const struct cli_example list_examples[] = {
+    { "posthorn timer add order.expired 17 --in 30m", "Something to list" },
+    { "posthorn timer list", "The newest timers" },
+    { "posthorn timer list --state scheduled --topic order.expired --payload", "What is to come" },
+    { 0 },
+};
+
+static const struct cli_exit_note list_exits[] = {
+    { CLI_NOT_FOUND, "no timer matches" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_timer_list = {
+    .name = "timer list",
+    .group = "timer",
+    .summary = "list timers",
+    .operands = "",
+    .description = list_description,
+    .options = list_options,
+    .fields = cli_message_fields,
+    .columns = "work_id state namespace topic due_at attempts payload_length",
+    .examples = list_examples,
+    .exits = list_exits,
+    .run = run_list,
+};
