@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a stranger sees first: the tour of ./quickstart, and Python in the README."""
+"""What a stranger sees first: the tour of ./quickstart, Python in the README, the workflows."""
 import os
 import sys
 
@@ -9,5 +9,6 @@ sys.path += [os.path.join(TESTS, "meta"), os.path.join(TESTS, "extension")]
 import readme
 import runner
 import walk
+import workflows
 
-runner.main([walk, readme], "tour")
+runner.main([walk, readme, workflows], "tour")

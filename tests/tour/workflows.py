@@ -1,0 +1,59 @@
+"""The workflows in examples/: each says by its exit status whether all went as it should."""
+import os
+import re
+
+from examples import FreshDatabase
+import runner
+
+
+def take(name, url, *arguments):
+    """What a workflow printed, without the log of handlers that failed."""
+    output = runner.run([os.path.join(runner.build_folder(), "examples", name), url, *arguments])
+    return re.sub(r"^handle: .*\n", "", output, flags=re.M)
+
+
+def on_each_database(test):
+    with runner.temporary_folder() as folder:
+        test(f"sqlite:{folder}/workflow.db")
+    with FreshDatabase() as url:
+        test(url)
+
+
+def test_etl_transforms_once_when_all_is_extracted():
+    def check(url):
+        lines = take("etl", url).splitlines()
+        assert sorted(lines[:3]) == [f"extract.{what} of CUST-123" for what in
+                                     ("customers", "orders", "products")], lines
+        assert lines[3:] == ["join: completed, 3 of 3 steps completed, 0 failed",
+                             "all extracted: transforming CUST-123"], lines
+    on_each_database(check)
+
+
+def test_etl_that_fails_says_so_instead():
+    def check(url):
+        output = take("etl", url, "fail")
+        assert "join: failed, 2 of 3 steps completed, 1 failed" in output
+        assert output.endswith("an extraction failed: nothing to transform for CUST-123\n"), output
+        assert "transforming" not in output
+    on_each_database(check)
+
+
+def test_report_is_assembled_from_what_could_be_made():
+    def check(url):
+        output = take("report", url)
+        assert "join: failed, 4 of 5 steps completed, 1 failed" in output
+        assert re.findall(r"section (\d): (\w+)", output) == [
+            ("1", "included"), ("2", "included"), ("3", "included"), ("4", "left"),
+            ("5", "included")], output
+    on_each_database(check)
+
+
+def test_pipeline_runs_one_stage_after_the_other():
+    def check(url):
+        lines = take("pipeline", url).splitlines()
+        assert lines[:3] == ["ingest.source"] * 3, lines
+        assert "ingested: validating" in lines[3:5], lines
+        assert sorted(lines[-4:-2]) == ["validate.rules", "validate.schema"], lines
+        assert lines[-2:] == ["join: completed, 2 of 2 steps completed, 0 failed",
+                              "published WF-789"], lines
+    on_each_database(check)
