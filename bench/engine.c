@@ -80,7 +80,7 @@ static double drain_beside(const struct bench *bench, const struct bench_floor *
     if (beside == OLD_TX)
         old_tx = floor->old_tx_begin(bench->url);
     if (beside == SCHEDULED)
-        bench_fill(bench->url, how_many, INT64_C(4102444800000000)); /* the year 2100 */
+        bench_fill(bench->url, how_many, BENCH_FAR_AWAY);
     bench_fill(bench->url, bench->messages, 0);
     if (beside == READY)
         bench_fill(bench->url, how_many, 0);

@@ -12,7 +12,11 @@ struct bench_floor {
     void (*enqueue)(const char *url, long count);
     void *(*old_tx_begin)(const char *url); /* a transaction that holds back vacuum */
     void (*old_tx_end)(void *connection);
+    /* So many open joins with a step each that is due in the year 2100, and timers. */
+    void (*crowd)(const char *url, long joins, long timers, int64_t due_at);
 };
+
+#define BENCH_FAR_AWAY INT64_C(4102444800000000) /* the year 2100 */
 
 extern const struct bench_floor bench_floor_pg, bench_floor_sqlite;
 

@@ -125,6 +125,23 @@ static void old_tx_end(void *connection)
     PQfinish(connection);
 }
 
+static void crowd(const char *url, long joins, long timers, int64_t due_at)
+{
+    PGconn *conn = dial(url);
+    char sql[900];
+
+    snprintf(sql, sizeof(sql),
+             "SET search_path = posthorn_bench;"
+             "SELECT count(enqueue('step', 'x', due_at => '2100-01-01Z', join_id => j)) FROM "
+             "(SELECT join_start(2) AS j FROM generate_series(1, %ld) OFFSET 0) s;"
+             "SELECT count(timer_schedule('later', '%s', to_timestamp(%lld))) FROM "
+             "generate_series(1, %ld);"
+             "ANALYZE",
+             joins, bench_payload(), (long long)(due_at / 1000000), timers);
+    run(conn, sql);
+    PQfinish(conn);
+}
+
 const struct bench_floor bench_floor_pg = {
-    reset, floor_reset, floor_fill, floor_drain, floor_enqueue, old_tx_begin, old_tx_end,
+    reset, floor_reset, floor_fill, floor_drain, floor_enqueue, old_tx_begin, old_tx_end, crowd,
 };

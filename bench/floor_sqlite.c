@@ -2,6 +2,7 @@
  * plain statements, with the same durability (WAL, synchronous FULL). */
 #include "floor.h"
 
+#include <posthorn/sqlite.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +152,39 @@ static void old_tx_end(void *connection)
     sqlite3_close(connection);
 }
 
+static void crowd(const char *url, long joins, long timers, int64_t due_at)
+{
+    ph_store *store = bench_open(url);
+    ph_message step = PH_MESSAGE_INIT;
+    ph_timer timer = PH_TIMER_INIT;
+    ph_join_id join;
+    sqlite3 *db = NULL;
+    ph_error err;
+
+    step.topic = "step";
+    timer.topic = "later";
+    step.payload = "x";
+    timer.payload = bench_payload();
+    step.due_at = BENCH_FAR_AWAY;
+    timer.due_at = due_at;
+    step.join_id = &join;
+    if (sqlite3_open(path_of(url), &db) != SQLITE_OK)
+        bench_die("open", path_of(url));
+    run(db, "BEGIN IMMEDIATE"); /* one transaction: it is not what is measured */
+    for (long i = 0; i < joins; i++) {
+        if (ph_join_start(store, ph_tx_sqlite(db), 2, NULL, 0, &join, &err) < 0 ||
+            ph_enqueue(store, ph_tx_sqlite(db), &step, 0, NULL, &err) < 0)
+            bench_die("join", err.message);
+    }
+    for (long i = 0; i < timers; i++) {
+        if (ph_timer_schedule(store, ph_tx_sqlite(db), &timer, 0, NULL, &err) < 0)
+            bench_die("timer", err.message);
+    }
+    run(db, "COMMIT");
+    sqlite3_close(db);
+    ph_close(store);
+}
+
 const struct bench_floor bench_floor_sqlite = {
-    reset, floor_reset, floor_fill, floor_drain, floor_enqueue, old_tx_begin, old_tx_end,
+    reset, floor_reset, floor_fill, floor_drain, floor_enqueue, old_tx_begin, old_tx_end, crowd,
 };
