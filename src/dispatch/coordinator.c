@@ -185,8 +185,10 @@ static struct plan make_plan(struct coordinator *c, int64_t now_us)
 
 /* ------------------------------------------------------------------- actions */
 
-/* more: nothing came, but what is due was not looked at to its end. */
-static void claimed(struct coordinator *c, int room, int count, bool more)
+/* more: nothing came, but what is due was not looked at to its end. quiet: when the claim began,
+ * nothing was in flight but what was settled with it; otherwise a handler's transaction may have
+ * stored messages since. */
+static void claimed(struct coordinator *c, int room, int count, bool more, bool quiet)
 {
     ph_dispatcher *dispatcher = c->dispatcher;
     int64_t now_us = ph__boot_us(), poll_us = (int64_t)dispatcher->opts.poll_ms * 1000, pause_us;
@@ -211,10 +213,11 @@ static void claimed(struct coordinator *c, int room, int count, bool more)
     dispatcher->next_claim_us = now_us + pause_us;
     /* Somebody waits for the end, not for the next message. */
     if (dispatcher->drain_waiters > 0 && dispatcher->in_flight == 0)
-        dispatcher->next_claim_us = earlier(dispatcher->next_claim_us, now_us + BACKOFF_FIRST_US);
+        dispatcher->next_claim_us =
+            earlier(dispatcher->next_claim_us, quiet ? now_us + BACKOFF_FIRST_US : now_us);
     if (count == 0) {
         dispatcher->stats.empty_claims++;
-        if (dispatcher->in_flight == 0 && !more) {
+        if (dispatcher->in_flight == 0 && quiet && !more) {
             dispatcher->drained = dispatcher->claims;
             pthread_cond_broadcast(&dispatcher->changed);
         }
@@ -235,11 +238,12 @@ static void act(struct coordinator *c, int room)
 {
     int64_t began_us = ph__boot_us();
     ph_error err;
-    bool more = false;
+    bool more = false, quiet;
     int count = 0, r;
 
     pthread_mutex_lock(&c->dispatcher->lock);
     c->dispatcher->claims += room > 0;
+    quiet = c->dispatcher->in_flight == c->dispatcher->decided.count;
     pthread_mutex_unlock(&c->dispatcher->lock);
     r = ph__exchange(c->dispatcher, room, &count, &more, &err);
     adapt(c, room, count, ph__boot_us() - began_us);
@@ -252,7 +256,7 @@ static void act(struct coordinator *c, int room)
     c->dispatcher->stats.exchanges++;
     pthread_mutex_unlock(&c->dispatcher->lock);
     succeeded(c);
-    claimed(c, room, count, more);
+    claimed(c, room, count, more, quiet);
 }
 
 static void upkeep_if_due(struct coordinator *c, int64_t now_us)

@@ -139,8 +139,9 @@ struct ph_dispatcher {
     struct ph_work *slots[PH__SLOTS]; /* the works of all flights, by work id */
     int64_t first_decided_us;         /* when the list of decided ones began */
     int64_t next_claim_us;
-    uint64_t claims;  /* how many were begun */
-    uint64_t drained; /* the last one that found nothing, with nothing in flight */
+    uint64_t claims; /* how many were begun */
+    uint64_t
+        drained; /* the last one that found nothing, with nothing in flight from its beginning */
     int drain_waiters;
     ph_error last_error; /* of the present outage; code 0: none */
     int64_t stop_us;     /* until then handlers may end by themselves */
