@@ -269,7 +269,7 @@ static int advance(ph_scheduler *scheduler, struct ph__call *call, struct ph__ti
 
 /* --------------------------------------------------------------------- run */
 
-/* One look, and what it leads to. *ret_runs: job runs were made, which are due. */
+/* One look, and what it leads to. */
 static int tick(ph_scheduler *scheduler, struct ph__call *call, ph_schedule *done)
 {
     struct ph__tick wanted = { .owner = scheduler->owner,
