@@ -22,7 +22,10 @@
  *   Each message reaches its handler at least once. It is never in two
  *   handlers of one dispatcher at once; another process may get it once the
  *   lease was lost, which ph_work_cancelled() then says. A handler that runs in
- *   a transaction has its effect exactly once.
+ *   a transaction has its effect exactly once. Messages of one stream are handled
+ *   one after the other, in order: the next one when the one before is done. Any
+ *   other verdict sends the rest of the stream back to the database, from where
+ *   it comes again when its turn has come.
  *
  * THREADS
  *   ph_dispatcher_start() starts one thread that talks to the database and
@@ -71,17 +74,18 @@ typedef struct {
     bool in_transaction;  /* run it inside a transaction that commits together with the ack */
     int time_limit_ms;    /* then the handler is cancelled; if it has still not returned 5 s later
                              its message is abandoned and its thread replaced. 0: none */
+    bool inbox;           /* for messages of the inbox (inbox.h); otherwise of the outbox */
 } ph_handler;
-#define PH_HANDLER_INIT { sizeof(ph_handler), NULL, NULL, NULL, false, 0 }
+#define PH_HANDLER_INIT { sizeof(ph_handler), NULL, NULL, NULL, false, 0, false }
 
 /* The message. Borrowed; valid until the handler returns, or, if it keeps the
  * work, until ph_work_settle(). */
 PH_API const ph_delivery *ph_work_delivery(const ph_work *work);
 
-/* Should the handler give up? True once the lease is lost or has run out on
- * the boot-time clock (so also after a suspend of the machine), the handler's
- * time limit is over, or the dispatcher has waited long enough when stopping.
- * Cheap; any thread. */
+/* Should the handler give up? True once the lease is lost (also because the
+ * dispatcher was taken for dead) or has run out on the boot-time clock (so also
+ * after a suspend of the machine), the handler's time limit is over, or the
+ * dispatcher has waited long enough when stopping. Cheap; any thread. */
 PH_API bool ph_work_cancelled(const ph_work *work);
 
 /* Sleeps until the work is cancelled, at most timeout_ms; true if it was. */
@@ -144,9 +148,17 @@ typedef struct {
     int retention_ms;    /* how often ph_retention_run() is called, in an idle moment or else after
                             twice this time: 0: 60 000; -1: never */
     bool schedule;       /* also run a scheduler (schedule.h) with its defaults, for every namespace */
+    /* What it registers as (coordination.h): an instance with an id of its own at every start. */
+    const char *service; /* NULL: the name of the program */
+    const char *metadata; /* a JSON object; NULL: none */
+    int stale_threshold_s; /* how long without a heartbeat until others take it for dead: 0: 600, or
+                            twice the lease if that is more; less than twice the lease is refused */
+    int partition_count; /* 0: 10 000; the same in all instances of a service */
+    int max_partitions;  /* of streams that it works on at the same time; 0: any number */
 } ph_dispatcher_opts;
 #define PH_DISPATCHER_OPTS_INIT                                                \
-    { sizeof(ph_dispatcher_opts), NULL, 0, 0, 0, 0, 0, 0, 0, 0, false, PH_DOORBELL_AUTO, 0, false }
+    { sizeof(ph_dispatcher_opts), NULL, 0, 0, 0, 0, 0, 0, 0, 0, false, PH_DOORBELL_AUTO, 0, false, \
+      NULL, NULL, 0, 0, 0 }
 
 /* Makes a dispatcher; touches neither the database nor threads. The store is
  * borrowed until ph_dispatcher_free().
@@ -154,7 +166,8 @@ typedef struct {
 PH_API PH_MUST_CHECK int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
                                            ph_dispatcher **ret_dispatcher, ph_error *reterr);
 
-/* Registers a handler; before the start, one per topic.
+/* Registers a handler; before the start, one per door and topic. A door without
+ * handlers is not claimed from.
  * Errors: PH_EINVAL (bad topic, no function, topic taken, already started). */
 PH_API PH_MUST_CHECK int ph_dispatcher_handle(ph_dispatcher *dispatcher, const ph_handler *handler,
                                               ph_error *reterr);
@@ -171,14 +184,15 @@ PH_API PH_MUST_CHECK int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error
 PH_API PH_MUST_CHECK int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms,
                                              ph_error *reterr);
 
-/* Stops: nothing is claimed from now on, and messages that wait for a thread
- * are released at once. Running handlers and kept works have limit_ms to end;
- * then they are cancelled, and have another second. What is still not settled
- * is released, its attempt refunded; likewise, a handler that was cancelled by
- * the stop and returns retry costs no attempt. Everything is settled in the
- * database when the call returns. Calling it again is harmless, and a second
- * caller's shorter limit counts for the first, too (the second SIGTERM); calling
- * it from a handler is PH_EINVAL.
+/* Stops: nothing is claimed from now on, and messages that wait for a thread, or
+ * behind others of their stream, are released at once. Running handlers and kept
+ * works have limit_ms to end; then they are cancelled, and have another second.
+ * What is still not settled is released, its attempt refunded; likewise, a
+ * handler that was cancelled by the stop and returns retry costs no attempt.
+ * When the call returns everything is settled in the database, and the instance
+ * has left. Calling it again is harmless, and a second caller's shorter limit
+ * counts for the first, too (the second SIGTERM); calling it from a handler is
+ * PH_EINVAL.
  * Errors: PH_ETIMEOUT: handlers are still running, their threads are left
  * behind and what they return is ignored; or the database's error if the last
  * settlements could not be stored (the leases will run out instead). */
@@ -196,32 +210,35 @@ typedef struct {
     int64_t started;   /* handler calls */
     int64_t done, retried, failed, deferred; /* verdicts that were settled */
     int64_t dead;      /* of those retried: attempts were spent */
-    int64_t released;  /* given back unhandled: when stopping, after a whole lease without a thread, or
-                          because the lease was about to end */
+    int64_t released;  /* given back unhandled: when stopping, after a whole lease without a thread,
+                          because the lease was about to end, or behind one of its stream that was not
+                          done */
     int64_t stale;     /* settled too late: the lease had been lost */
     int64_t no_handler; /* deferred because no handler has the topic */
     int64_t cancelled; /* handlers that were told to stop */
     int64_t replaced_threads; /* hung, or ended by their handler */
-    int64_t exchanges; /* calls that settle and claim */
+    int64_t exchanges; /* calls that settle, renew and claim */
     int64_t empty_claims; /* claims that found nothing */
-    int64_t renewals;  /* calls that renew */
+    int64_t renewals;  /* those of them that renewed leases */
     int64_t doorbells; /* how often the database woke us */
     int64_t outages;   /* how often the database was lost */
-    int waiting, running, kept; /* now */
+    int waiting, running, kept; /* now; waiting: also for others of their stream */
     bool connected;    /* the last call reached the database */
     /* Bucket i counts times from 2^i up to 2^(i+1) microseconds (the first from 0, the last without end). */
     int64_t wait_us[PH_HISTOGRAM_SIZE]; /* from claim to handler */
     int64_t run_us[PH_HISTOGRAM_SIZE];  /* in the handler */
+    int64_t evictions; /* how often it was taken for dead, and registered anew */
 } ph_dispatcher_stats;
 #define PH_DISPATCHER_STATS_INIT                                               \
     { sizeof(ph_dispatcher_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, \
-      { 0 }, { 0 } }
+      { 0 }, { 0 }, 0 }
 
 /* What it has done since the start, and does now. */
 PH_API PH_MUST_CHECK int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_stats,
                                                  ph_error *reterr);
 
-/* The owner token under which it claims: shown by locks and lists. */
+/* The owner token under which it claims, which is also the id of its instance: shown by locks and
+ * lists. Another one after an eviction. */
 PH_API ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher);
 
 #ifdef __cplusplus

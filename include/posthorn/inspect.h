@@ -21,7 +21,8 @@ typedef enum {
     PH_LIST_IN_PROGRESS = 3, /* leased */
     PH_LIST_DONE = 4,
     PH_LIST_DEAD = 5,        /* not yet retried */
-    PH_LIST_WAITING = 6      /* waits for open joins */
+    PH_LIST_WAITING = 6,     /* waits for open joins */
+    PH_LIST_PARKED = 7       /* behind the heads of their streams */
 } ph_list_state;
 
 typedef struct {

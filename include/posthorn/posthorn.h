@@ -113,7 +113,8 @@ extern "C" {
     X(EUNSUPPORTED, -18, "not supported by this build or this database")       \
     X(EDATABASE, -19, "the database reported an error")                        \
     X(ECORRUPT, -20, "the stored data is damaged")                            \
-    X(ESTATE, -21, "not possible in the present state")
+    X(ESTATE, -21, "not possible in the present state")                        \
+    X(EEVICTED, -22, "the instance was taken for dead: register anew")
 
 typedef enum {
 #define PH_STATUS_ENUM(name, value, text) PH_##name = value,
@@ -150,6 +151,9 @@ PH_API const char *ph_backends(void);
 
 /* The version of the schema that this library brings. */
 PH_API int ph_schema_version(void);
+
+/* The doors: a queue is a pair of door and namespace. */
+typedef enum { PH_OUTBOX = 0, PH_INBOX = 1, PH_TIMERS = 2, PH_JOB_RUNS = 3 } ph_door;
 
 /* --------------------------------------------------------------- identifiers */
 
@@ -371,10 +375,13 @@ typedef struct {
     const ph_join_id *join_id; /* NULL: none. Makes the message a member of the join, as
                                   ph_join_attach() does; a duplicate attaches the message that has
                                   the key */
+    const char *stream;        /* NULL: none. Messages of a stream are handled one after the other, in
+                                  the order in which their transactions committed (coordination.h);
+                                  due time, priority and expiry count when it is the stream's head */
 } ph_message;
 #define PH_MESSAGE_INIT                                                        \
     { sizeof(ph_message), NULL, NULL, PH_TEXT_LENGTH, NULL, NULL, NULL, NULL,  \
-      NULL, NULL, PH_PRIORITY_DEFAULT, 0, 0, 0, NULL }
+      NULL, NULL, PH_PRIORITY_DEFAULT, 0, 0, 0, NULL, NULL }
 
 typedef struct {
     ph_work_id work_id;
@@ -431,6 +438,11 @@ typedef struct {
     const char *last_error; /* of the last abandon, or NULL */
     const char *job;      /* of a job run: the job's name; otherwise NULL */
     int64_t scheduled_at; /* of a job run: the instant it stands for; otherwise 0 */
+    const char *stream;   /* NULL: none */
+    int64_t seq;          /* its number in the stream, from 1; 0: no stream */
+    const char *source;   /* of an inbox message: who sent it, … */
+    const char *source_id; /* … and the id that it has there; otherwise NULL */
+    unsigned flags;       /* PH_WORK_… (coordination.h); 0 unless it comes from ph_process_work_batch() */
 } ph_delivery;
 
 typedef struct ph_batch ph_batch;
@@ -576,7 +588,8 @@ typedef enum {
     PH_IN_PROGRESS = 1,
     PH_DONE = 2,
     PH_FAILED = 3,
-    PH_WAITING = 4 /* a wait for an open join: never handed out by a claim */
+    PH_WAITING = 4, /* a wait for an open join: never handed out by a claim */
+    PH_PARKED = 5   /* behind the head of its stream */
 } ph_message_status;
 
 /* One past attempt: why the message came back, or ended. */
@@ -622,8 +635,9 @@ typedef struct {
     int64_t dead;            /* not yet retried or discarded */
     int64_t expired_leases;  /* messages whose lease ran out and was not yet taken back */
     int64_t oldest_ready_ms; /* how long the oldest ready message has been due; 0: none */
+    int64_t parked;          /* behind the heads of their streams */
 } ph_outbox_counts;
-#define PH_OUTBOX_COUNTS_INIT { sizeof(ph_outbox_counts), 0, 0, 0, 0, 0, 0 }
+#define PH_OUTBOX_COUNTS_INIT { sizeof(ph_outbox_counts), 0, 0, 0, 0, 0, 0, 0 }
 
 /* Counts one namespace (NULL: all). */
 PH_API PH_MUST_CHECK int ph_outbox_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
@@ -651,6 +665,15 @@ typedef enum {
 
 #define PH_FOREVER ((int64_t)-1)
 
+/* What a stream does when its head has died. */
+typedef enum {
+    PH_DEAD_HEAD_KEEP = 0,
+    PH_DEAD_HEAD_SKIP = 1, /* it goes on with the next message */
+    PH_DEAD_HEAD_BLOCK = 2 /* it stands still until the head is retried or discarded */
+} ph_dead_head;
+
+#define PH_NO_GRACE (-1)
+
 /* Settings of a queue. 0 leaves a setting as it is. */
 typedef struct {
     size_t size;              /* set by PH_QUEUE_SETTINGS_INIT */
@@ -660,14 +683,19 @@ typedef struct {
     int64_t backoff_max_ms;   /* 60 000 or 300 000 */
     int64_t retention_s;      /* settled messages: 7 days; PH_FOREVER: keep */
     int64_t dead_retention_s; /* dead messages: PH_FOREVER */
-    int64_t dedupe_retention_s; /* dedupe keys, from enqueue on: never shorter than their message; 7 days */
+    int64_t dedupe_retention_s; /* dedupe keys, from enqueue on: never shorter than their message; 7 days;
+                                   of the inbox PH_FOREVER */
     int64_t max_payload_bytes; /* 1 MiB; up to PH_PAYLOAD_MAX */
     int max_lease_s;          /* how long renewals may stretch a lease; PH_LEASE_MAX_S */
     int delete_on_ack;        /* 1: acked messages are deleted at once; -1: kept (default) */
     const char *join_wait_topic; /* outbox: the topic of waits (join.h); NULL: as it is ("join.wait") */
+    ph_dead_head dead_head;   /* skip; setting it to skip lets blocked streams go on */
+    int affinity_grace_ms;    /* how long a stream's head is left to the instance that its partition
+                                 belongs to: 1 000; at most 3 600 000; PH_NO_GRACE: not at all */
 } ph_queue_settings;
 #define PH_QUEUE_SETTINGS_INIT                                                 \
-    { sizeof(ph_queue_settings), 0, PH_BACKOFF_KEEP, 0, 0, 0, 0, 0, 0, 0, 0, NULL }
+    { sizeof(ph_queue_settings), 0, PH_BACKOFF_KEEP, 0, 0, 0, 0, 0, 0, 0, 0, NULL, \
+      PH_DEAD_HEAD_KEEP, 0 }
 
 /* Creates the outbox queue of a namespace (NULL: "") if need be, and sets what is not 0. */
 PH_API PH_MUST_CHECK int ph_outbox_queue_set(ph_store *store, ph_tx tx, const char *ns,
@@ -696,5 +724,7 @@ PH_API PH_MUST_CHECK int ph_retention_run(ph_store *store, ph_tx tx, int limit, 
 #include <posthorn/inspect.h>
 #include <posthorn/join.h>
 #include <posthorn/schedule.h>
+#include <posthorn/inbox.h>
+#include <posthorn/coordination.h>
 
 #endif /* POSTHORN_H */

@@ -312,9 +312,6 @@ PH_API void ph_scheduler_free(ph_scheduler *scheduler);
 
 /* -------------------------------------------------------------------- queues */
 
-/* The doors: a queue is a pair of door and namespace. */
-typedef enum { PH_OUTBOX = 0, PH_TIMERS = 2, PH_JOB_RUNS = 3 } ph_door;
-
 /* Settings of a queue behind any door; see ph_outbox_queue_set() and so on. */
 PH_API PH_MUST_CHECK int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                                       const ph_queue_settings *settings, int timeout_ms,

@@ -1,6 +1,6 @@
 /* claim.c - posthorn claim and posthorn reap: messages under a lease, and leases that ran out. */
 #include "commands.h"
-#include "door.h"
+#include "message.h"
 
 #include <string.h>
 
@@ -25,6 +25,10 @@ static const struct cli_field claim_fields[] = {
     { "job", CLI_F_TEXT, "of a job run: its job; or null", "Job", NULL },
     { "scheduled_at", CLI_F_TIME, "of a job run: the instant it stands for; or null", "Scheduled",
       NULL },
+    { "stream", CLI_F_TEXT, "the ordered stream that it is in; or null", "Stream", NULL },
+    { "seq", CLI_F_NUMBER, "its number in the stream, from 1; or null", "Seq", NULL },
+    { "source", CLI_F_TEXT, "of an inbox message: who sent it; or null", "Source", NULL },
+    { "source_id", CLI_F_TEXT, "of an inbox message: its id there; or null", "Source id", NULL },
     { "headers", CLI_F_JSON, "an object; or null", "Headers", NULL },
     { "payload", CLI_F_TEXT, "the text it carries", "Payload", NULL },
     { 0 },
@@ -37,7 +41,7 @@ static json_t *delivery_json(const ph_delivery *m, ph_owner owner)
     snprintf(lease, sizeof(lease), "%s:%lld", ph_id_text(m->work_id.b, id), (long long)m->fence);
     return json_pack(
         "{s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "lease", lease, "work_id", cli_json_id(m->work_id.b), "fence", (json_int_t)m->fence,
         "owner", cli_json_id(owner.b), "message_id", cli_json_id(m->message_id.b), "namespace",
         cli_json_text(m->ns), "topic", cli_json_text(m->topic), "priority", (int)m->priority - 1,
@@ -46,7 +50,9 @@ static json_t *delivery_json(const ph_delivery *m, ph_owner owner)
         cli_json_time(m->due_at), "tenant_id",
         m->tenant_id ? cli_json_id(m->tenant_id->b) : json_null(), "dedupe_key",
         cli_json_text(m->dedupe_key), "correlation_id", cli_json_text(m->correlation_id), "job",
-        cli_json_text(m->job), "scheduled_at", cli_json_time(m->scheduled_at), "headers",
+        cli_json_text(m->job), "scheduled_at", cli_json_time(m->scheduled_at), "stream",
+        cli_json_text(m->stream), "seq", m->seq ? json_integer(m->seq) : json_null(), "source",
+        cli_json_text(m->source), "source_id", cli_json_text(m->source_id), "headers",
         cli_json_parsed(m->headers), "payload", cli_json_bytes(m->payload, m->payload_length));
 }
 
@@ -62,6 +68,15 @@ static ph_owner owner_of(struct cli *cli)
     owner = ph_owner_new();
     cli_note(cli, "the owner is %s; settle with --owner", ph_id_text(owner.b, text));
     return owner;
+}
+
+static bool has_streams(const ph_batch *batch)
+{
+    for (size_t i = 0; i < ph_batch_count(batch); i++) {
+        if (ph_batch_at(batch, i)->stream)
+            return true;
+    }
+    return false;
 }
 
 static int run_claim(struct cli *cli)
@@ -88,6 +103,7 @@ static int run_claim(struct cli *cli)
     if (door->claim(cli->store, PH_OWN_TX, owner, &opts, cli->timeout_ms, &batch, &cli->err) < 0)
         return cli_fail_store(cli);
     cli_joins_note(cli); /* those whose deadline has passed, or whose last step has expired */
+    cli_columns_set(cli, cli_columns_for(cli, cli->command->columns, door, has_streams(batch)));
     for (size_t i = 0; i < ph_batch_count(batch); i++)
         cli_row(cli, delivery_json(ph_batch_at(batch, i), owner));
     if (ph_batch_count(batch) == 0) {
@@ -105,8 +121,11 @@ static const char *const claim_description[] = {
     "The owner is a UUID that names the worker. Without one a new owner is made up and printed on "
     "stderr. The lease, a work id and a fence, names exactly this claim: whoever settles with it "
     "cannot disturb a later owner of the same message.",
-    "With --door it claims timers or job runs instead, for those who work them themselves; a "
-    "scheduler then must be told so, see posthorn help schedule.",
+    "Of an ordered stream it takes the head and what follows it, a run: settle these in this "
+    "order. Nobody else gets a message of the stream meanwhile.",
+    "With --door it claims messages of the inbox (see posthorn help receive); or timers or job "
+    "runs, for those who work them themselves; a scheduler then must be told so, see posthorn help "
+    "schedule.",
     "This verb is for trying things out and for scripts. A worker that runs a program for each "
     "message, renews leases and retries is posthorn work.",
     NULL,
@@ -201,7 +220,7 @@ static const char *const reap_description[] = {
 };
 
 static const struct cli_option reap_options[] = {
-    CLI_DOOR_OPTION("leases of messages, timers or job runs"),
+    CLI_DOOR_OPTION("leases of messages, of those from elsewhere, of timers or job runs"),
     { 0 },
 };
 

@@ -206,7 +206,7 @@ static const struct cli_option options[] = {
       .letter = 'a',
       .type = CLI_SWITCH,
       .help = "all dead letters, instead of ids" },
-    CLI_DOOR_OPTION("with --all: messages, timers or job runs"),
+    CLI_DOOR_OPTION("with --all: messages, those from elsewhere, timers or job runs"),
     CLI_NAMESPACE_OPTION("with --all: " CLI_ONLY_QUEUE),
     { .name = "topic",
       .letter = 't',

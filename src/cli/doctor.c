@@ -7,9 +7,10 @@ static const char *const description[] = {
     "Examines the database, the schema and how both are set up, and says what was found: schema "
     "version, difference of the clocks, settings that decide whether a commit survives a crash, "
     "versions with known faults, what holds back clean-up, how long messages wait, leases that "
-    "have run out, dead letters. Where something should be done it says what. It changes nothing.",
+    "have run out, dead letters, instances that are silent or would be taken for dead too soon. "
+    "Where something should be done it says what. It changes nothing.",
     "With --deep it also reads every message and checks that each is in exactly one place: "
-    "pending, leased, done or dead. That takes a while on a large database.",
+    "pending, leased, parked in a stream, done or dead. That takes a while on a large database.",
     "level is one of ok, info, warning (works, but will hurt) and error (does not work, or may "
     "lose messages).",
     NULL,
@@ -60,8 +61,10 @@ static const struct {
  * can be copied. */
 static const char *advice_of(struct cli *cli, const ph_finding *finding)
 {
-    static const char *const commands[] = { "migrate up", "reap",   "dead list",
-                                            "queue list", "doctor", "schedule" };
+    static const char *const commands[] = {
+        "migrate up", "reap",     "dead list",     "queue list",
+        "doctor",     "schedule", "instance list", "stream list"
+    };
     const char *advice = finding->advice;
 
     for (size_t i = 0; advice && i < sizeof(commands) / sizeof(*commands); i++) {

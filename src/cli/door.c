@@ -1,21 +1,29 @@
-/* door.c - outbox, timers and job runs: the same verbs of the library behind three doors. */
+/* door.c - outbox, inbox, timers and job runs: the library's verbs behind each door. */
 #include "door.h"
 
 const struct cli_door cli_doors[CLI_DOOR_COUNT] = {
     { PH_OUTBOX, "outbox", "message", ph_outbox_claim, ph_outbox_settle, ph_outbox_renew,
       ph_outbox_reap_expired, ph_outbox_find, ph_outbox_count, ph_outbox_list },
+    { PH_INBOX, "inbox", "inbox message", ph_inbox_claim, ph_inbox_settle, ph_inbox_renew,
+      ph_inbox_reap_expired, ph_inbox_find, ph_inbox_count, ph_inbox_list },
     { PH_TIMERS, "timers", "timer", ph_timers_claim, ph_timers_settle, ph_timers_renew,
       ph_timers_reap_expired, ph_timers_find, ph_timers_count, ph_timers_list },
     { PH_JOB_RUNS, "job-runs", "job run", ph_job_runs_claim, ph_job_runs_settle, ph_job_runs_renew,
       ph_job_runs_reap_expired, ph_job_runs_find, ph_job_runs_count, ph_job_runs_list },
 };
 const struct cli_door *const cli_outbox = &cli_doors[0];
-const struct cli_door *const cli_timers = &cli_doors[1];
-const struct cli_door *const cli_job_runs = &cli_doors[2];
+const struct cli_door *const cli_inbox = &cli_doors[1];
+const struct cli_door *const cli_timers = &cli_doors[2];
+const struct cli_door *const cli_job_runs = &cli_doors[3];
 
 const struct cli_door *cli_door(const struct cli *cli)
 {
     return &cli_doors[cli_word(cli, "door")];
+}
+
+bool cli_has_streams(const struct cli_door *door)
+{
+    return door == cli_outbox || door == cli_inbox;
 }
 
 json_t *cli_json_door(const struct cli *cli, const struct cli_door *door)

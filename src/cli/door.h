@@ -1,4 +1,4 @@
-/* door.h - outbox, timers and job runs: the same verbs of the library behind three doors. */
+/* door.h - outbox, inbox, timers and job runs: the library's verbs behind each door. */
 #ifndef POSTHORN_CLI_DOOR_H
 #define POSTHORN_CLI_DOOR_H
 
@@ -7,7 +7,7 @@
 struct cli_door {
     ph_door door;
     const char *name; /* as --door takes it */
-    const char *noun; /* what comes through it: "message", "timer", "job run" */
+    const char *noun; /* what comes through it: "message", "inbox message", "timer", "job run" */
     int (*claim)(ph_store *store, ph_tx tx, ph_owner owner, const ph_claim_opts *opts,
                  int timeout_ms, ph_batch **ret_batch, ph_error *reterr);
     int (*settle)(ph_store *store, ph_tx tx, ph_owner owner, const ph_settlement *items,
@@ -24,19 +24,44 @@ struct cli_door {
 };
 
 /* In the order of CLI_DOORS. */
-#define CLI_DOORS "outbox timers job-runs"
-#define CLI_DOOR_COUNT 3
+#define CLI_STREAM_DOORS "outbox inbox" /* the first ones: those that have streams */
+#define CLI_DOORS CLI_STREAM_DOORS " timers job-runs"
+#define CLI_DOOR_COUNT 4
 extern const struct cli_door cli_doors[CLI_DOOR_COUNT];
-extern const struct cli_door *const cli_outbox, *const cli_timers, *const cli_job_runs;
+extern const struct cli_door *const cli_outbox, *const cli_inbox, *const cli_timers,
+                                                                      *const cli_job_runs;
 
 #define CLI_DOOR_OPTION(text)                                                                      \
     {                                                                                              \
         .name = "door", .type = CLI_WORD, .argument = "DOOR", .help = text, .value = "outbox",     \
         .choices = CLI_DOORS                                                                       \
     }
-#define CLI_WHICH_DOOR "messages, or those that a scheduler was told to keep its hands off"
+#define CLI_WHICH_DOOR                                                                             \
+    "messages, those from elsewhere, or those that a scheduler was told to keep its hands off"
+#define CLI_STREAM_DOOR_OPTION(text)                                                               \
+    {                                                                                              \
+        .name = "door", .type = CLI_WORD, .argument = "DOOR", .help = text, .value = "outbox",     \
+        .choices = CLI_STREAM_DOORS                                                                \
+    }
+/* How many partitions streams fall into, and whose they are: for verbs that show it. */
+#define CLI_PARTITIONS "10000" /* PH_PARTITIONS */
+#define CLI_PARTITION_OPTIONS                                                                      \
+    { .name = "service",                                                                           \
+      .type = CLI_TEXT,                                                                            \
+      .argument = "NAME",                                                                          \
+      .help = "whose instances the partitions belong to; without it, the first service that has "  \
+              "a live one" },                                                                      \
+    {                                                                                              \
+        .name = "partitions", .type = CLI_NUMBER, .argument = "N",                                 \
+        .help = "how many partitions that service uses", .value = CLI_PARTITIONS, .min = 1,        \
+        .max = PH_PARTITIONS_MAX                                                                   \
+    }
+
 /* The one that --door names. */
 const struct cli_door *cli_door(const struct cli *cli);
+
+/* Outbox and inbox have ordered streams. */
+bool cli_has_streams(const struct cli_door *door);
 
 /* The name of a door for rows. Text that is about the outbox needs no such line: null there. */
 json_t *cli_json_door(const struct cli *cli, const struct cli_door *door);

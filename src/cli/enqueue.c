@@ -4,15 +4,27 @@
 
 #include <string.h>
 
-static int draft_fill(struct cli *cli, struct enqueue_draft *draft)
+void enqueue_draft_begin(struct cli *cli, struct enqueue_draft *draft)
 {
     ph_message *message = &draft->message;
-    int code;
 
     if (cli_id(cli, "tenant")) {
         memcpy(draft->tenant_id.b, cli_id(cli, "tenant"), sizeof(draft->tenant_id.b));
         message->tenant_id = &draft->tenant_id;
     }
+    message->ns = cli_text(cli, "namespace");
+    message->stream = cli_text(cli, "stream");
+    message->correlation_id = cli_text(cli, "correlation-id");
+    message->headers = cli_text(cli, "headers");
+    message->priority = cli_priority(cli_word(cli, "priority"));
+}
+
+static int draft_fill(struct cli *cli, struct enqueue_draft *draft)
+{
+    ph_message *message = &draft->message;
+    int code;
+
+    enqueue_draft_begin(cli, draft);
     if (cli_id(cli, "message-id")) {
         memcpy(draft->message_id.b, cli_id(cli, "message-id"), sizeof(draft->message_id.b));
         message->message_id = &draft->message_id;
@@ -21,14 +33,35 @@ static int draft_fill(struct cli *cli, struct enqueue_draft *draft)
         memcpy(draft->join_id.b, cli_id(cli, "join"), sizeof(draft->join_id.b));
         message->join_id = &draft->join_id;
     }
-    message->ns = cli_text(cli, "namespace");
     message->dedupe_key = cli_text(cli, "dedupe-key");
-    message->correlation_id = cli_text(cli, "correlation-id");
-    message->headers = cli_text(cli, "headers");
-    message->priority = cli_priority(cli_word(cli, "priority"));
     message->max_attempts = (int)cli_number(cli, "max-attempts");
     code = cli_time(cli, "due", &message->due_at);
     return code == CLI_OK ? cli_time(cli, "expires", &message->expires_at) : code;
+}
+
+ph_inbox_message enqueue_received(const struct enqueue_draft *draft)
+{
+    const ph_message *message = &draft->message;
+    ph_inbox_message received = PH_INBOX_MESSAGE_INIT;
+
+    received.source = draft->source;
+    received.source_id = draft->source_id;
+    received.topic = message->topic;
+    received.payload = message->payload;
+    received.payload_length = message->payload_length;
+    received.ns = message->ns;
+    received.tenant_id = message->tenant_id;
+    received.correlation_id = message->correlation_id;
+    received.stream = message->stream;
+    received.priority = message->priority;
+    received.headers = message->headers;
+    return received;
+}
+
+void enqueue_row_received(struct cli *cli, const ph_received *received)
+{
+    cli_row(cli, json_pack("{s:o, s:b}", "work_id", cli_json_id(received->work_id.b), "is_new",
+                           received->is_new));
 }
 
 void enqueue_row(struct cli *cli, const ph_enqueued *enqueued)
@@ -111,11 +144,17 @@ static const char *const description[] = {
     "begin with the tenant's id and a slash.",
     "With --lines each line of stdin is the payload of a message. With --from-jsonl each line is "
     "an "
-    "object whose keys are topic, payload, namespace, tenant_id, dedupe_key, correlation_id, "
-    "priority, due_at, expires_at, headers, message_id, max_attempts and join_id; what a line "
+    "object whose keys are topic, payload, namespace, stream, tenant_id, dedupe_key, "
+    "correlation_id, priority, due_at, expires_at, headers, message_id, max_attempts and join_id; "
+    "what a line "
     "leaves out "
     "comes from the command line. Lines are stored in batches, each wholly or not at all; if one "
     "fails, those before it remain stored, and the error says how many.",
+    "With --stream the message is the last of an ordered stream, which has a key of any kind: the "
+    "messages of a stream are handled one after the other, in the order in which they were stored. "
+    "Due time, priority and expiry count when it has become the stream's head; a message that "
+    "waits "
+    "for its retry holds up its own stream, and no other.",
     "With --join the message is a step of a join from the beginning: it counts when it is settled. "
     "If its dedupe key was taken, the taker becomes the step.",
     "A program should rather enqueue inside its own transaction, with the library or in SQL.",
@@ -124,13 +163,8 @@ static const char *const description[] = {
 
 static const struct cli_option options[] = {
     CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
-    { .name = "priority",
-      .letter = 'p',
-      .type = CLI_WORD,
-      .argument = "LEVEL",
-      .help = "who comes first",
-      .value = "normal",
-      .choices = CLI_PRIORITIES },
+    CLI_STREAM_OPTION,
+    CLI_PRIORITY_OPTION,
     { .name = "due",
       .type = CLI_TIME,
       .argument = "TIME",
@@ -151,7 +185,7 @@ static const struct cli_option options[] = {
       .type = CLI_ID,
       .argument = "JOIN",
       .help = "make it a step of this join, as join start prints it" },
-    { .name = "tenant", .type = CLI_ID, .argument = "UUID", .help = "the tenant it belongs to" },
+    CLI_TENANT_OPTION,
     { .name = "message-id",
       .type = CLI_ID,
       .argument = "UUID",
@@ -166,14 +200,7 @@ static const struct cli_option options[] = {
     { .name = "from-jsonl",
       .type = CLI_SWITCH,
       .help = "each line of stdin is an object that describes a message" },
-    { .name = "batch",
-      .letter = 'b',
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "how many lines are stored in one transaction",
-      .value = "500",
-      .min = 1,
-      .max = PH_BATCH_MAX },
+    CLI_STORE_BATCH_OPTION,
     { 0 },
 };
 
@@ -184,6 +211,8 @@ static const struct cli_example examples[] = {
     { "posthorn enqueue order.placed '{\"order\": 18}' --dedupe-key order/18 --json",
       "Once, however often it is run" },
     { "date | posthorn enqueue clock.tick -", "The payload from stdin" },
+    { "posthorn enqueue order.paid '{\"order\": 18}' --stream order-18",
+      "After all that is in the stream already" },
     { "seq 1000 | posthorn enqueue number.seen --lines > ids", "A thousand messages" },
     { "echo '{\"payload\": \"hi\", \"dedupe_key\": \"greeting\"}' | posthorn enqueue mail.send "
       "--from-jsonl",

@@ -7,14 +7,29 @@
 /* The message that the options describe; topic and payload are not yet in it. */
 struct enqueue_draft {
     ph_message message;
+    const char *source, *source_id; /* receive */
     ph_tenant_id tenant_id;
     ph_message_id message_id;
     ph_join_id join_id;
 };
 
+/* What enqueue and receive have in common: options that both have. */
+void enqueue_draft_begin(struct cli *cli, struct enqueue_draft *draft);
+
+/* The draft as a message for the inbox; borrows from it. */
+ph_inbox_message enqueue_received(const struct enqueue_draft *draft);
+
 /* One message per line of stdin, in batches. Returns an exit code. */
 int enqueue_lines(struct cli *cli, const struct enqueue_draft *draft);
 
 void enqueue_row(struct cli *cli, const ph_enqueued *enqueued);
+void enqueue_row_received(struct cli *cli, const ph_received *received);
+
+#define CLI_STORE_BATCH_OPTION                                                                     \
+    {                                                                                              \
+        .name = "batch", .letter = 'b', .type = CLI_NUMBER, .argument = "N",                       \
+        .help = "how many lines are stored in one transaction", .value = "500", .min = 1,          \
+        .max = PH_BATCH_MAX                                                                        \
+    }
 
 #endif

@@ -1,4 +1,6 @@
-/* enqueue_lines.c - posthorn enqueue --lines and --from-jsonl: many messages, in batches. */
+/* enqueue_lines.c - enqueue --lines and --from-jsonl, receive --from-jsonl: many messages, in
+ * batches. */
+#include "commands.h"
 #include "enqueue.h"
 
 #include <stdlib.h>
@@ -15,37 +17,57 @@ struct batch {
     struct cli *cli;
     const struct enqueue_draft *defaults;
     struct line *lines;
-    ph_message *messages;
+    bool inbox;
+    ph_message *messages; /* these two, … */
     ph_enqueued *enqueued;
+    ph_inbox_message *inbox_messages; /* … or, for the inbox, these */
+    ph_received *received;
     size_t count, size;
     int64_t read, stored, duplicates; /* lines so far, over all batches */
     char where[64];
 };
 
 /* The keys of an object, as options are described: so that they are read alike. */
-static const struct cli_option keys[] = {
-    { .name = "topic", .type = CLI_TEXT },
-    { .name = "payload", .type = CLI_TEXT },
-    { .name = "namespace", .type = CLI_TEXT },
+#define SHARED_KEYS                                                                                \
+    { .name = "topic", .type = CLI_TEXT }, { .name = "payload", .type = CLI_TEXT },                \
+        { .name = "namespace", .type = CLI_TEXT }, { .name = "correlation_id", .type = CLI_TEXT }, \
+        { .name = "stream", .type = CLI_TEXT }, { .name = "tenant_id", .type = CLI_ID },           \
+        { .name = "priority", .type = CLI_WORD, .choices = CLI_PRIORITIES },                       \
+    {                                                                                              \
+        .name = "headers", .type = CLI_TEXT                                                        \
+    }
+
+static const struct cli_option outbox_keys[] = {
+    SHARED_KEYS,
     { .name = "dedupe_key", .type = CLI_TEXT },
-    { .name = "correlation_id", .type = CLI_TEXT },
-    { .name = "tenant_id", .type = CLI_ID },
     { .name = "message_id", .type = CLI_ID },
     { .name = "join_id", .type = CLI_ID },
-    { .name = "priority", .type = CLI_WORD, .choices = CLI_PRIORITIES },
     { .name = "due_at", .type = CLI_TIME },
     { .name = "expires_at", .type = CLI_TIME },
     { .name = "max_attempts", .type = CLI_NUMBER, .min = 1, .max = PH_ATTEMPTS_MAX },
-    { .name = "headers", .type = CLI_TEXT },
     { 0 },
 };
 
-static void text_set(ph_message *message, const char *key, const char *text)
+static const struct cli_option inbox_keys[] = {
+    SHARED_KEYS,
+    { .name = "source", .type = CLI_TEXT },
+    { .name = "source_id", .type = CLI_TEXT },
+    { 0 },
+};
+
+static bool is_inbox(const struct cli *cli)
 {
-    const char **members[] = { &message->topic, &message->ns, &message->dedupe_key,
-                               &message->correlation_id, &message->headers };
-    static const char *const names[] = { "topic", "namespace", "dedupe_key", "correlation_id",
-                                         "headers" };
+    return cli->command == &cli_receive;
+}
+
+static void text_set(struct enqueue_draft *draft, const char *key, const char *text)
+{
+    ph_message *message = &draft->message;
+    const char **members[] = { &message->topic,          &message->ns,     &message->dedupe_key,
+                               &message->correlation_id, &message->stream, &message->headers,
+                               &draft->source,           &draft->source_id };
+    static const char *const names[] = { "topic",  "namespace", "dedupe_key", "correlation_id",
+                                         "stream", "headers",   "source",     "source_id" };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcmp(key, names[i]) == 0)
@@ -80,20 +102,21 @@ static int value_set(struct cli *cli, struct line *line, const struct cli_option
     } else if (strcmp(key->name, "expires_at") == 0) {
         return cli_time_of(cli, &value, &draft->message.expires_at);
     } else {
-        text_set(&draft->message, key->name, text);
+        text_set(draft, key->name, text);
     }
     return CLI_OK;
 }
 
 static int member_set(struct cli *cli, struct line *line, const char *name, json_t *value)
 {
-    const struct cli_option *key = keys;
+    const struct cli_option *key = is_inbox(cli) ? inbox_keys : outbox_keys;
     char number[32];
 
     while (key->name && strcmp(key->name, name) != 0)
         key++;
     if (!key->name)
-        return cli_usage(cli, "there is no key \"%.80s\"; posthorn help enqueue lists them", name);
+        return cli_usage(cli, "there is no key \"%.80s\"; posthorn help %s lists them", name,
+                         cli->command->name);
     if (json_is_null(value))
         return CLI_OK; /* as if it had been left out */
     if (strcmp(name, "payload") == 0 && json_is_string(value)) {
@@ -139,6 +162,20 @@ static int object_read(struct cli *cli, struct line *line, const char *text, siz
     return code;
 }
 
+static int line_check(const struct batch *batch, const struct line *line)
+{
+    struct cli *cli = batch->cli;
+
+    if (!line->draft.message.topic)
+        return cli_usage(cli, "there is no topic; give one in the line%s",
+                         batch->inbox ? "" : " or as an operand");
+    if (batch->inbox && !line->draft.source)
+        return cli_usage(cli, "there is no source; give one in the line or as an operand");
+    if (batch->inbox && !line->draft.source_id)
+        return cli_usage(cli, "there is no source_id; give one in the line");
+    return CLI_OK;
+}
+
 static int line_read(struct batch *batch, const char *text, size_t length)
 {
     struct cli *cli = batch->cli;
@@ -147,13 +184,13 @@ static int line_read(struct batch *batch, const char *text, size_t length)
     int code = CLI_OK;
 
     line->draft = *batch->defaults;
-    message->topic = cli->operand_count ? cli->operands[0] : NULL;
+    message->topic = cli->operand_count && !batch->inbox ? cli->operands[0] : NULL;
     message->payload = "";
     message->payload_length = 0;
     if (cli_given(cli, "from-jsonl")) {
         code = object_read(cli, line, text, length);
-        if (code == CLI_OK && !message->topic)
-            code = cli_usage(cli, "there is no topic; give one in the line or as an operand");
+        if (code == CLI_OK)
+            code = line_check(batch, line);
     } else {
         line->text = cli_need(malloc(length + 1));
         memcpy(line->text, text, length + 1);
@@ -194,13 +231,8 @@ static int batch_failed(struct batch *batch)
     return cli_fail_store(cli);
 }
 
-static int batch_store(struct batch *batch)
+static void batch_fill(struct batch *batch)
 {
-    struct cli *cli = batch->cli;
-    int code = CLI_OK;
-
-    if (batch->count == 0)
-        return CLI_OK;
     for (size_t i = 0; i < batch->count; i++) {
         struct enqueue_draft *draft = &batch->lines[i].draft;
 
@@ -211,17 +243,45 @@ static int batch_store(struct batch *batch)
             draft->message.message_id = &draft->message_id;
         if (draft->message.join_id)
             draft->message.join_id = &draft->join_id;
-        batch->messages[i] = draft->message;
+        if (batch->inbox)
+            batch->inbox_messages[i] = enqueue_received(draft);
+        else
+            batch->messages[i] = draft->message;
     }
-    if (ph_enqueue_many(cli->store, PH_OWN_TX, batch->messages, batch->count, cli->timeout_ms,
-                        batch->enqueued, &cli->err) < 0) {
+}
+
+static void batch_print(struct batch *batch)
+{
+    struct cli *cli = batch->cli;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->inbox)
+            enqueue_row_received(cli, &batch->received[i]);
+        else
+            enqueue_row(cli, &batch->enqueued[i]);
+        batch->duplicates += batch->inbox ? !batch->received[i].is_new : !batch->enqueued[i].is_new;
+    }
+    if (!batch->inbox)
+        cli_joins_note(cli);
+}
+
+static int batch_store(struct batch *batch)
+{
+    struct cli *cli = batch->cli;
+    int code = CLI_OK, r;
+
+    if (batch->count == 0)
+        return CLI_OK;
+    batch_fill(batch);
+    r = batch->inbox
+            ? ph_inbox_receive_many(cli->store, PH_OWN_TX, batch->inbox_messages, batch->count,
+                                    cli->timeout_ms, batch->received, &cli->err)
+            : ph_enqueue_many(cli->store, PH_OWN_TX, batch->messages, batch->count, cli->timeout_ms,
+                              batch->enqueued, &cli->err);
+    if (r < 0) {
         code = batch_failed(batch);
     } else {
-        for (size_t i = 0; i < batch->count; i++) {
-            enqueue_row(cli, &batch->enqueued[i]);
-            batch->duplicates += !batch->enqueued[i].is_new;
-        }
-        cli_joins_note(cli);
+        batch_print(batch);
         cli_flush(cli); /* what is stored is named, whatever happens next */
         batch->stored += (int64_t)batch->count;
         cli_progress_at(cli, batch->stored, 0);
@@ -269,8 +329,8 @@ static void told(const struct batch *batch, int code)
     else if (code != CLI_OK)
         cli_warn(cli, "the first %lld line%s stored", stored, stored == 1 ? " was" : "s were");
     else if (duplicates)
-        cli_note(cli, "%lld messages; %lld of them had been stored before, by their dedupe key",
-                 stored, duplicates);
+        cli_note(cli, "%lld messages; %lld of them had %s", stored, duplicates,
+                 batch->inbox ? "come before" : "been stored before, by their dedupe key");
     else
         cli_note(cli, "%lld message%s stored", stored, stored == 1 ? "" : "s");
 }
@@ -281,9 +341,12 @@ int enqueue_lines(struct cli *cli, const struct enqueue_draft *defaults)
     int code;
 
     batch.size = (size_t)cli_number(cli, "batch");
+    batch.inbox = is_inbox(cli);
     batch.lines = cli_need(calloc(batch.size, sizeof(*batch.lines)));
     batch.messages = cli_need(calloc(batch.size, sizeof(*batch.messages)));
     batch.enqueued = cli_need(calloc(batch.size, sizeof(*batch.enqueued)));
+    batch.inbox_messages = cli_need(calloc(batch.size, sizeof(*batch.inbox_messages)));
+    batch.received = cli_need(calloc(batch.size, sizeof(*batch.received)));
     cli_layout_set(cli, CLI_BARE_MANY);
     cli_progress_begin(cli, "stored", 0);
     code = all_lines(&batch);
@@ -293,6 +356,8 @@ int enqueue_lines(struct cli *cli, const struct enqueue_draft *defaults)
     free(batch.lines);
     free(batch.messages);
     free(batch.enqueued);
+    free(batch.inbox_messages);
+    free(batch.received);
     told(&batch, code);
     return code;
 }

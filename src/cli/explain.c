@@ -1,6 +1,6 @@
 /* explain.c - "posthorn explain": why is this message where it is, and what comes next? */
 #include "commands.h"
-#include "door.h"
+#include "explain.h"
 
 #include "util/time_text.h"
 
@@ -12,12 +12,17 @@ static const char *const description[] = {
     "Says in plain words why a message is where it is and what will happen to it: scheduled, "
     "waiting for a retry, ready and since when, leased by whom and for how long, kept by a paused "
     "queue, dead and why, done when and by whom, waiting for which join and how far that is. The "
-    "id may also be that of a timer or a job run.",
+    "id may be that of a message of outbox or inbox, of a timer or a job run.",
+    "Of a message that is parked in a stream it names the head that holds it up, what that waits "
+    "for, and the instance to which the partition belongs; of a head, whose turn it is and until "
+    "when; of a stream that stands still, the dead head and the commands that cure it.",
     "With --json the words state and code do not change. state is one of scheduled, retry_later, "
-    "deferred, ready, in_progress, lease_expired, done, dead, waiting. A code is one of due_later, "
-    "abandoned, deferred, unclaimed, queue_paused, expired, expires_later, leased, lease_expired, "
-    "last_attempt, worker_lost, error, done, dead_failed, dead_attempts, dead_lost, dead_expired, "
-    "retried, waits_for_join, deadline.",
+    "deferred, ready, in_progress, lease_expired, done, dead, waiting, parked. A code is one of "
+    "due_later, abandoned, deferred, unclaimed, queue_paused, expired, expires_later, leased, "
+    "lease_expired, last_attempt, worker_lost, error, done, dead_failed, dead_attempts, dead_lost, "
+    "dead_expired, retried, waits_for_join, deadline, parked, head_ready, head_due_later, "
+    "head_retry_later, head_leased, head_lease_expired, stream_head, stream_run, stream_blocked, "
+    "affinity (it is left to the partition's owner for now), partition_owner.",
     NULL
 };
 
@@ -28,19 +33,26 @@ static const struct cli_field reason_fields[] = { { "code", CLI_F_STATE, "a stab
 
 static const struct cli_field fields[] = {
     { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
-    { "door", CLI_F_TEXT, "outbox, timers or job-runs", NULL, NULL },
+    { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", NULL, NULL },
     { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
     { "namespace", CLI_F_TEXT, "its namespace", NULL, NULL },
     { "state", CLI_F_STATE, "a stable word", NULL, NULL },
     { "reasons", CLI_F_ROWS, "why, the most important first", NULL, reason_fields },
     { "advice", CLI_F_TEXT, "what can be done; null: nothing needs to be", NULL, NULL },
+    { "alternatives", CLI_F_JSON, "what could be done instead: an array of command lines", NULL,
+      NULL },
     { "clock", CLI_F_TIME, "the database's time when it was looked up", NULL, NULL },
     { 0 },
 };
 
+static const struct cli_option options[] = { CLI_PARTITION_OPTIONS, { 0 } };
+
 static const struct cli_example examples[] = {
     { "id=$(posthorn enqueue mail.send hello --due +1h)", "A message for later" },
     { "posthorn explain \"$id\"", "Why is nobody handling it?" },
+    { "posthorn enqueue order.placed 17 --stream order-17 --due +1h", "The head of a stream, …" },
+    { "posthorn explain $(posthorn enqueue order.paid 17 --stream order-17)",
+      "… and what comes after it" },
     { 0 },
 };
 
@@ -48,19 +60,7 @@ static const struct cli_exit_note exits[] = {
     { CLI_NOT_FOUND, "there is no such message: never was, or deleted since" }, { 0 }
 };
 
-struct story {
-    struct cli *cli;
-    const struct cli_door *door;
-    const ph_message_info *info;
-    int64_t now;
-    bool paused;
-    int64_t ready; /* messages of its queue */
-    const char *state;
-    json_t *reasons;
-    const char *advice;
-};
-
-static void because(struct story *story, const char *code, const char *text)
+void explain_because(struct story *story, const char *code, const char *text)
 {
     json_t *reason = json_pack("{s:s, s:o}", "code", code, "text", cli_json_text(text));
 
@@ -69,8 +69,7 @@ static void because(struct story *story, const char *code, const char *text)
         cli_need(NULL);
 }
 
-/* "2024-05-01T12:00:00.000000Z (in 3 min)" */
-static const char *when(const struct story *story, int64_t time)
+const char *explain_when(const struct story *story, int64_t time)
 {
     char text[PH__TIME_TEXT_SIZE], distance[CLI_FROM_NOW_SIZE];
 
@@ -87,16 +86,11 @@ static const char *who(const struct story *story)
     return cli_strdup(story->cli, ph_id_text(story->info->owner.b, text));
 }
 
-static const char *door_option(const struct story *story)
+const char *explain_queue_options(const struct story *story)
 {
-    return story->door == cli_outbox ? "" : cli_printf(story->cli, " --door %s", story->door->name);
-}
+    struct cli_stream queue = { story->door, story->info->message->ns, NULL };
 
-static const char *namespace_option(const struct story *story)
-{
-    const char *ns = story->info->message->ns;
-
-    return *ns ? cli_printf(story->cli, " --namespace %s", cli_quoted(story->cli, ns)) : "";
+    return cli_stream_options(story->cli, &queue);
 }
 
 static const ph_attempt *last_attempt(const struct story *story)
@@ -121,8 +115,8 @@ static void add_error(struct story *story)
         error += length - ERROR_SHOWN_MAX;
     while (cut && ((unsigned char)*error & 0xc0) == 0x80)
         error++;
-    because(story, "error",
-            cli_printf(story->cli, "The last error was: %s%s", cut ? "... " : "", error));
+    explain_because(story, "error",
+                    cli_printf(story->cli, "The last error was: %s%s", cut ? "... " : "", error));
 }
 
 static void add_losses(struct story *story)
@@ -133,45 +127,48 @@ static void add_losses(struct story *story)
     for (size_t i = 0; i < info->history_count; i++)
         lost += strcmp(info->history[i].kind, "lost") == 0;
     if (lost)
-        because(story, "worker_lost",
-                cli_printf(story->cli,
-                           "%d lease%s on it ran out before: it is handed out alone, so that it "
-                           "takes no other along.",
-                           lost, lost == 1 ? "" : "s"));
+        explain_because(
+            story, "worker_lost",
+            cli_printf(story->cli,
+                       "%d lease%s on it ran out before: it is handed out alone, so that it "
+                       "takes no other along.",
+                       lost, lost == 1 ? "" : "s"));
 }
 
 static void add_pause(struct story *story)
 {
     if (!story->paused)
         return;
-    because(story, "queue_paused", "Its queue is paused: nothing is handed out from it.");
-    story->advice =
-        cli_command_line(story->cli, cli_printf(story->cli, "queue resume%s%s", door_option(story),
-                                                namespace_option(story)));
+    explain_because(story, "queue_paused", "Its queue is paused: nothing is handed out from it.");
+    story->advice = cli_command_line(
+        story->cli, cli_printf(story->cli, "queue resume%s", explain_queue_options(story)));
 }
 
 static void waits(struct story *story)
 {
     const ph_message_info *info = story->info;
     const ph_attempt *last = last_attempt(story);
-    const char *due = when(story, info->next_attempt_at);
+    const char *due = explain_when(story, info->next_attempt_at);
 
     if (last && strcmp(last->kind, "abandoned") == 0) {
         story->state = "retry_later";
-        because(story, "abandoned",
-                cli_printf(story->cli, "Attempt %d of %d was abandoned; the next is due at %s.",
-                           info->message->attempts, info->max_attempts, due));
+        explain_because(story, "abandoned",
+                        cli_printf(story->cli,
+                                   "Attempt %d of %d was abandoned; the next is due at %s.",
+                                   info->message->attempts, info->max_attempts, due));
     } else if (last && strcmp(last->kind, "released") == 0) {
         story->state = "deferred";
-        because(story, "deferred",
-                cli_printf(story->cli,
-                           "Its worker gave it back without counting the attempt; it is due again "
-                           "at %s.",
-                           due));
+        explain_because(
+            story, "deferred",
+            cli_printf(story->cli,
+                       "Its worker gave it back without counting the attempt; it is due again "
+                       "at %s.",
+                       due));
     } else {
         story->state = "scheduled";
-        because(story, "due_later",
-                cli_printf(story->cli, "It is scheduled: nobody may have it before %s.", due));
+        explain_because(
+            story, "due_later",
+            cli_printf(story->cli, "It is scheduled: nobody may have it before %s.", due));
     }
 }
 
@@ -180,20 +177,21 @@ static void is_ready(struct story *story)
     const ph_message_info *info = story->info;
 
     story->state = "ready";
-    because(story, "unclaimed",
-            cli_printf(story->cli,
-                       "It has been ready since %s, and nobody has claimed it yet; %lld %s%s "
-                       "of its queue %s ready.",
-                       when(story, info->next_attempt_at), (long long)story->ready,
-                       story->door->noun, story->ready == 1 ? "" : "s",
-                       story->ready == 1 ? "is" : "are"));
-    if (!story->advice && story->door != cli_outbox)
+    explain_because(
+        story, "unclaimed",
+        cli_printf(story->cli,
+                   "It has been ready since %s, and nobody has claimed it yet; %lld %s%s "
+                   "of its queue %s ready.",
+                   explain_when(story, info->next_attempt_at), (long long)story->ready,
+                   story->door->noun, story->ready == 1 ? "" : "s",
+                   story->ready == 1 ? "is" : "are"));
+    if (!story->advice && !cli_has_streams(story->door))
         story->advice = cli_command_line(story->cli, "schedule");
     else if (!story->advice)
         story->advice =
             cli_command_line(story->cli, cli_printf(story->cli, "work %s%s --exec CMD",
                                                     cli_quoted(story->cli, info->message->topic),
-                                                    namespace_option(story)));
+                                                    explain_queue_options(story)));
 }
 
 /* What keeps it from ever being handled comes first. */
@@ -204,16 +202,19 @@ static void pending(struct story *story)
 
     add_pause(story);
     if (expired)
-        because(story, "expired",
-                cli_printf(story->cli, "It expired at %s: the next claim that meets it buries it.",
-                           when(story, info->expires_at)));
+        explain_because(story, "expired",
+                        cli_printf(story->cli,
+                                   "It expired at %s: the next claim that meets it buries it.",
+                                   explain_when(story, info->expires_at)));
     if (info->next_attempt_at > story->now)
         waits(story);
     else
         is_ready(story);
+    explain_head(story);
     if (info->expires_at && !expired)
-        because(story, "expires_later",
-                cli_printf(story->cli, "It expires at %s.", when(story, info->expires_at)));
+        explain_because(
+            story, "expires_later",
+            cli_printf(story->cli, "It expires at %s.", explain_when(story, info->expires_at)));
     add_error(story);
     add_losses(story);
 }
@@ -226,23 +227,29 @@ static void leased(struct story *story)
 
     story->state = over ? "lease_expired" : "in_progress";
     if (over) {
-        because(story, "lease_expired",
-                cli_printf(story->cli,
-                           "The lease of %s ran out at %s: the next claim takes it back%s. Until "
-                           "then that worker may still settle it.",
-                           who(story), when(story, info->locked_until),
-                           last ? ", and it is dead then" : ""));
-        story->advice =
-            cli_command_line(story->cli, cli_printf(story->cli, "reap%s", door_option(story)));
+        explain_because(
+            story, "lease_expired",
+            cli_printf(story->cli,
+                       "The lease of %s ran out at %s: the next claim takes it back%s. Until "
+                       "then that worker may still settle it.",
+                       who(story), explain_when(story, info->locked_until),
+                       last ? ", and it is dead then" : ""));
+        story->advice = cli_command_line(
+            story->cli, story->door == cli_outbox
+                            ? "reap"
+                            : cli_printf(story->cli, "reap --door %s", story->door->name));
     } else {
-        because(story, "leased",
-                cli_printf(story->cli,
-                           "It is leased by %s until %s, under fence %lld: attempt %d of %d.",
-                           who(story), when(story, info->locked_until), (long long)message->fence,
-                           message->attempts, info->max_attempts));
+        explain_because(
+            story, "leased",
+            cli_printf(story->cli,
+                       "It is leased by %s until %s, under fence %lld: attempt %d of %d.",
+                       who(story), explain_when(story, info->locked_until),
+                       (long long)message->fence, message->attempts, info->max_attempts));
     }
+    explain_run(story);
     if (last)
-        because(story, "last_attempt", "This is its last attempt: if it fails, it is dead.");
+        explain_because(story, "last_attempt",
+                        "This is its last attempt: if it fails, it is dead.");
     add_error(story);
     add_losses(story);
 }
@@ -252,18 +259,25 @@ static void done(struct story *story)
     const ph_message_info *info = story->info;
 
     story->state = "done";
-    if (ph_id_is_zero(info->owner.b))
-        because(story, "done",
-                cli_printf(story->cli, "It is a wait for a join, and was done when that ended: %s.",
-                           when(story, info->processed_at)));
+    if (ph_id_is_zero(info->owner.b) && story->door == cli_inbox)
+        explain_because(story, "done",
+                        cli_printf(story->cli,
+                                   "It was handled by the transaction that received it, at %s.",
+                                   explain_when(story, info->processed_at)));
+    else if (ph_id_is_zero(info->owner.b))
+        explain_because(story, "done",
+                        cli_printf(story->cli,
+                                   "It is a wait for a join, and was done when that ended: %s.",
+                                   explain_when(story, info->processed_at)));
     else
-        because(story, "done",
-                cli_printf(story->cli, "It was done at %s by %s%s.",
-                           when(story, info->processed_at), who(story),
-                           story->door == cli_outbox
-                               ? cli_printf(story->cli, ", at attempt %d", info->message->attempts)
-                               : ", a worker, or a scheduler that sent a message with its id as "
-                                 "message id"));
+        explain_because(
+            story, "done",
+            cli_printf(story->cli, "It was done at %s by %s%s.",
+                       explain_when(story, info->processed_at), who(story),
+                       cli_has_streams(story->door)
+                           ? cli_printf(story->cli, ", at attempt %d", info->message->attempts)
+                           : ", a worker, or a scheduler that sent a message with its id as "
+                             "message id"));
 }
 
 static void dead(struct story *story)
@@ -283,21 +297,23 @@ static void dead(struct story *story)
     story->state = "dead";
     for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
         if (info->dead_reason && strcmp(info->dead_reason, causes[i].reason) == 0)
-            because(story, causes[i].code,
-                    cli_printf(story->cli, "%s, at %s, after %d of %d attempts.", causes[i].text,
-                               when(story, last ? last->at : info->updated_at),
-                               info->message->attempts, info->max_attempts));
+            explain_because(story, causes[i].code,
+                            cli_printf(story->cli, "%s, at %s, after %d of %d attempts.",
+                                       causes[i].text,
+                                       explain_when(story, last ? last->at : info->updated_at),
+                                       info->message->attempts, info->max_attempts));
     add_error(story);
     if (!ph_id_is_zero(info->retried_as.b)) {
-        because(story, "retried",
-                cli_printf(story->cli, "It was put back into the queue as %s.",
-                           ph_id_text(info->retried_as.b, id)));
+        explain_because(story, "retried",
+                        cli_printf(story->cli, "It was put back into the queue as %s.",
+                                   ph_id_text(info->retried_as.b, id)));
         story->advice = cli_command_line(
             story->cli, cli_printf(story->cli, "explain %s", ph_id_text(info->retried_as.b, id)));
     } else {
         story->advice =
             cli_command_line(story->cli, cli_printf(story->cli, "dead retry %s",
                                                     ph_id_text(info->message->work_id.b, id)));
+        explain_dead_head(story);
     }
 }
 
@@ -312,17 +328,18 @@ static int waits_for_join(struct story *story)
     if (ph_join_find(cli->store, PH_OWN_TX, join, 1, cli->timeout_ms, &info, &cli->err) < 0)
         return cli_fail_store(cli);
     story->state = "waiting";
-    because(story, "waits_for_join",
-            cli_printf(cli,
-                       "It is waiting for a join, %s, and nobody can claim it: %d of %d steps have "
-                       "ended, %d of them failed; %d %s not been attached yet.",
-                       id, info->completed_steps + info->failed_steps, info->expected_steps,
-                       info->failed_steps, info->expected_steps - info->attached_steps,
-                       info->expected_steps - info->attached_steps == 1 ? "has" : "have"));
+    explain_because(
+        story, "waits_for_join",
+        cli_printf(cli,
+                   "It is waiting for a join, %s, and nobody can claim it: %d of %d steps have "
+                   "ended, %d of them failed; %d %s not been attached yet.",
+                   id, info->completed_steps + info->failed_steps, info->expected_steps,
+                   info->failed_steps, info->expected_steps - info->attached_steps,
+                   info->expected_steps - info->attached_steps == 1 ? "has" : "have"));
     if (info->deadline)
-        because(story, "deadline",
-                cli_printf(cli, "The join fails if it is not complete at %s.",
-                           when(story, info->deadline)));
+        explain_because(story, "deadline",
+                        cli_printf(cli, "The join fails if it is not complete at %s.",
+                                   explain_when(story, info->deadline)));
     story->advice = cli_command_line(cli, cli_printf(cli, "join show %s", id));
     ph_join_info_free(info);
     return CLI_OK;
@@ -342,9 +359,12 @@ static int look(struct story *story)
     if (ph_queue_list_count(queues) > 0) {
         story->paused = ph_queue_list_at(queues, 0)->paused;
         story->ready = ph_queue_list_at(queues, 0)->counts.ready;
+        story->grace_us = ph_queue_list_at(queues, 0)->settings.affinity_grace_ms * 1000LL;
     }
+    if (story->grace_us < 0)
+        story->grace_us = 0; /* PH_NO_GRACE */
     ph_queue_list_free(queues);
-    return CLI_OK;
+    return explain_stream_look(story);
 }
 
 static void tell(struct story *story)
@@ -352,21 +372,27 @@ static void tell(struct story *story)
     struct cli *cli = story->cli;
     const ph_delivery *message = story->info->message;
     const json_t *reason;
+    json_t *others;
     size_t i;
 
     if (cli->format != CLI_TEXT_FORM) {
-        cli_row(cli,
-                json_pack("{s:o, s:s, s:o, s:o, s:s, s:O, s:o, s:o}", "work_id",
-                          cli_json_id(message->work_id.b), "door", story->door->name, "topic",
-                          cli_json_text(message->topic), "namespace", cli_json_text(message->ns),
-                          "state", story->state, "reasons", story->reasons, "advice",
-                          cli_json_text(story->advice), "clock", cli_json_time(story->now)));
+        others = cli_need(json_array());
+        for (i = 0; story->others[i]; i++)
+            json_array_append_new(others, cli_json_text(story->others[i]));
+        cli_row(cli, json_pack("{s:o, s:s, s:o, s:o, s:s, s:O, s:o, s:o, s:o}", "work_id",
+                               cli_json_id(message->work_id.b), "door", story->door->name, "topic",
+                               cli_json_text(message->topic), "namespace",
+                               cli_json_text(message->ns), "state", story->state, "reasons",
+                               story->reasons, "advice", cli_json_text(story->advice),
+                               "alternatives", others, "clock", cli_json_time(story->now)));
         return;
     }
     json_array_foreach(story->reasons, i, reason)
         cli_print(cli, "%s\n", cli_shown(cli, json_string_value(json_object_get(reason, "text"))));
     if (story->advice)
         cli_print(cli, "Next: %s\n", story->advice);
+    for (i = 0; story->others[i]; i++)
+        cli_print(cli, "Or:   %s\n", story->others[i]);
 }
 
 static int explain(struct cli *cli, const struct cli_door *door, const ph_message_info *info)
@@ -374,8 +400,10 @@ static int explain(struct cli *cli, const struct cli_door *door, const ph_messag
     struct story story = { .cli = cli, .door = door, .info = info };
     int code = look(&story);
 
-    if (code != CLI_OK)
+    if (code != CLI_OK) {
+        ph_stream_list_free(story.streams);
         return code;
+    }
     story.reasons = cli_need(json_array());
     switch (info->status) {
     case PH_READY:
@@ -393,10 +421,15 @@ static int explain(struct cli *cli, const struct cli_door *door, const ph_messag
     case PH_WAITING:
         code = waits_for_join(&story);
         break;
+    case PH_PARKED:
+        add_pause(&story);
+        explain_parked(&story);
+        break;
     }
     if (code == CLI_OK)
         tell(&story);
     json_decref(story.reasons);
+    ph_stream_list_free(story.streams);
     return code;
 }
 
@@ -432,6 +465,7 @@ const struct cli_command cli_explain = {
     .operands_min = 1,
     .operands_max = 1,
     .description = description,
+    .options = options,
     .fields = fields,
     .layout = CLI_CARD,
     .examples = examples,

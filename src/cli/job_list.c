@@ -366,15 +366,17 @@ static int runs_of(struct cli *cli, const char *job, ph_list_opts *opts)
 static int run_runs(struct cli *cli)
 {
     ph_list_opts opts = PH_LIST_OPTS_INIT;
+    const char *columns;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     if (code != CLI_OK)
         return code;
     opts.state = (ph_list_state)cli_word(cli, "state");
-    if (cli_given(cli, "payload"))
-        cli_columns_set(cli, "work_id state job scheduled_at attempts topic payload");
+    columns = cli_given(cli, "payload") ? "work_id state job scheduled_at attempts topic payload"
+                                        : cli->command->columns;
+    cli_columns_set(cli, columns);
     return cli->operand_count ? runs_of(cli, cli->operands[0], &opts)
-                              : cli_list_messages(cli, cli_job_runs, &opts);
+                              : cli_list_messages(cli, cli_job_runs, &opts, columns);
 }
 
 static const char *const runs_description[] = {

@@ -16,6 +16,8 @@ const char *cli_state(const ph_message_info *info, int64_t now)
         return "dead";
     case PH_WAITING:
         return "waiting";
+    case PH_PARKED:
+        return "parked";
     }
     return "unknown";
 }
@@ -83,6 +85,10 @@ json_t *cli_json_message(const struct cli *cli, const struct cli_door *door,
     add(object, "waits_for", cli_json_id(info->waits_for.b));
     add(object, "job", cli_json_text(m->job));
     add(object, "scheduled_at", cli_json_time(m->scheduled_at));
+    add(object, "stream", cli_json_text(m->stream));
+    add(object, "seq", m->seq ? json_integer(m->seq) : json_null());
+    add(object, "source", cli_json_text(m->source));
+    add(object, "source_id", cli_json_text(m->source_id));
     add(object, "payload_length", json_integer((json_int_t)m->payload_length));
     if (m->payload) {
         add(object, "headers", cli_json_parsed(m->headers));
@@ -125,7 +131,31 @@ void cli_list_more(struct cli *cli, const char *last)
     cli_note(cli, "there may be more: --after %s", last);
 }
 
-int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts)
+const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door,
+                            bool streams)
+{
+    static const char topic[] = "topic";
+    const char *rest = strstr(columns, topic);
+
+    if (!rest || (door != cli_inbox && !streams))
+        return columns;
+    rest += strlen(topic);
+    return cli_printf(cli, "%.*s%s%s%s", (int)(rest - columns), columns,
+                      door == cli_inbox ? " source source_id" : "", streams ? " stream seq" : "",
+                      rest);
+}
+
+static bool has_streams(const ph_message_list *messages)
+{
+    for (size_t i = 0; i < ph_message_list_count(messages); i++) {
+        if (ph_message_list_at(messages, i)->message->stream)
+            return true;
+    }
+    return false;
+}
+
+int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,
+                      const char *columns)
 {
     ph_message_list *messages = NULL;
     char id[PH_ID_TEXT_SIZE];
@@ -137,6 +167,7 @@ int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts
         door->list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &messages, &cli->err) < 0)
         return cli_fail_store(cli);
     count = ph_message_list_count(messages);
+    cli_columns_set(cli, cli_columns_for(cli, columns, door, has_streams(messages)));
     for (size_t i = 0; i < count; i++)
         cli_row(cli, cli_json_message(cli, door, ph_message_list_at(messages, i), now, false));
     if (count == 0)
@@ -161,13 +192,25 @@ static const struct cli_field history_fields[] = {
     { NULL, CLI_F_TEXT, NULL, NULL, NULL },
 };
 
+static const struct cli_field receptor_fields[] = {
+    { "receptor", CLI_F_TEXT, "its name", "RECEPTOR", NULL },
+    { "status", CLI_F_STATE, "completed, or failed so far", "STATUS", NULL },
+    { "attempts", CLI_F_NUMBER, "how often it has reported", "ATTEMPTS", NULL },
+    { "first_at", CLI_F_TIME, "when it first did", "FIRST AT", NULL },
+    { "last_at", CLI_F_TIME, "when it last did", "LAST AT", NULL },
+    { "error", CLI_F_TEXT, "of its last failure; or null", "ERROR", NULL },
+    { 0 },
+};
+
 const struct cli_field cli_message_fields[] = {
     { "work_id", CLI_F_UUID, "names this stay of the message in its queue", "Work id", NULL },
     { "message_id", CLI_F_UUID, "names the message; stays the same when a dead one is retried",
       "Message id", NULL },
-    { "state", CLI_F_STATE, "ready, scheduled, in_progress, done, dead, or waiting (for a join)",
+    { "state", CLI_F_STATE,
+      "ready, scheduled, in_progress, done, dead, waiting (for a join), or parked (behind the head "
+      "of its stream)",
       "State", NULL },
-    { "door", CLI_F_TEXT, "outbox, timers or job-runs", "Door", NULL },
+    { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", "Door", NULL },
     { "namespace", CLI_F_TEXT, "which queue it is in", "Namespace", NULL },
     { "topic", CLI_F_TEXT, "what it is about", "Topic", NULL },
     { "priority", CLI_F_NUMBER, "0 urgent, 1 normal, 2 low, 3 bulk", "Priority", NULL },
@@ -197,10 +240,16 @@ const struct cli_field cli_message_fields[] = {
     { "job", CLI_F_TEXT, "of a job run: its job; or null", "Job", NULL },
     { "scheduled_at", CLI_F_TIME, "of a job run: the instant it stands for; or null", "Scheduled",
       NULL },
+    { "stream", CLI_F_TEXT, "the ordered stream that it is in; or null", "Stream", NULL },
+    { "seq", CLI_F_NUMBER, "its number in the stream, from 1; or null", "Seq", NULL },
+    { "source", CLI_F_TEXT, "of an inbox message: who sent it; or null", "Source", NULL },
+    { "source_id", CLI_F_TEXT, "of an inbox message: its id there; or null", "Source id", NULL },
     { "payload_length", CLI_F_NUMBER, "bytes of payload", "Bytes", NULL },
     { "headers", CLI_F_JSON, "an object; or null. In lists only with --payload", "Headers", NULL },
     { "payload", CLI_F_TEXT, "the text it carries. In lists only with --payload", "Payload", NULL },
     { "history", CLI_F_ROWS, "why it came back or ended, one entry per attempt; not in lists",
       "History", history_fields },
+    { "receptors", CLI_F_ROWS, "who has reported on it, and how; only in show, of outbox and inbox",
+      "Receptors", receptor_fields },
     { NULL, CLI_F_TEXT, NULL, NULL, NULL },
 };

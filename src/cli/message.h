@@ -8,7 +8,7 @@ extern const struct cli_field cli_message_fields[];
 
 /* What --state takes, in the order of ph_list_state. */
 #define CLI_STATES "all ready scheduled in_progress done dead"
-#define CLI_OUTBOX_STATES CLI_STATES " waiting" /* only messages wait for joins */
+#define CLI_ALL_STATES CLI_STATES " waiting parked" /* not behind every door */
 
 /* The state's word. now: the database's clock. */
 const char *cli_state(const ph_message_info *info, int64_t now);
@@ -29,6 +29,21 @@ json_t *cli_json_message(const struct cli *cli, const struct cli_door *door,
         .help = "an object, handed to the worker"                                                  \
     }
 
+#define CLI_STREAM_OPTION                                                                          \
+    {                                                                                              \
+        .name = "stream", .type = CLI_TEXT, .argument = "KEY",                                     \
+        .help = "the ordered stream that it is in: one after the other, in this order"             \
+    }
+#define CLI_PRIORITY_OPTION                                                                        \
+    {                                                                                              \
+        .name = "priority", .letter = 'p', .type = CLI_WORD, .argument = "LEVEL",                  \
+        .help = "who comes first", .value = "normal", .choices = CLI_PRIORITIES                    \
+    }
+#define CLI_TENANT_OPTION                                                                          \
+    {                                                                                              \
+        .name = "tenant", .type = CLI_ID, .argument = "UUID", .help = "the tenant it belongs to"   \
+    }
+
 /* Priority as the library counts, from a number or word of --priority. */
 #define CLI_PRIORITIES "urgent normal low bulk 0 1 2 3"
 ph_priority cli_priority(int word);
@@ -37,7 +52,11 @@ ph_priority cli_priority(int word);
 int cli_payload(struct cli *cli, const char *text, const char **ret_payload, size_t *ret_length);
 
 /* Lists messages behind a door as rows, by the options CLI_LIST_OPTIONS; opts has the state. */
-int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts);
+int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,
+                      const char *columns);
+/* The columns of a table, with those of inbox and streams after the topic if they are needed. */
+const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door,
+                            bool streams);
 /* Fills opts from those options; and says that a full page may not be the last one. */
 void cli_list_opts(struct cli *cli, ph_list_opts *opts);
 void cli_list_more(struct cli *cli, const char *last);

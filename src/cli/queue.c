@@ -11,11 +11,12 @@ static json_t *lifetime(int64_t seconds)
 static json_t *queue_json(struct cli *cli, const ph_queue_info *queue)
 {
     const ph_queue_settings *s = &queue->settings;
-    bool outbox = cli_door(cli) == cli_outbox;
+    bool outbox = cli_door(cli) == cli_outbox, streams = cli_has_streams(cli_door(cli));
+    int grace_ms = s->affinity_grace_ms == PH_NO_GRACE ? 0 : s->affinity_grace_ms;
 
     return json_pack(
-        "{s:o, s:o, s:b, s:i, s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:i, s:b, s:o, s:I, s:I, s:I, "
-        "s:I}",
+        "{s:o, s:o, s:b, s:i, s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:i, s:b, s:o, s:o, s:o, s:I, "
+        "s:I, s:I, s:I, s:I}",
         "door", cli_json_door(cli, cli_door(cli)), "namespace", cli_json_text(queue->ns), "paused",
         queue->paused, "max_attempts", s->max_attempts, "backoff",
         s->backoff == PH_BACKOFF_EQUAL_JITTER ? "equal-jitter" : "exponential", "backoff_base_ms",
@@ -24,9 +25,12 @@ static json_t *queue_json(struct cli *cli, const ph_queue_info *queue)
         "dedupe_retention_s", lifetime(s->dedupe_retention_s), "max_payload_bytes",
         (json_int_t)s->max_payload_bytes, "max_lease_s", s->max_lease_s, "delete_on_ack",
         s->delete_on_ack == 1, "join_wait_topic", cli_json_text(outbox ? s->join_wait_topic : NULL),
-        "ready", (json_int_t)queue->counts.ready, "scheduled", (json_int_t)queue->counts.scheduled,
-        "in_progress", (json_int_t)queue->counts.in_progress, "dead",
-        (json_int_t)queue->counts.dead);
+        "dead_head",
+        streams ? json_string(s->dead_head == PH_DEAD_HEAD_BLOCK ? "block" : "skip") : json_null(),
+        "affinity_grace_ms", streams ? json_integer(grace_ms) : json_null(), "ready",
+        (json_int_t)queue->counts.ready, "scheduled", (json_int_t)queue->counts.scheduled,
+        "in_progress", (json_int_t)queue->counts.in_progress, "parked",
+        (json_int_t)queue->counts.parked, "dead", (json_int_t)queue->counts.dead);
 }
 
 /* Prints the queues (NULL: all) as rows. */
@@ -57,10 +61,11 @@ static int run_list(struct cli *cli)
 
 static bool settings_fill(struct cli *cli, ph_queue_settings *settings)
 {
-    static const char *const names[] = { "max-attempts",     "backoff",        "backoff-base",
-                                         "backoff-max",      "retention",      "dead-retention",
-                                         "dedupe-retention", "max-payload",    "max-lease",
-                                         "delete-on-ack",    "join-wait-topic" };
+    static const char *const names[] = { "max-attempts",     "backoff",         "backoff-base",
+                                         "backoff-max",      "retention",       "dead-retention",
+                                         "dedupe-retention", "max-payload",     "max-lease",
+                                         "delete-on-ack",    "join-wait-topic", "dead-head",
+                                         "affinity-grace" };
     bool any = false;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -77,6 +82,11 @@ static bool settings_fill(struct cli *cli, ph_queue_settings *settings)
     if (cli_given(cli, "delete-on-ack"))
         settings->delete_on_ack = cli_word(cli, "delete-on-ack") == 0 ? 1 : -1;
     settings->join_wait_topic = cli_text(cli, "join-wait-topic");
+    settings->dead_head = (ph_dead_head)(cli_word(cli, "dead-head") + 1);
+    if (cli_given(cli, "affinity-grace"))
+        settings->affinity_grace_ms = cli_number(cli, "affinity-grace") > 0
+                                          ? (int)cli_number(cli, "affinity-grace")
+                                          : PH_NO_GRACE;
     return any;
 }
 
@@ -90,7 +100,11 @@ static int run_set(struct cli *cli)
         return cli_usage(cli,
                          "what is to be set? for example: posthorn queue set --max-attempts 5");
     if (settings.join_wait_topic && cli_door(cli) != cli_outbox)
-        return cli_usage(cli, "only messages wait for joins; leave out --join-wait-topic");
+        return cli_usage(cli, "only messages of the outbox wait for joins; leave out "
+                              "--join-wait-topic");
+    if ((settings.dead_head || settings.affinity_grace_ms) && !cli_has_streams(cli_door(cli)))
+        return cli_usage(cli, "%ss have no streams; leave out --%s", cli_door(cli)->noun,
+                         settings.dead_head ? "dead-head" : "affinity-grace");
     code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code != CLI_OK)
         return code;
@@ -129,7 +143,7 @@ static int run_resume(struct cli *cli)
 /* ------------------------------------------------------------------- the tables */
 
 static const struct cli_field fields[] = {
-    { "door", CLI_F_TEXT, "outbox, timers or job-runs", "Door", NULL },
+    { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", "Door", NULL },
     { "namespace", CLI_F_TEXT, "the queue's name", "Namespace", NULL },
     { "paused", CLI_F_BOOL, "it hands out nothing", "Paused", NULL },
     { "max_attempts", CLI_F_NUMBER, "how often a message may be claimed", "Max attempts", NULL },
@@ -148,15 +162,24 @@ static const struct cli_field fields[] = {
       NULL },
     { "join_wait_topic", CLI_F_TEXT, "the topic of waits for joins; null behind other doors",
       "Join wait topic", NULL },
+    { "dead_head", CLI_F_TEXT,
+      "what a stream does when its head has died, skip or block; null: there are no streams",
+      "Dead head", NULL },
+    { "affinity_grace_ms", CLI_F_NUMBER,
+      "how long the head of a stream is left to the instance that its partition belongs to; null: "
+      "there are no streams",
+      "Affinity grace ms", NULL },
     { "ready", CLI_F_NUMBER, "messages that are due now", "Ready", NULL },
     { "scheduled", CLI_F_NUMBER, "due later, or waiting for a retry", "Scheduled", NULL },
     { "in_progress", CLI_F_NUMBER, "leased", "In progress", NULL },
+    { "parked", CLI_F_NUMBER, "behind the heads of their streams", "Parked", NULL },
     { "dead", CLI_F_NUMBER, "dead letters that were not put back", "Dead", NULL },
     { 0 },
 };
 
 #define DOOR_OPTION                                                                                \
-    CLI_DOOR_OPTION("of messages, timers or job runs, which have queues of their own")
+    CLI_DOOR_OPTION("of messages, of those from elsewhere, of timers or job runs, which have "     \
+                    "queues of their own")
 
 static const struct cli_option list_options[] = {
     DOOR_OPTION,
@@ -166,8 +189,10 @@ static const struct cli_option list_options[] = {
 static const char *const list_description[] = {
     "Lists the queues with their settings and counts. A queue is made by the first message of its "
     "namespace, or by queue set, with these defaults: 10 attempts, exponential backoff from 1 s to "
-    "60 s, settled messages kept for 7 days, dead letters for ever.",
-    "Messages, timers and job runs have queues of their own: --door says which are meant.",
+    "60 s, settled messages kept for 7 days, dead letters for ever; in the inbox also the records "
+    "of what was received.",
+    "Messages, those from elsewhere (the inbox), timers and job runs have queues of their own: "
+    "--door says which are meant.",
     NULL,
 };
 static const struct cli_example list_examples[] = {
@@ -236,7 +261,8 @@ static const struct cli_option set_options[] = {
     { .name = "dedupe-retention",
       .type = CLI_LIFETIME,
       .argument = "DURATION",
-      .help = "how long dedupe keys are kept, never less than their message; or forever",
+      .help = "how long dedupe keys are kept, never less than their message; or forever. In the "
+              "inbox: how long it is remembered what was received",
       .min = 1,
       .max = 100LL * 366 * 86400 },
     { .name = "max-payload",
@@ -260,6 +286,18 @@ static const struct cli_option set_options[] = {
       .type = CLI_TEXT,
       .argument = "TOPIC",
       .help = "the topic of waits for joins, from now on" },
+    { .name = "dead-head",
+      .type = CLI_WORD,
+      .argument = "WHAT",
+      .help = "what a stream does when its head has died; skip also lets blocked streams go on",
+      .choices = "skip block" },
+    { .name = "affinity-grace",
+      .type = CLI_MS,
+      .argument = "DURATION",
+      .help = "how long the head of a stream is left to the instance that its partition belongs "
+              "to; 0: not at all",
+      .min = 0,
+      .max = 3600000 },
     { 0 },
 };
 static const char *const set_description[] = {
@@ -268,12 +306,18 @@ static const char *const set_description[] = {
     "they have their own.",
     "exponential waits base times 2 to the power of the retries; equal-jitter doubles with every "
     "attempt and then waits a random time between half of that and all of it.",
+    "A stream whose head is dead goes on with the next message (skip, the default), or stands "
+    "still until the head is retried or discarded (block).",
     NULL,
 };
 static const struct cli_example set_examples[] = {
     { "posthorn queue set --max-attempts 5 --retention 1d", "The default queue" },
     { "posthorn queue set --namespace mail --backoff equal-jitter --backoff-max 10m",
       "Another queue, with another policy" },
+    { "posthorn queue set --namespace ledger --dead-head block --affinity-grace 500ms",
+      "Never pass over a message of a stream" },
+    { "posthorn queue set --door inbox --dedupe-retention 30d",
+      "Forget after a month what was received" },
     { "posthorn queue set --namespace audit --retention forever --delete-on-ack no", "Keep all" },
     { 0 },
 };

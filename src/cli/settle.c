@@ -34,10 +34,47 @@ static int settle_some(const struct call *call, const ph_lease_ref *refs, size_t
     return r;
 }
 
+/* Why the first of them could not be settled, as far as its stream is the reason. NULL: it is not,
+ * or cannot be told. */
+static const char *stream_reason(const struct call *call, const ph_lease_ref *ref)
+{
+    struct cli *cli = call->cli;
+    ph_message_info *info = NULL;
+    const char *reason = NULL;
+
+    if (!cli_has_streams(cli_door(cli)) ||
+        cli_door(cli)->find(cli->store, PH_OWN_TX, ref->work_id, cli->timeout_ms, &info,
+                            &cli->err) < 0)
+        return NULL;
+    if (info->message->stream && info->status == PH_PARKED)
+        reason = "a message before it in its stream was given back, and it went back with that one";
+    else if (info->message->stream && info->status == PH_IN_PROGRESS &&
+             memcmp(info->owner.b, call->owner.b, sizeof(info->owner.b)) == 0 &&
+             (ref->fence == 0 || ref->fence == info->message->fence))
+        reason = "a message before it in its stream is not settled; settle in the order of the "
+                 "claim";
+    ph_message_info_free(info);
+    return reason;
+}
+
+static int not_settled(const struct call *call, const ph_lease_ref *first, size_t lost,
+                       size_t count)
+{
+    const char *reason = stream_reason(call, first);
+    char id[PH_ID_TEXT_SIZE];
+
+    if (reason)
+        return cli_fail(call->cli, CLI_FAILED, "%zu of %zu: nothing changed there; %s: %s", lost,
+                        count, ph_id_text(first->work_id.b, id), reason);
+    return cli_fail(call->cli, CLI_FAILED,
+                    "%zu of %zu: not leased by this owner; nothing changed there", lost, count);
+}
+
 static int settle_all(const struct call *call, const struct cli_ids *ids)
 {
     struct cli *cli = call->cli;
     ph_outcome outcomes[PH_BATCH_MAX];
+    const ph_lease_ref *first = NULL; /* that could not be settled */
     size_t lost = 0, count;
 
     for (size_t at = 0; at < ids->count; at += count) {
@@ -52,14 +89,12 @@ static int settle_all(const struct call *call, const struct cli_ids *ids)
             if (i + 1 == count)
                 cli_joins_tell(cli, cli_need(row));
             cli_row(cli, row);
-            lost += outcomes[i] == PH_OUTCOME_STALE || outcomes[i] == PH_OUTCOME_UNKNOWN;
+            if (outcomes[i] != PH_OUTCOME_STALE && outcomes[i] != PH_OUTCOME_UNKNOWN)
+                continue;
+            first = lost++ == 0 ? &ids->refs[at + i] : first;
         }
     }
-    if (lost)
-        return cli_fail(cli, CLI_FAILED,
-                        "%zu of %zu: not leased by this owner; nothing changed there", lost,
-                        ids->count);
-    return CLI_OK;
+    return lost ? not_settled(call, first, lost, ids->count) : CLI_OK;
 }
 
 static int run(struct cli *cli, struct call *call)
@@ -151,8 +186,8 @@ static const struct cli_field fields[] = {
     { "work_id", CLI_F_UUID, "the message", "Work id", NULL },
     { "outcome", CLI_F_STATE,
       "acked, abandoned, failed, dead (an abandon that spent the last attempt), released, renewed; "
-      "stale (not leased by this owner, or under another fence) or unknown (there is no such "
-      "message)",
+      "stale (not leased by this owner, or under another fence, or a message before it in its "
+      "stream is not settled) or unknown (there is no such message)",
       "Outcome", NULL },
     CLI_ENDED_FIELD("joins that ended with it, in the last row of the call"),
     { 0 },
@@ -166,7 +201,9 @@ static const struct cli_exit_note exits[] = {
 #define ABOUT_IDS                                                                                  \
     "The messages are named by work ids, better by leases (ID:FENCE) as claim prints them. With "  \
     "- "                                                                                           \
-    "they come from stdin: the first word of each line, or objects as claim --jsonl prints them."
+    "they come from stdin: the first word of each line, or objects as claim --jsonl prints them. " \
+    "Messages of a stream are settled in the order in which they were claimed; what follows one "  \
+    "that is not done goes back to its stream by itself, and is stale."
 
 static const struct cli_option ack_options[] = { OWNER_OPTION, DOOR_OPTION, { 0 } };
 static const char *const ack_description[] = {

@@ -18,6 +18,46 @@ static int find(struct cli *cli, const struct cli_door **ret_door, ph_message_in
     return CLI_OK;
 }
 
+/* The parties of a message that have reported on it. */
+static int receptors_add(struct cli *cli, ph_work_id id, json_t *row)
+{
+    ph_receptor_list *list = NULL;
+    json_t *receptors;
+
+    if (ph_receptor_list_get(cli->store, PH_OWN_TX, id, cli->timeout_ms, &list, &cli->err) < 0)
+        return cli_fail_store(cli);
+    receptors = cli_need(json_array());
+    for (size_t i = 0; i < ph_receptor_list_count(list); i++) {
+        const ph_receptor_info *r = ph_receptor_list_at(list, i);
+        json_t *receptor =
+            json_pack("{s:o, s:s, s:i, s:o, s:o, s:o}", "receptor", cli_json_text(r->receptor),
+                      "status", r->completed ? "completed" : "failed", "attempts", r->attempts,
+                      "first_at", cli_json_time(r->first_at), "last_at", cli_json_time(r->last_at),
+                      "error", cli_json_text(r->error));
+
+        json_array_append_new(receptors, cli_need(receptor));
+    }
+    json_object_set_new(row, "receptors", receptors);
+    ph_receptor_list_free(list);
+    return CLI_OK;
+}
+
+/* A message, and all that belongs to it. */
+static int print(struct cli *cli, const struct cli_door *door, const ph_message_info *info,
+                 int64_t now)
+{
+    json_t *row = cli_json_message(cli, door, info, now, true);
+    int code = CLI_OK;
+
+    if (cli_has_streams(door))
+        code = receptors_add(cli, info->message->work_id, row);
+    if (code == CLI_OK)
+        cli_row(cli, row);
+    else
+        json_decref(row);
+    return code;
+}
+
 static int run_show(struct cli *cli)
 {
     const struct cli_door *door = NULL;
@@ -30,9 +70,9 @@ static int run_show(struct cli *cli)
     if (cli_given(cli, "payload"))
         cli_write(cli, info->message->payload, info->message->payload_length);
     else
-        cli_row(cli, cli_json_message(cli, door, info, now, true));
+        code = print(cli, door, info, now);
     ph_message_info_free(info);
-    return CLI_OK;
+    return code;
 }
 
 static const struct cli_option show_options[] = {
@@ -44,8 +84,10 @@ static const struct cli_option show_options[] = {
 
 static const char *const show_description[] = {
     "Prints all there is to know of a message: where it is, whose it is, when it is due, its "
-    "payload, and the history of its attempts. The id may also be that of a timer, a job run or a "
-    "wait for a join. In the text form control characters are escaped; "
+    "payload, the history of its attempts, and its receptors: the parties that have reported on "
+    "it, each for itself. The id may be that of a message of outbox or inbox, a timer, a job run "
+    "or "
+    "a wait for a join. In the text form control characters are escaped; "
     "--payload prints the bytes as they are.",
     "Why a message is where it is, in sentences: posthorn explain.",
     NULL,
@@ -89,7 +131,7 @@ static int run_dead_show(struct cli *cli)
     if (code != CLI_OK)
         return code;
     if (info->status == PH_FAILED)
-        cli_row(cli, cli_json_message(cli, door, info, now, true));
+        code = print(cli, door, info, now);
     else
         code =
             cli_fail(cli, CLI_NOT_FOUND, "this message is no dead letter, but %s; see it with: %s",
@@ -137,15 +179,23 @@ const struct cli_command cli_dead_show = {
 
 static int run_list(struct cli *cli)
 {
+    const struct cli_door *door = cli_door(cli);
     ph_list_opts opts = PH_LIST_OPTS_INIT;
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
+    int code;
 
+    opts.state = (ph_list_state)cli_word(cli, "state");
+    if (opts.state == PH_LIST_WAITING && door != cli_outbox)
+        return cli_usage(cli, "only messages of the outbox wait for joins; leave out --door %s",
+                         door->name);
+    if (opts.state == PH_LIST_PARKED && !cli_has_streams(door))
+        return cli_usage(cli, "%ss have no streams, and are never parked", door->noun);
+    code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code != CLI_OK)
         return code;
-    opts.state = (ph_list_state)cli_word(cli, "state");
-    if (cli_given(cli, "payload"))
-        cli_columns_set(cli, "work_id state namespace topic attempts created_at payload");
-    return cli_list_messages(cli, cli_outbox, &opts);
+    return cli_list_messages(cli, door, &opts,
+                             cli_given(cli, "payload")
+                                 ? "work_id state namespace topic attempts created_at payload"
+                                 : cli->command->columns);
 }
 
 static int run_dead_list(struct cli *cli)
@@ -153,15 +203,19 @@ static int run_dead_list(struct cli *cli)
     ph_list_opts opts = PH_LIST_OPTS_INIT;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
+    if (code != CLI_OK)
+        return code;
     opts.state = PH_LIST_DEAD;
-    if (cli_given(cli, "payload"))
-        cli_columns_set(cli, "work_id namespace topic attempts dead_reason updated_at last_error "
-                             "payload");
-    return code == CLI_OK ? cli_list_messages(cli, cli_door(cli), &opts) : code;
+    return cli_list_messages(
+        cli, cli_door(cli), &opts,
+        cli_given(cli, "payload")
+            ? "work_id namespace topic attempts dead_reason updated_at last_error payload"
+            : cli->command->columns);
 }
 
 static const struct cli_option list_options[] = {
-    CLI_STATE_OPTION(CLI_OUTBOX_STATES),
+    CLI_DOOR_OPTION("messages, those from elsewhere, timers or job runs"),
+    CLI_STATE_OPTION(CLI_ALL_STATES),
     CLI_LIST_OPTIONS,
     { 0 },
 };
@@ -169,8 +223,10 @@ static const struct cli_option list_options[] = {
 static const char *const list_description[] = {
     "Lists messages, the newest first. ready: due now. scheduled: due later, or waiting for a "
     "retry. in_progress: leased. done: acknowledged, and still kept. dead: a dead letter that was "
-    "not put back. waiting: a wait for a join that is open, which nobody can claim.",
-    "Timers and job runs are listed by timer list and job runs.",
+    "not put back. waiting: a wait for a join that is open, which nobody can claim. parked: behind "
+    "the head of its stream; it comes when those before it are settled.",
+    "Messages that were received from elsewhere: --door inbox. Timers and job runs are also listed "
+    "by timer list and job runs. Streams as a whole: stream list.",
     "A page has --limit messages; the next one begins with --after and the last work id of this "
     "one. Pages do not shift when messages come or go in the meantime.",
     NULL,
@@ -181,6 +237,8 @@ static const struct cli_example list_examples[] = {
       "Something to list" },
     { "posthorn list", "The newest messages" },
     { "posthorn list --state scheduled --topic mail.send --payload", "What will be sent" },
+    { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}'; posthorn list --door inbox",
+      "What came from elsewhere" },
     { "posthorn list --limit 1000 --oldest-first --jsonl | wc -l", "For programs" },
     { 0 },
 };
@@ -205,7 +263,7 @@ const struct cli_command cli_list = {
 };
 
 static const struct cli_option dead_list_options[] = {
-    CLI_DOOR_OPTION("dead messages, timers or job runs"),
+    CLI_DOOR_OPTION("dead messages, those from elsewhere, timers or job runs"),
     CLI_LIST_OPTIONS,
     { 0 },
 };

@@ -6,16 +6,18 @@
 
 #define OPEN_JOINS_MAX 10000
 #define COLUMNS "namespace ready scheduled in_progress dead expired_leases oldest_ready_ms paused"
+#define STREAM_COLUMNS                                                                             \
+    "namespace ready scheduled in_progress parked dead expired_leases oldest_ready_ms paused"
 
 static json_t *counts_json(const struct cli_door *door, json_t *ns, const ph_outbox_counts *counts,
                            bool paused)
 {
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "namespace", ns, "ready",
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "namespace", ns, "ready",
                      (json_int_t)counts->ready, "scheduled", (json_int_t)counts->scheduled,
-                     "in_progress", (json_int_t)counts->in_progress, "dead",
-                     (json_int_t)counts->dead, "expired_leases", (json_int_t)counts->expired_leases,
-                     "oldest_ready_ms", (json_int_t)counts->oldest_ready_ms, "paused", paused,
-                     "door", door->name);
+                     "in_progress", (json_int_t)counts->in_progress, "parked",
+                     (json_int_t)counts->parked, "dead", (json_int_t)counts->dead, "expired_leases",
+                     (json_int_t)counts->expired_leases, "oldest_ready_ms",
+                     (json_int_t)counts->oldest_ready_ms, "paused", paused, "door", door->name);
 }
 
 static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
@@ -23,6 +25,7 @@ static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
     total->ready += counts->ready;
     total->scheduled += counts->scheduled;
     total->in_progress += counts->in_progress;
+    total->parked += counts->parked;
     total->dead += counts->dead;
     total->expired_leases += counts->expired_leases;
     if (counts->oldest_ready_ms > total->oldest_ready_ms)
@@ -33,7 +36,7 @@ static bool has_anything(const ph_queue_info *queue)
 {
     const ph_outbox_counts *c = &queue->counts;
 
-    return c->ready || c->scheduled || c->in_progress || c->dead || queue->paused;
+    return c->ready || c->scheduled || c->in_progress || c->parked || c->dead || queue->paused;
 }
 
 /* Only queues that are worth a line. */
@@ -46,6 +49,18 @@ static size_t count_other(ph_queue_list *const *lists)
             count += has_anything(ph_queue_list_at(lists[door], i));
     }
     return count;
+}
+
+/* Who has no streams needs no column for them. */
+static bool is_any_parked(ph_queue_list *const *lists)
+{
+    for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
+        for (size_t i = 0; i < ph_queue_list_count(lists[door]); i++) {
+            if (ph_queue_list_at(lists[door], i)->counts.parked)
+                return true;
+        }
+    }
+    return false;
 }
 
 static void print_queues(struct cli *cli, const struct cli_door *door, const ph_queue_list *queues)
@@ -103,7 +118,9 @@ static int print_all(struct cli *cli, const char *ns, ph_queue_list *const *queu
 
     if (ns && ph_queue_list_count(queues[0]) == 0 && others == 0)
         return cli_fail(cli, CLI_NOT_FOUND, "there is no queue \"%.80s\"", ns);
-    if (others)
+    if (is_any_parked(queues))
+        cli_columns_set(cli, others ? "door " STREAM_COLUMNS : STREAM_COLUMNS);
+    else if (others)
         cli_columns_set(cli, "door " COLUMNS);
     for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
         print_queues(cli, &cli_doors[door], queues[door]);
@@ -174,11 +191,13 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_field fields[] = {
-    { "door", CLI_F_TEXT, "outbox (messages), timers or job-runs", "Door", NULL },
-    { "namespace", CLI_F_TEXT, "the queue; null: all messages together", "Namespace", NULL },
+    { "door", CLI_F_TEXT, "outbox (messages), inbox (those from elsewhere), timers or job-runs",
+      "Door", NULL },
+    { "namespace", CLI_F_TEXT, "the queue; null: all of the outbox together", "Namespace", NULL },
     { "ready", CLI_F_NUMBER, "messages that are due now", "Ready", NULL },
     { "scheduled", CLI_F_NUMBER, "due later, or waiting for a retry", "Scheduled", NULL },
     { "in_progress", CLI_F_NUMBER, "leased", "In progress", NULL },
+    { "parked", CLI_F_NUMBER, "behind the heads of their streams", "Parked", NULL },
     { "dead", CLI_F_NUMBER, "dead letters that were not put back", "Dead", NULL },
     { "expired_leases", CLI_F_NUMBER, "messages whose lease ran out and was not yet taken back",
       "Expired leases", NULL },
@@ -193,8 +212,10 @@ static const struct cli_field fields[] = {
 
 static const char *const description[] = {
     "Counts messages: a line per queue, and one for all together. Messages that are done are not "
-    "counted, since that would mean to read all of them. Queues of timers and of job runs have a "
-    "line of their own if there is anything in them; open joins are counted, too.",
+    "counted, since that would mean to read all of them. Queues of the inbox, of timers and of job "
+    "runs have a line of their own if there is anything in them; open joins are counted, too.",
+    "Messages behind the head of their stream are parked: they come when those before them are "
+    "settled. The column is there if there are any.",
     "A number of ready messages that stays high means that workers are too slow, absent, or that "
     "the queue is paused; posthorn doctor looks closer.",
     NULL,

@@ -44,6 +44,8 @@ static enum cli_colour colour_of(const struct cli_field *field, const char *text
         { "error", CLI_RED },        { "lost", CLI_RED },           { "expired", CLI_RED },
         { "completed", CLI_GREEN },  { "pending", CLI_PLAIN },      { "cancelled", CLI_YELLOW },
         { "waiting", CLI_DIM },      { "broken", CLI_RED },         { "active", CLI_GREEN },
+        { "parked", CLI_DIM },       { "blocked", CLI_RED },        { "idle", CLI_DIM },
+        { "live", CLI_GREEN },       { "left", CLI_DIM },           { "evicted", CLI_RED },
     };
 
     for (size_t i = 0; field->type == CLI_F_STATE && i < sizeof(words) / sizeof(*words); i++) {

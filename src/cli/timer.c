@@ -182,9 +182,12 @@ static int run_list(struct cli *cli)
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     opts.state = (ph_list_state)cli_word(cli, "state");
-    if (cli_given(cli, "payload"))
-        cli_columns_set(cli, "work_id state namespace topic due_at attempts payload");
-    return code == CLI_OK ? cli_list_messages(cli, cli_timers, &opts) : code;
+    if (code != CLI_OK)
+        return code;
+    return cli_list_messages(cli, cli_timers, &opts,
+                             cli_given(cli, "payload")
+                                 ? "work_id state namespace topic due_at attempts payload"
+                                 : cli->command->columns);
 }
 
 static const char *const list_description[] = {

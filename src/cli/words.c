@@ -140,6 +140,7 @@ static const struct {
     { PH_EDATABASE, "database", CLI_FAILED },
     { PH_ECORRUPT, "damaged", CLI_FAILED },
     { PH_ESTATE, "wrong_state", CLI_FAILED },
+    { PH_EEVICTED, "evicted", CLI_FAILED },
 };
 
 const char *cli_command_line(struct cli *cli, const char *command)

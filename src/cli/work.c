@@ -1,6 +1,7 @@
 /* work.c - "posthorn work": a command per message. */
 #include "work.h"
 #include "commands.h"
+#include "door.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +26,17 @@ static const char *const description[] = {
     "The environment is empty but for what --env names and POSTHORN_WORK_ID, _MESSAGE_ID, _TOPIC, "
     "_NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, _PRIORITY (a word: urgent, "
     "normal, low, bulk), _CREATED_AT, _DUE_AT, and if there is one _TENANT_ID, _DEDUPE_KEY, "
-    "_CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR.",
+    "_CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR, of a message in a stream _STREAM and _SEQ, and "
+    "of one from the inbox _SOURCE and _SOURCE_ID.",
+    "Messages of one stream are handled one after the other, in their order, by whomever; others "
+    "at "
+    "the same time, as --concurrency says. With --door inbox it works on messages that posthorn "
+    "receive, or a program, has taken in.",
+    "While it runs it is an instance: posthorn instance list shows it, and others take its "
+    "messages "
+    "over if it is silent for --stale-threshold. The streams are shared out among the instances of "
+    "a --service, so give those that do the same work the same name; without it the name is made "
+    "from door, queue and topics. Its metadata are door, namespace, topics and command.",
     "Each command has a session of its own, without a terminal, and standard input is a file in "
     "memory. Its standard output is ours; its standard error is a pipe, never a terminal, and what "
     "comes is copied to ours. With --json or --jsonl its standard output goes to our standard "
@@ -53,6 +64,7 @@ static const struct cli_option options[] = {
       .type = CLI_REST,
       .argument = "CMD [ARG...]",
       .help = "what to run for each message; all that follows belongs to it" },
+    CLI_STREAM_DOOR_OPTION("messages, or those from elsewhere"),
     CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
     { .name = "any-topic",
       .type = CLI_SWITCH,
@@ -127,6 +139,31 @@ static const struct cli_option options[] = {
       .help = "the longest time between two looks; at most a third of the lease",
       .min = 1,
       .max = PH_LEASE_MAX_S * 1000LL },
+    { .name = "service",
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "what it registers as: the same for all that do the same work" },
+    { .name = "stale-threshold",
+      .type = CLI_SECONDS,
+      .argument = "DURATION",
+      .help = "how long it may be silent until others take it for dead, at least twice the lease; "
+              "without it 10 minutes, or twice the lease if that is more",
+      .min = 1,
+      .max = PH_STALE_THRESHOLD_MAX_S },
+    { .name = "partitions",
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "how many partitions the streams fall into; the same for all of a service",
+      .value = CLI_PARTITIONS,
+      .min = 1,
+      .max = PH_PARTITIONS_MAX },
+    { .name = "max-partitions",
+      .type = CLI_NUMBER,
+      .argument = "N",
+      .help = "work on streams of at most so many partitions at the same time; without it, of any "
+              "number",
+      .min = 1,
+      .max = PH_PARTITIONS_MAX },
     { .name = NULL },
 };
 
@@ -134,6 +171,8 @@ static const struct cli_field fields[] = {
     { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
     { "message_id", CLI_F_UUID, "its message id", NULL, NULL },
     { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
+    { "stream", CLI_F_TEXT, "the ordered stream that it is in; or null", NULL, NULL },
+    { "seq", CLI_F_NUMBER, "its number there; or null", NULL, NULL },
     { "attempts", CLI_F_NUMBER, "how often it was claimed, this time included", NULL, NULL },
     { "verdict", CLI_F_STATE,
       "the command's: done, retry, failed, deferred, or released (because of the end); it comes to "
@@ -152,6 +191,10 @@ static const struct cli_example examples[] = {
     { "posthorn enqueue mail.send '{\"to\":\"bob@example.org\"}'", "Another one" },
     { "posthorn work mail.send --once --time-limit 10s --env PATH --exec sh -c 'wc -c'",
       "One message, with PATH, within ten seconds; the shell is our choice here" },
+    { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}' --stream order-17",
+      "One from elsewhere" },
+    { "posthorn work invoice.paid --door inbox --service shop --drain --exec cat",
+      "Work on the inbox" },
     { 0 },
 };
 
@@ -236,6 +279,46 @@ static int check(struct work *work)
     return pass_environment(work);
 }
 
+/* Streams are shared out among the instances of a service: those who do other work must not be of
+ * the same one, or heads would wait for somebody who does not want them. */
+static const char *service(struct cli *cli)
+{
+    const char *ns = cli_text(cli, "namespace");
+    const char *name = cli_door(cli) == cli_inbox ? "inbox:" : "";
+
+    if (cli_given(cli, "service"))
+        return cli_text(cli, "service");
+    if (ns && *ns)
+        name = cli_printf(cli, "%s%s/", name, ns);
+    if (cli->rest_at == 0)
+        name = cli_printf(cli, "%s*", name);
+    for (size_t i = 0; i < cli->rest_at; i++)
+        name = cli_printf(cli, "%s%s%s", name, i ? "," : "", cli->operands[i]);
+    return *name && strlen(name) <= PH_NAME_MAX ? name : "posthorn";
+}
+
+/* What the instance says of itself. Not the command's arguments: they may hold a secret. */
+static const char *metadata(const struct work *work)
+{
+    struct cli *cli = work->cli;
+    const char *ns = cli_text(cli, "namespace"), *name = strrchr(work->path, '/');
+    json_t *topics = json_array(), *object;
+    char *text, *copy;
+
+    for (size_t i = 0; i < cli->rest_at; i++)
+        json_array_append_new(topics, cli_json_text(cli->operands[i]));
+    object = json_pack("{s:s, s:o, s:o, s:o}", "door", cli_door(cli)->name, "namespace",
+                       cli_json_text(ns ? ns : ""), "topics",
+                       cli->rest_at ? json_incref(topics) : json_null(), "command",
+                       cli_json_text(name ? name + 1 : work->path));
+    json_decref(topics);
+    text = cli_need(json_dumps(cli_need(object), JSON_COMPACT));
+    copy = cli_strdup(cli, text);
+    json_decref(object);
+    free(text);
+    return copy;
+}
+
 static int make_dispatcher(struct work *work, ph_dispatcher **ret_dispatcher)
 {
     struct cli *cli = work->cli;
@@ -252,11 +335,16 @@ static int make_dispatcher(struct work *work, ph_dispatcher **ret_dispatcher)
     opts.poll_ms = (int)cli_number(cli, "poll");
     opts.defer_ms = (int)cli_number(cli, "defer-delay");
     opts.message_limit = cli_given(cli, "once") ? 1 : 0;
-    opts.any_topic = cli_given(cli, "any-topic");
+    opts.service = service(cli);
+    opts.metadata = metadata(work);
+    opts.stale_threshold_s = (int)cli_number(cli, "stale-threshold");
+    opts.partition_count = (int)cli_number(cli, "partitions");
+    opts.max_partitions = (int)cli_number(cli, "max-partitions");
     handler.handle = work_handle;
     handler.context = work;
+    handler.inbox = cli_door(cli) == cli_inbox;
     r = ph_dispatcher_new(cli->store, &opts, ret_dispatcher, &cli->err);
-    if (r == 0 && opts.any_topic)
+    if (r == 0 && cli_given(cli, "any-topic"))
         r = ph_dispatcher_handle(*ret_dispatcher, &handler, &cli->err);
     for (size_t i = 0; r == 0 && i < cli->rest_at; i++) {
         handler.topic = cli->operands[i];

@@ -12,14 +12,15 @@
 struct values {
     char work_id[PH_ID_TEXT_SIZE], message_id[PH_ID_TEXT_SIZE], tenant_id[PH_ID_TEXT_SIZE];
     char created_at[PH__TIME_TEXT_SIZE], due_at[PH__TIME_TEXT_SIZE];
-    char attempts[16], retry_count[16], fence[24];
-    const char *texts[16];
+    char attempts[16], retry_count[16], fence[24], seq[24];
+    const char *texts[24];
 };
 
 static const char *const names[] = {
     "WORK_ID",   "MESSAGE_ID", "TOPIC",      "NAMESPACE",      "ATTEMPTS",
     "FENCE",     "CREATED_AT", "DUE_AT",     "RETRY_COUNT",    "PRIORITY",
     "TENANT_ID", "HEADERS",    "DEDUPE_KEY", "CORRELATION_ID", "LAST_ERROR",
+    "STREAM",    "SEQ",        "SOURCE",     "SOURCE_ID",
 };
 #define NAMES (sizeof(names) / sizeof(*names))
 
@@ -56,6 +57,7 @@ static void fill(struct values *v, const ph_delivery *m)
     snprintf(v->attempts, sizeof(v->attempts), "%d", m->attempts);
     snprintf(v->retry_count, sizeof(v->retry_count), "%d", m->retry_count);
     snprintf(v->fence, sizeof(v->fence), "%lld", (long long)m->fence);
+    snprintf(v->seq, sizeof(v->seq), "%lld", (long long)m->seq);
     v->texts[n++] = ph_id_text(m->work_id.b, v->work_id);
     v->texts[n++] = ph_id_text(m->message_id.b, v->message_id);
     v->texts[n++] = m->topic;
@@ -71,6 +73,10 @@ static void fill(struct values *v, const ph_delivery *m)
     v->texts[n++] = m->dedupe_key;
     v->texts[n++] = m->correlation_id;
     v->texts[n++] = m->last_error;
+    v->texts[n++] = m->stream;
+    v->texts[n++] = m->stream ? v->seq : NULL;
+    v->texts[n++] = m->source;
+    v->texts[n++] = m->source_id;
 }
 
 char **work_env(const struct work *work, const ph_delivery *message)

@@ -164,14 +164,15 @@ static json_t *row_of(const ph_delivery *message, const struct handled *handled,
 {
     bool exited = result->end == PROCESS_EXITED, killed = result->end == PROCESS_SIGNALLED;
 
-    return json_pack("{s:o, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:I}", "work_id",
-                     cli_json_id(message->work_id.b), "message_id",
-                     cli_json_id(message->message_id.b), "topic", cli_json_text(message->topic),
-                     "attempts", message->attempts, "verdict", handled->word, "exit_status",
-                     exited ? json_integer(result->code) : json_null(), "signal",
-                     killed ? json_integer(result->code) : json_null(), "reason",
-                     handled->reason[0] ? json_string(handled->reason) : json_null(), "run_ms",
-                     (json_int_t)(result->run_us / 1000));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:I}", "work_id",
+        cli_json_id(message->work_id.b), "message_id", cli_json_id(message->message_id.b), "topic",
+        cli_json_text(message->topic), "stream", cli_json_text(message->stream), "seq",
+        message->seq ? json_integer(message->seq) : json_null(), "attempts", message->attempts,
+        "verdict", handled->word, "exit_status", exited ? json_integer(result->code) : json_null(),
+        "signal", killed ? json_integer(result->code) : json_null(), "reason",
+        handled->reason[0] ? json_string(handled->reason) : json_null(), "run_ms",
+        (json_int_t)(result->run_us / 1000));
 }
 
 /* As JSON, since a topic may hold what a terminal would obey. To be freed; NULL: no memory. */

@@ -154,30 +154,107 @@ static int examine_counts(struct ph__call *call, struct ph__examination *examina
     return 0;
 }
 
-/* Timers and job runs are worth a line only if something is wrong: many stores have none. */
+/* What is said of the other doors. */
+static const struct {
+    const char *check, *waiting, *dead;
+} doors[] = {
+    [PH__INBOX] = { "inbox",
+                    "start a worker with handlers for the inbox, or resume a paused queue "
+                    "(posthorn "
+                    "queue list --door inbox)",
+                    "look at them with: posthorn dead list --door inbox" },
+    [PH__TIMERS] = { "timers",
+                     "run a scheduler (posthorn schedule), or resume a paused queue (posthorn "
+                     "queue "
+                     "list --door timers)",
+                     "look at them with: posthorn dead list --door timers" },
+    [PH__JOB_RUNS] = { "job-runs",
+                       "run a scheduler (posthorn schedule), or resume a paused queue (posthorn "
+                       "queue list --door job-runs)",
+                       "look at them with: posthorn dead list --door job-runs" },
+};
+
+/* These are worth a line only if something is wrong: many stores have none. */
 static int examine_door(struct ph__call *call, struct ph__examination *examination,
                         enum ph__door door)
 {
-    const char *check = door == PH__TIMERS ? "timers" : "job-runs";
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
     int r = call->store->backend->count(call, door, NULL, &counts);
 
     if (r < 0)
         return r;
     if (counts.oldest_ready_ms > READY_WARN_MS)
-        ph__finding(examination, check, PH_FINDING_WARNING,
-                    door == PH__TIMERS ? "run a scheduler (posthorn schedule), or resume a paused "
-                                         "queue (posthorn queue list --door timers)"
-                                       : "run a scheduler (posthorn schedule), or resume a paused "
-                                         "queue (posthorn queue list --door job-runs)",
+        ph__finding(examination, doors[door].check, PH_FINDING_WARNING, doors[door].waiting,
                     "%" PRId64 " are due, the oldest for %" PRId64 " s", counts.ready,
                     counts.oldest_ready_ms / 1000);
     if (counts.dead > 0)
-        ph__finding(examination, check, PH_FINDING_INFO,
-                    door == PH__TIMERS ? "look at them with: posthorn dead list --door timers"
-                                       : "look at them with: posthorn dead list --door job-runs",
+        ph__finding(examination, doors[door].check, PH_FINDING_INFO, doors[door].dead,
                     "%" PRId64 " dead letters", counts.dead);
     return 0;
+}
+
+/* What is to be said of instances. */
+struct instances {
+    int64_t live, silent, hasty;
+    const ph_instance_info *silent_one, *hasty_one; /* the first of each */
+};
+
+static void count_instances(const ph_instance_list *list, int64_t now, struct instances *to)
+{
+    *to = (struct instances){ .live = (int64_t)list->count };
+    for (size_t i = list->count; i-- > 0;) {
+        const ph_instance_info *each = &list->items[i];
+
+        if (each->last_heartbeat_at + each->stale_threshold_s * INT64_C(1000000) < now) {
+            to->silent++;
+            to->silent_one = each;
+        }
+        if (each->stale_threshold_s < 2 * (int64_t)each->lease_s) {
+            to->hasty++;
+            to->hasty_one = each;
+        }
+    }
+}
+
+static void report_instances(struct ph__examination *examination, const struct instances *found)
+{
+    char id[PH_ID_TEXT_SIZE];
+
+    if (found->hasty > 0)
+        ph__finding(examination, "instances", PH_FINDING_WARNING,
+                    "raise the stale threshold to twice the lease or more, or lower the lease",
+                    "%" PRId64 " instances would be taken for dead after less than twice their "
+                    "lease, for example %s of %s: %d s, and its lease is %d s",
+                    found->hasty, ph_id_text(found->hasty_one->id.b, id), found->hasty_one->service,
+                    found->hasty_one->stale_threshold_s, found->hasty_one->lease_s);
+    if (found->silent > 0)
+        ph__finding(examination, "instances", PH_FINDING_WARNING,
+                    "it has died or hangs; the next call of another instance removes it and takes "
+                    "back what it had claimed",
+                    "%" PRId64 " live instances have stopped beating, for example %s of "
+                    "%s on %s",
+                    found->silent, ph_id_text(found->silent_one->id.b, id),
+                    found->silent_one->service, found->silent_one->host);
+    if (found->silent == 0 && found->hasty == 0)
+        ph__finding(examination, "instances", PH_FINDING_OK, NULL, "%" PRId64 " live instances",
+                    found->live);
+}
+
+static int examine_instances(struct ph__call *call, struct ph__examination *examination)
+{
+    ph_instance_list list = { 0 };
+    struct instances found;
+    int64_t now = 0;
+    int r = call->store->backend->instance_list(call, NULL, false, &list);
+
+    if (r == 0)
+        r = call->store->backend->clock(call, &now);
+    if (r == 0) {
+        count_instances(&list, now, &found);
+        report_instances(examination, &found);
+    }
+    ph__arena_free(&list.arena);
+    return r;
 }
 
 static void no_progress(void *context, int64_t done, int64_t total)
@@ -196,9 +273,13 @@ static int examine(struct ph__call *call, struct ph__examination *examination)
     if (r == 0 && examination->usable)
         r = examine_counts(call, examination);
     if (r == 0 && examination->usable)
+        r = examine_door(call, examination, PH__INBOX);
+    if (r == 0 && examination->usable)
         r = examine_door(call, examination, PH__TIMERS);
     if (r == 0 && examination->usable)
         r = examine_door(call, examination, PH__JOB_RUNS);
+    if (r == 0 && examination->usable)
+        r = examine_instances(call, examination);
     if (r == 0)
         r = call->store->backend->examine(call, examination);
     if (r == 0 && examination->report->failed)

@@ -5,7 +5,7 @@
 
 int ph__door_check(ph_door door, ph_error *err)
 {
-    if (door != PH_OUTBOX && door != PH_TIMERS && door != PH_JOB_RUNS)
+    if (door != PH_OUTBOX && door != PH_INBOX && door != PH_TIMERS && door != PH_JOB_RUNS)
         return ph__fail(err, PH_EINVAL, "door %d is not a ph_door", (int)door);
     return 0;
 }
@@ -85,5 +85,6 @@ int ph__door_check(ph_door door, ph_error *err)
 /* clang-format on */
 
 VERBS_OF_DOOR(outbox, PH__OUTBOX)
+VERBS_OF_DOOR(inbox, PH__INBOX)
 VERBS_OF_DOOR(timers, PH__TIMERS)
 VERBS_OF_DOOR(job_runs, PH__JOB_RUNS)

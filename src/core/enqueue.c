@@ -1,4 +1,6 @@
 /* enqueue.c - messages in. */
+#include "core/enqueue.h"
+
 #include "core/call.h"
 #include "core/error.h"
 #include "core/join.h"
@@ -8,7 +10,8 @@
 
 #include <string.h>
 
-static void log_enqueued(const ph_store *store, const struct ph__message *m, const ph_enqueued *e)
+static void log_one(const ph_store *store, enum ph__door door, const struct ph__message *m,
+                    const ph_enqueued *e)
 {
     char work_id[PH_ID_TEXT_SIZE], message_id[PH_ID_TEXT_SIZE];
     ph_log_field fields[] = {
@@ -16,14 +19,24 @@ static void log_enqueued(const ph_store *store, const struct ph__message *m, con
         { "correlation_id", m->correlation_id },
         { "namespace", *m->ns ? m->ns : NULL },
         { "work_id", ph_id_text(e->work_id.b, work_id) },
-        { "message_id", ph_id_text(e->message_id.b, message_id) },
+        { "message_id", m->source ? m->dedupe_key : ph_id_text(e->message_id.b, message_id) },
+        { "stream", m->stream },
+        { "source", m->source },
     };
 
-    ph__log(store, PH_LOG_INFO, "enqueue", e->is_new ? "stored" : "duplicate, not stored again",
-            fields, sizeof(fields) / sizeof(*fields));
+    ph__log(store, PH_LOG_INFO, door == PH__INBOX ? "receive" : "enqueue",
+            e->is_new ? "stored" : "duplicate, not stored again", fields,
+            sizeof(fields) / sizeof(*fields));
 }
 
-static int load_all(struct ph__message *to, const ph_message *from, size_t count, ph_error *err)
+void ph__enqueued_log(const ph_store *store, enum ph__door door, const struct ph__message *messages,
+                      const ph_enqueued *enqueued, size_t count)
+{
+    for (size_t i = 0; i < count && ph__log_wants(store, PH_LOG_INFO); i++)
+        log_one(store, door, &messages[i], &enqueued[i]);
+}
+
+int ph__messages_load(struct ph__message *to, const ph_message *from, size_t count, ph_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         const ph_message *message = (const void *)((const char *)from + i * from->size);
@@ -37,37 +50,59 @@ static int load_all(struct ph__message *to, const ph_message *from, size_t count
     return 0;
 }
 
+int ph__storing_begin(struct ph__storing *storing, const void *from, size_t count, ph_error *err)
+{
+    storing->count = count;
+    storing->messages = &storing->one;
+    storing->results = &storing->one_result;
+    if (!from || count < 1 || count > PH_BATCH_MAX)
+        return ph__fail(err, PH_EINVAL,
+                        !from ? "messages is NULL" : "%zu messages; allowed are 1 to %d", count,
+                        PH_BATCH_MAX);
+    if (count > 1) {
+        storing->messages = ph__alloc_zero(count, sizeof(*storing->messages));
+        storing->results = ph__alloc_zero(count, sizeof(*storing->results));
+    }
+    return storing->messages && storing->results ? 0 : ph__fail_memory(err);
+}
+
+int ph__storing_run(struct ph__storing *storing, struct ph__call *call, enum ph__door door)
+{
+    int r = call->store->backend->enqueue(call, door, storing->messages, storing->count,
+                                          storing->results);
+
+    r = ph__call_joins(call, r);
+    if (r == 0)
+        ph__enqueued_log(call->store, door, storing->messages, storing->results, storing->count);
+    return r;
+}
+
+void ph__storing_end(struct ph__storing *storing)
+{
+    if (storing->messages != &storing->one)
+        ph__dealloc(storing->messages);
+    if (storing->results != &storing->one_result)
+        ph__dealloc(storing->results);
+}
+
 int ph_enqueue_many(ph_store *store, ph_tx tx, const ph_message *messages, size_t count,
                     int timeout_ms, ph_enqueued *ret_enqueued, ph_error *reterr)
 {
-    struct ph__message one, *loaded = &one;
-    ph_enqueued one_result, *results = &one_result;
+    struct ph__storing storing;
     struct ph__call call;
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
     if (r < 0)
         return r;
-    if (!messages || count < 1 || count > PH_BATCH_MAX)
-        return ph__fail(call.err, PH_EINVAL,
-                        !messages ? "messages is NULL" : "%zu messages; allowed are 1 to %d", count,
-                        PH_BATCH_MAX);
-    if (count > 1) {
-        loaded = ph__alloc_zero(count, sizeof(*loaded));
-        results = ph__alloc_zero(count, sizeof(*results));
-    }
-    r = loaded && results ? load_all(loaded, messages, count, call.err) : ph__fail_memory(call.err);
+    r = ph__storing_begin(&storing, messages, count, call.err);
     if (r == 0)
-        r = ph__call_joins(&call,
-                           store->backend->enqueue(&call, PH__OUTBOX, loaded, count, results));
+        r = ph__messages_load(storing.messages, messages, count, call.err);
+    if (r == 0)
+        r = ph__storing_run(&storing, &call, PH__OUTBOX);
     if (r == 0 && ret_enqueued)
-        memcpy(ret_enqueued, results, count * sizeof(*results));
-    for (size_t i = 0; r == 0 && i < count && ph__log_wants(store, PH_LOG_INFO); i++)
-        log_enqueued(store, &loaded[i], &results[i]);
-    if (count > 1) {
-        ph__dealloc(loaded);
-        ph__dealloc(results);
-    }
+        memcpy(ret_enqueued, storing.results, count * sizeof(*ret_enqueued));
+    ph__storing_end(&storing);
     return r;
 }
 

@@ -244,7 +244,6 @@ int ph_jobs_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts, int ti
                  ph_job_list **ret_list, ph_error *reterr)
 {
     struct ph__job_query query;
-    ph_job_list *list;
     struct ph__call call;
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
@@ -255,16 +254,7 @@ int ph_jobs_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts, int ti
         r = query_load(opts, &query, call.err);
     if (r < 0)
         return r;
-    list = ph__alloc_zero(1, sizeof(*list));
-    if (!list)
-        return ph__fail_memory(call.err);
-    r = store->backend->job_list(&call, &query, list);
-    if (r < 0) {
-        ph_job_list_free(list);
-        return r;
-    }
-    *ret_list = list;
-    return 0;
+    PH__LIST_RETURN(job_list, &call, ret_list, store->backend->job_list(&call, &query, list));
 }
 
 PH__LIST_FUNCTIONS(job_list, ph_job_info)

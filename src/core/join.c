@@ -462,7 +462,6 @@ int ph_joins_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts, int 
                   ph_join_list **ret_list, ph_error *reterr)
 {
     struct ph__join_query query;
-    ph_join_list *list;
     struct ph__call call;
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
@@ -473,16 +472,7 @@ int ph_joins_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts, int 
         r = query_load(opts, &query, call.err);
     if (r < 0)
         return r;
-    list = ph__alloc_zero(1, sizeof(*list));
-    if (!list)
-        return ph__fail_memory(call.err);
-    r = store->backend->join_list(&call, &query, list);
-    if (r < 0) {
-        ph_join_list_free(list);
-        return r;
-    }
-    *ret_list = list;
-    return 0;
+    PH__LIST_RETURN(join_list, &call, ret_list, store->backend->join_list(&call, &query, list));
 }
 
 PH__LIST_FUNCTIONS(join_list, ph_join_info)

@@ -33,7 +33,7 @@ static int list_of(enum ph__door door, const ph_list_opts *from, struct ph__list
     if (to->limit < 0 || to->limit > PH_BATCH_MAX)
         return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d", to->limit,
                         PH_BATCH_MAX);
-    if (to->state < PH_LIST_ALL || to->state > PH_LIST_WAITING)
+    if (to->state < PH_LIST_ALL || to->state > PH_LIST_PARKED)
         return ph__fail(err, PH_EINVAL, "state %d is not a ph_list_state", (int)to->state);
     if (!ph_id_is_zero(to->after.b) && !ph__id_split(to->after, &number, &salt))
         return ph__fail(err, PH_EINVAL,
@@ -98,7 +98,6 @@ PH__LIST_FUNCTIONS(message_list, ph_message_info)
 int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns, int timeout_ms,
                    ph_queue_list **ret_list, ph_error *reterr)
 {
-    ph_queue_list *list;
     struct ph__call call;
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
@@ -111,16 +110,8 @@ int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns, int 
         r = ph__name_check(ns, "namespace", true, call.err);
     if (r < 0)
         return r;
-    list = ph__alloc_zero(1, sizeof(*list));
-    if (!list)
-        return ph__fail_memory(call.err);
-    r = store->backend->queue_list(&call, (enum ph__door)door, ns, list);
-    if (r < 0) {
-        ph_queue_list_free(list);
-        return r;
-    }
-    *ret_list = list;
-    return 0;
+    PH__LIST_RETURN(queue_list, &call, ret_list,
+                    store->backend->queue_list(&call, (enum ph__door)door, ns, list));
 }
 
 int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,

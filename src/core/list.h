@@ -2,6 +2,7 @@
 #ifndef PH_CORE_LIST_H
 #define PH_CORE_LIST_H
 
+#include "core/error.h"
 #include "store/store.h"
 #include "util/alloc.h"
 
@@ -24,6 +25,20 @@
         ph__arena_free(&list->arena);                                                              \
         ph__dealloc(list);                                                                         \
     }
+
+/* The end of a function that hands out a list: makes it, has it filled by an expression that calls
+ * it list, and returns. */
+#define PH__LIST_RETURN(name, call, ret_list, fill)                                                \
+    do {                                                                                           \
+        ph_##name *list = ph__alloc_zero(1, sizeof(*list));                                        \
+        int filled = list ? (fill) : ph__fail_memory((call)->err);                                 \
+                                                                                                   \
+        if (filled < 0)                                                                            \
+            ph_##name##_free(list);                                                                \
+        else                                                                                       \
+            *(ret_list) = list;                                                                    \
+        return filled;                                                                             \
+    } while (0)
 /* clang-format on */
 
 #endif

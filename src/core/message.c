@@ -68,26 +68,26 @@ static bool numbers_fit(const char *json)
     return true;
 }
 
-static int headers_check(const char *headers, ph_error *err)
+int ph__object_check(const char *object, const char *what, bool are_many, ph_error *err)
 {
     json_error_t where;
     json_t *json;
 
-    if (!headers)
+    if (!object)
         return 0;
-    if (strlen(headers) > PH_HEADERS_MAX)
-        return ph__fail(err, PH_EINVAL, "headers have %zu bytes; at most %d are allowed",
-                        strlen(headers), PH_HEADERS_MAX);
-    json = json_loads(headers, JSON_DECODE_INT_AS_REAL, &where);
+    if (strlen(object) > PH_HEADERS_MAX)
+        return ph__fail(err, PH_EINVAL, "%s %s %zu bytes; at most %d are allowed", what,
+                        are_many ? "have" : "has", strlen(object), PH_HEADERS_MAX);
+    json = json_loads(object, JSON_DECODE_INT_AS_REAL, &where);
     if (!json || !json_is_object(json)) {
         json_decref(json);
-        return ph__fail(err, PH_EINVAL, "headers are not a JSON object");
+        return ph__fail(err, PH_EINVAL, "%s %s not a JSON object", what, are_many ? "are" : "is");
     }
     json_decref(json);
-    if (!numbers_fit(headers))
+    if (!numbers_fit(object))
         return ph__fail(err, PH_EINVAL,
-                        "headers hold a number of more than %d digits; write it as text",
-                        NUMBER_MAX);
+                        "%s hold%s a number of more than %d digits; write it as text", what,
+                        are_many ? "" : "s", NUMBER_MAX);
     return 0;
 }
 
@@ -96,7 +96,7 @@ static int tenant_check(const struct ph__message *m, ph_error *err)
 {
     char with[PH_ID_TEXT_SIZE], without[33], *to = without;
 
-    if (!m->tenant_id || !m->dedupe_key)
+    if (!m->tenant_id || !m->dedupe_key || m->source)
         return 0;
     ph_id_text(m->tenant_id->b, with);
     for (const char *from = with; *from; from++) {
@@ -138,8 +138,10 @@ static int fields_check(struct ph__message *m, int priority, ph_error *err)
         r = ph__name_check(m->dedupe_key, "dedupe_key", false, err);
     if (r == 0 && m->correlation_id)
         r = ph__name_check(m->correlation_id, "correlation_id", true, err);
+    if (r == 0 && m->stream)
+        r = ph__name_check(m->stream, "stream", false, err);
     if (r == 0)
-        r = headers_check(m->headers, err);
+        r = ph__object_check(m->headers, "headers", true, err);
     if (r == 0)
         r = tenant_check(m, err);
     if (r == 0)
@@ -196,9 +198,59 @@ int ph__message_load(struct ph__message *to, const ph_message *from, long index,
             .expires_at = m.expires_at,
             .max_attempts = m.max_attempts,
             .join_id = m.join_id,
+            .stream = m.stream,
         };
         r = fields_check(to, (int)m.priority, err);
     }
+    if (r < 0)
+        name_index(index, err);
+    return r;
+}
+
+static int inbox_check(struct ph__message *m, int priority, ph_error *err)
+{
+    int r = ph__name_check(m->source, "source", false, err);
+
+    if (r == 0)
+        r = ph__name_check(m->dedupe_key, "source_id", false, err);
+    if (r == 0)
+        r = fields_check(m, priority, err);
+    if (r == 0 && m->handled && m->stream)
+        return ph__fail(err, PH_EINVAL,
+                        "handled and stream exclude each other; what is handled at once waits for "
+                        "nobody");
+    return r;
+}
+
+int ph__inbox_load(struct ph__message *to, const ph_inbox_message *from, bool own_transaction,
+                   long index, ph_error *err)
+{
+    ph_inbox_message m = PH_INBOX_MESSAGE_INIT;
+    int r;
+
+    if (!from)
+        return ph__fail(err, PH_EINVAL, "message is NULL");
+    r = ph__options_load(&m, sizeof(m), from, "ph_inbox_message", err);
+    if (r == 0) {
+        *to = (struct ph__message){
+            .source = m.source,
+            .dedupe_key = m.source_id,
+            .topic = m.topic,
+            .payload = m.payload,
+            .payload_length = m.payload_length,
+            .ns = m.ns ? m.ns : "",
+            .tenant_id = m.tenant_id,
+            .correlation_id = m.correlation_id && *m.correlation_id ? m.correlation_id : NULL,
+            .stream = m.stream,
+            .level = m.priority == PH_PRIORITY_DEFAULT ? PH__LEVEL_DEFAULT : (int)m.priority - 1,
+            .headers = m.headers,
+            .handled = m.handled,
+        };
+        r = inbox_check(to, (int)m.priority, err);
+    }
+    if (r == 0 && m.handled && own_transaction)
+        r = ph__fail(err, PH_EINVAL,
+                     "handled needs a transaction of yours, in which you do the work");
     if (r < 0)
         name_index(index, err);
     return r;

@@ -14,6 +14,7 @@
 #define RETENTION_LIMIT_MAX 100000
 #define SECONDS_MAX (INT64_C(100) * 366 * 86400)
 #define BACKOFF_MAX_MS (INT64_C(366) * 86400 * 1000)
+#define GRACE_MAX_MS 3600000
 
 /* Of a job run: its job and instant, from its headers. */
 static bool name_job(struct ph__info *info)
@@ -52,6 +53,7 @@ int ph__door_find(enum ph__door door, ph_store *store, ph_tx tx, ph_work_id id, 
         if (r == PH_ENOTFOUND)
             ph__fail(call.err, r, "there is no %s %s; it may have been deleted by retention",
                      door == PH__OUTBOX   ? "message"
+                     : door == PH__INBOX  ? "inbox message"
                      : door == PH__TIMERS ? "timer"
                                           : "job run",
                      ph_id_text(id.b, text));
@@ -185,6 +187,12 @@ static int settings_check(const ph_queue_settings *s, ph_error *err)
     if (s->delete_on_ack < -1 || s->delete_on_ack > 1)
         return ph__fail(err, PH_EINVAL, "delete_on_ack is %d; allowed are 1 (yes) and -1 (no)",
                         s->delete_on_ack);
+    if (s->dead_head < PH_DEAD_HEAD_KEEP || s->dead_head > PH_DEAD_HEAD_BLOCK)
+        return ph__fail(err, PH_EINVAL, "dead_head %d is not a ph_dead_head", (int)s->dead_head);
+    if (s->affinity_grace_ms < PH_NO_GRACE || s->affinity_grace_ms > GRACE_MAX_MS)
+        return ph__fail(err, PH_EINVAL,
+                        "affinity_grace_ms is %d; allowed are 1 to %d, or PH_NO_GRACE",
+                        s->affinity_grace_ms, GRACE_MAX_MS);
     return 0;
 }
 

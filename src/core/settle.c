@@ -104,8 +104,8 @@ static int list_check(const void *items, size_t count, size_t least, ph_owner ow
     return 0;
 }
 
-static void log_outcomes(const ph_store *store, const char *event, ph_owner owner,
-                         const ph_outcome *outcomes, size_t count)
+void ph__outcomes_log(const ph_store *store, const char *event, ph_owner owner,
+                      const ph_outcome *outcomes, size_t count)
 {
     size_t stale = 0;
     char done[24], lost[24], text[PH_ID_TEXT_SIZE];
@@ -142,7 +142,7 @@ void ph__settling_done(struct ph__settling *settling, const ph_store *store, ph_
 {
     if (settling->count == 0)
         return;
-    log_outcomes(store, "settle", owner, settling->outcomes, settling->count);
+    ph__outcomes_log(store, "settle", owner, settling->outcomes, settling->count);
     if (ret_outcomes)
         memcpy(ret_outcomes, settling->outcomes, settling->count * sizeof(*ret_outcomes));
 }
@@ -180,12 +180,13 @@ int ph__door_settle(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owne
     return settle(door, store, tx, owner, items, count, false, timeout_ms, ret_outcomes, reterr);
 }
 
-int ph__ack_last(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *lease,
-                 int timeout_ms, ph_outcome *ret_outcome, ph_error *reterr)
+int ph__ack_last(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+                 const ph_lease_ref *lease, int timeout_ms, ph_outcome *ret_outcome,
+                 ph_error *reterr)
 {
     ph_settlement ack = { .lease = *lease, .verb = PH_ACK };
 
-    return settle(PH__OUTBOX, store, tx, owner, &ack, 1, true, timeout_ms, ret_outcome, reterr);
+    return settle(door, store, tx, owner, &ack, 1, true, timeout_ms, ret_outcome, reterr);
 }
 
 int ph__door_settle_alike(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
@@ -239,7 +240,7 @@ int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner
     r = store->backend->renew(&call, door, owner, items, count, lease_s ? lease_s : PH__LEASE_S,
                               outcomes);
     if (r == 0) {
-        log_outcomes(store, "renew", owner, outcomes, count);
+        ph__outcomes_log(store, "renew", owner, outcomes, count);
         if (ret_outcomes)
             memcpy(ret_outcomes, outcomes, count * sizeof(*outcomes));
     }

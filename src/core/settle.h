@@ -19,10 +19,13 @@ int ph__settling_load(struct ph__settling *settling, struct ph__call *call, ph_o
 void ph__settling_done(struct ph__settling *settling, const ph_store *store, ph_owner owner,
                        ph_outcome *ret_outcomes);
 void ph__settling_free(struct ph__settling *settling);
+void ph__outcomes_log(const ph_store *store, const char *event, ph_owner owner,
+                      const ph_outcome *outcomes, size_t count);
 
 /* The last statement of a handler's transaction, before its commit. From here on the row of the
  * lease is locked: if the connection breaks now, the server must not keep the lock for long. */
-int ph__ack_last(ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *lease,
-                 int timeout_ms, ph_outcome *ret_outcome, ph_error *reterr);
+int ph__ack_last(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+                 const ph_lease_ref *lease, int timeout_ms, ph_outcome *ret_outcome,
+                 ph_error *reterr);
 
 #endif

@@ -20,6 +20,8 @@
 #define RETRY_MAX_US 5000000
 #define RETENTION_LIMIT 1000
 #define SLEEP_MAX_US 60000000
+#define BEAT_US_PER_S 100000 /* the heart beats after a tenth of the stale threshold */
+#define LOOK_TURNS 8 /* every so many claims go to an empty door where there is room for one */
 #define SCHEDULE_MIN_US 1000 /* between two runs of the scheduler, unless there is more */
 
 struct coordinator {
@@ -35,10 +37,15 @@ struct coordinator {
     int claim_max;    /* at most so many at once: fewer after a claim that took long */
     int64_t retry_us; /* not before; 0: the database is there */
     int64_t retry_step_us;
-    uint32_t said_codes;  /* of this outage */
-    bool exchange_failed; /* in this outage: only an exchange can end it */
-    int64_t retention_us; /* next run */
-    int64_t schedule_us;  /* the scheduler's next run */
+    uint32_t said_codes;     /* of this outage */
+    bool exchange_failed;    /* in this outage: a renewal alone cannot end it */
+    int64_t beat_us;         /* the heart is due */
+    unsigned turn;           /* of the doors, where there is not room for both */
+    bool empty[PH__SIDES];   /* the last claim of this door found nothing */
+    uint64_t dry[PH__SIDES]; /* which claim found nothing there, and nothing in flight; 0: none */
+    bool in_hand;            /* all that is due seems to be of streams that are worked on here */
+    int64_t retention_us;    /* next run */
+    int64_t schedule_us;     /* the scheduler's next run */
 };
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -94,6 +101,8 @@ static void succeeded(struct coordinator *c)
 
 struct plan {
     bool act;
+    bool renew;      /* leases must be renewed */
+    bool outage;     /* … and nothing else is tried yet */
     int room;        /* messages to claim; 0: none */
     int64_t wake_us; /* otherwise: when to look again */
 };
@@ -110,14 +119,22 @@ static long useful_prefetch(const ph_dispatcher *dispatcher)
     return (long)prefetch;
 }
 
-/* How many messages may be claimed now, and at how many waiting ones a batch fits in. */
+/* What waits, what is behind it included. */
+static long queued(const ph_dispatcher *dispatcher)
+{
+    return (long)(dispatcher->waiting.count + dispatcher->behind);
+}
+
+/* How many messages may be claimed now, and at how many that wait a batch fits in. What is behind
+ * others of its stream counts as prefetched, but keeps no thread from its work. */
 static int room_for(const ph_dispatcher *dispatcher, long *ret_wake_at)
 {
     const ph_dispatcher_opts *opts = &dispatcher->opts;
     long prefetch = useful_prefetch(dispatcher);
     long busy = (long)dispatcher->running - dispatcher->hung_threads;
     long idle = opts->threads - busy - dispatcher->missing_threads;
-    long room = prefetch + idle - (long)dispatcher->waiting.count;
+    long ahead = prefetch - (long)dispatcher->behind;
+    long room = (ahead > 0 ? ahead : 0) + idle - (long)dispatcher->waiting.count;
     long least = prefetch > 0 && prefetch < opts->batch_size ? prefetch : opts->batch_size;
     long in_flight = (long)opts->in_flight_max - (long)dispatcher->in_flight;
 
@@ -130,7 +147,7 @@ static int room_for(const ph_dispatcher *dispatcher, long *ret_wake_at)
         opts->message_limit - dispatcher->stats.claimed < (int64_t)in_flight)
         in_flight = (long)(opts->message_limit - dispatcher->stats.claimed);
     if (room < least && dispatcher->waiting.count > 0) {
-        *ret_wake_at = (long)dispatcher->waiting.count - (least - room);
+        *ret_wake_at = queued(dispatcher) - (least - room);
         return 0;
     }
     room = room < in_flight ? room : in_flight;
@@ -144,58 +161,155 @@ static bool is_idle(const struct coordinator *c)
     return (!c->found || c->dispatcher->short_of_room) && !c->retry_us;
 }
 
+static bool must_flush(const ph_dispatcher *dispatcher, int64_t now_us)
+{
+    return dispatcher->decided.count > 0 &&
+           (dispatcher->decided.count >= PH__SETTLE_MAX || dispatcher->stopping ||
+            dispatcher->waiting.count + dispatcher->running == 0 ||
+            now_us >= dispatcher->first_decided_us + FLUSH_US);
+}
+
+/* When to look again if there is nothing to do now. */
+static int64_t next_look(const struct coordinator *c, int64_t now_us)
+{
+    const ph_dispatcher *dispatcher = c->dispatcher;
+    int64_t next_us = earlier(now_us + SLEEP_MAX_US, dispatcher->limit_us);
+
+    next_us = earlier(next_us, dispatcher->renew_us);
+    if (dispatcher->missing_threads > 0) /* the system refused one: it may change its mind */
+        next_us = earlier(next_us, now_us + RETRY_MAX_US);
+    if (now_us < c->retry_us)
+        return earlier(next_us, c->retry_us);
+    next_us = earlier(next_us, c->beat_us);
+    if (dispatcher->decided.count > 0)
+        next_us = earlier(next_us, dispatcher->first_decided_us + FLUSH_US);
+    if (c->room > 0)
+        next_us = earlier(next_us, dispatcher->next_claim_us);
+    if (c->retention_us && is_idle(c))
+        next_us = earlier(next_us, c->retention_us);
+    if (dispatcher->scheduler)
+        next_us = earlier(next_us, c->schedule_us);
+    return next_us;
+}
+
 /* With the lock held. */
 static struct plan make_plan(struct coordinator *c, int64_t now_us)
 {
     ph_dispatcher *dispatcher = c->dispatcher;
-    struct plan plan = { .wake_us = earlier(now_us + SLEEP_MAX_US, dispatcher->upkeep_us) };
+    struct plan plan = { .renew = now_us >= dispatcher->renew_us };
     long wake_at;
     int room = (int)earlier(room_for(dispatcher, &wake_at), c->claim_max);
-    bool claim = room > 0 && now_us >= dispatcher->next_claim_us;
-    bool flush = dispatcher->decided.count > 0 &&
-                 (dispatcher->decided.count >= PH__SETTLE_MAX || dispatcher->stopping ||
-                  dispatcher->waiting.count + dispatcher->running == 0 ||
-                  now_us >= dispatcher->first_decided_us + FLUSH_US);
+    bool flush = must_flush(dispatcher, now_us);
+    bool freed = dispatcher->stream_free && (flush || dispatcher->decided.count == 0);
+    bool claim = room > 0 && (now_us >= dispatcher->next_claim_us || freed);
 
     c->room = room;
     dispatcher->wake_at = -1;
     dispatcher->short_of_room = room == 0 && wake_at < 0;
-    if (dispatcher->missing_threads > 0) /* the system refused one: it may change its mind */
-        plan.wake_us = earlier(plan.wake_us, now_us + RETRY_MAX_US);
+    plan.wake_us = next_look(c, now_us);
     if (now_us < c->retry_us) {
-        plan.wake_us = earlier(plan.wake_us, c->retry_us);
+        plan.act = plan.outage = plan.renew;
         return plan;
     }
-    plan.act = claim || flush;
-    plan.room = claim || c->found ? room : 0;
-    if (plan.act)
-        return plan;
-    if (dispatcher->decided.count > 0)
-        plan.wake_us = earlier(plan.wake_us, dispatcher->first_decided_us + FLUSH_US);
-    if (room > 0)
-        plan.wake_us = earlier(plan.wake_us, dispatcher->next_claim_us);
-    else if (c->found)
+    plan.act = claim || flush || plan.renew || now_us >= c->beat_us;
+    if (claim || c->found)
+        plan.room = room;
+    if (!plan.act && room == 0 && c->found)
         dispatcher->wake_at = wake_at;
-    if (c->retention_us && is_idle(c))
-        plan.wake_us = earlier(plan.wake_us, c->retention_us);
-    if (dispatcher->scheduler)
-        plan.wake_us = earlier(plan.wake_us, c->schedule_us);
     return plan;
 }
 
 /* ------------------------------------------------------------------- actions */
 
-/* more: nothing came, but what is due was not looked at to its end. quiet: when the claim began,
- * nothing was in flight but what was settled with it; otherwise a handler's transaction may have
- * stored messages since. */
-static void claimed(struct coordinator *c, int room, int count, bool more, bool quiet)
+static bool has_side(const struct coordinator *c, int door)
+{
+    return c->dispatcher->sides[door].count > 0;
+}
+
+/* Half of the room for each door; where one had nothing last time, nearly all for the other. */
+static void share(struct coordinator *c, int room, int rooms[PH__SIDES])
+{
+    bool both = has_side(c, PH__OUTBOX) && has_side(c, PH__INBOX);
+    int first = both ? (int)(c->turn++ % PH__SIDES) : has_side(c, PH__INBOX), look;
+
+    if (c->empty[PH__OUTBOX] && c->empty[PH__INBOX])
+        c->empty[PH__OUTBOX] = c->empty[PH__INBOX] = false; /* both are looked at anew */
+    if (!both) {
+        rooms[first] = room;
+    } else if (c->empty[PH__OUTBOX] == c->empty[PH__INBOX]) {
+        rooms[first] = room - room / 2;
+        rooms[!first] = room / 2;
+    } else {
+        look = room > 1 || c->turn % LOOK_TURNS == 0;
+        rooms[c->empty[PH__INBOX]] = look;
+        rooms[!c->empty[PH__INBOX]] = room - look;
+    }
+}
+
+/* Is there something to find, as far as is known? *ret_again: at once. */
+static bool has_found(struct coordinator *c, const struct ph__trip *trip, bool *ret_again)
+{
+    bool found = false;
+
+    *ret_again = false;
+    for (int door = 0; door < PH__SIDES; door++) {
+        int room = trip->room[door];
+
+        if (room > 0)
+            c->empty[door] = trip->claimed[door] == 0 && !trip->more[door];
+        if (!has_side(c, door) || c->empty[door])
+            continue;
+        found = true;
+        *ret_again |= trip->claimed[door] == room || trip->more[door];
+    }
+    return found;
+}
+
+/* Has every door been looked at, since nothing was in flight, and nothing been there? quiet: when
+ * the claim began, nothing was in flight but what was settled with it; otherwise, and also if what
+ * came has ended already, a handler's transaction may have stored messages since. With the lock
+ * held. */
+static void note_dry(struct coordinator *c, const struct ph__trip *trip, bool quiet)
+{
+    ph_dispatcher *dispatcher = c->dispatcher;
+    uint64_t drained = UINT64_MAX;
+    bool found = trip->claimed[PH__OUTBOX] + trip->claimed[PH__INBOX] > 0;
+
+    for (int door = 0; door < PH__SIDES; door++) {
+        if (dispatcher->in_flight > 0 || !quiet || found || trip->more[door])
+            c->dry[door] = 0;
+        else if (trip->room[door] > 0)
+            c->dry[door] = dispatcher->claims;
+        if (has_side(c, door) && c->dry[door] < drained)
+            drained = c->dry[door];
+    }
+    if (drained <= dispatcher->drained)
+        return;
+    dispatcher->drained = drained;
+    pthread_cond_broadcast(&dispatcher->changed);
+}
+
+/* Where a look at once finds nothing each time, since the rest of the streams comes when their runs
+ * are settled, and with that, the looks in between can be left out. */
+static void note_in_hand(struct coordinator *c, const struct ph__trip *trip)
+{
+    pthread_mutex_lock(&c->dispatcher->lock);
+    if (!c->found)
+        c->in_hand = c->dispatcher->in_flight > 0;
+    else if (trip->plain || !trip->settled)
+        c->in_hand = false;
+    pthread_mutex_unlock(&c->dispatcher->lock);
+}
+
+static void claimed(struct coordinator *c, const struct ph__trip *trip, bool quiet)
 {
     ph_dispatcher *dispatcher = c->dispatcher;
     int64_t now_us = ph__boot_us(), poll_us = (int64_t)dispatcher->opts.poll_ms * 1000, pause_us;
+    int count = trip->claimed[PH__OUTBOX] + trip->claimed[PH__INBOX];
+    bool again;
 
-    if (room == 0)
-        return;
-    c->found = count > 0 || more;
+    c->found = has_found(c, trip, &again);
+    note_in_hand(c, trip);
     if (c->found)
         c->false_alarms = 0;
     else if (c->rung && c->false_alarms < FALSE_ALARMS_MAX)
@@ -204,7 +318,7 @@ static void claimed(struct coordinator *c, int room, int count, bool more, bool 
     c->claim_us = now_us;
     if (c->found) {
         c->backoff_us = 0;
-        pause_us = count < room && !more ? SHORT_CLAIM_US : 0;
+        pause_us = again && !c->in_hand ? 0 : SHORT_CLAIM_US;
     } else {
         c->backoff_us = c->backoff_us ? c->backoff_us * 2 : BACKOFF_FIRST_US;
         c->backoff_us = pause_us = earlier(c->backoff_us, poll_us);
@@ -215,13 +329,9 @@ static void claimed(struct coordinator *c, int room, int count, bool more, bool 
     if (dispatcher->drain_waiters > 0 && dispatcher->in_flight == 0)
         dispatcher->next_claim_us =
             earlier(dispatcher->next_claim_us, quiet ? now_us + BACKOFF_FIRST_US : now_us);
-    if (count == 0) {
+    if (count == 0)
         dispatcher->stats.empty_claims++;
-        if (dispatcher->in_flight == 0 && quiet && !more) {
-            dispatcher->drained = dispatcher->claims;
-            pthread_cond_broadcast(&dispatcher->changed);
-        }
-    }
+    note_dry(c, trip, quiet);
     pthread_mutex_unlock(&dispatcher->lock);
 }
 
@@ -234,48 +344,73 @@ static void adapt(struct coordinator *c, int room, int count, int64_t took_us)
         c->claim_max = (int)earlier((int64_t)c->claim_max * 2, PH__CLAIM_MAX);
 }
 
-static void act(struct coordinator *c, int room)
+/* What the call came to. */
+static void acted(struct coordinator *c, const struct ph__trip *trip, int room, bool quiet)
 {
-    int64_t began_us = ph__boot_us();
-    ph_error err;
-    bool more = false, quiet;
-    int count = 0, r;
+    ph_dispatcher *dispatcher = c->dispatcher;
 
-    pthread_mutex_lock(&c->dispatcher->lock);
-    c->dispatcher->claims += room > 0;
-    quiet = c->dispatcher->in_flight == c->dispatcher->decided.count;
-    pthread_mutex_unlock(&c->dispatcher->lock);
-    r = ph__exchange(c->dispatcher, room, &count, &more, &err);
-    adapt(c, room, count, ph__boot_us() - began_us);
-    if (r < 0) {
-        c->exchange_failed = true;
-        failed(c, &err);
-        return;
-    }
-    pthread_mutex_lock(&c->dispatcher->lock);
-    c->dispatcher->stats.exchanges++;
-    pthread_mutex_unlock(&c->dispatcher->lock);
-    succeeded(c);
-    claimed(c, room, count, more, quiet);
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->stats.exchanges++;
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (trip->settle || !c->exchange_failed)
+        succeeded(c);
+    if (room > 0)
+        claimed(c, trip, quiet);
 }
 
-static void upkeep_if_due(struct coordinator *c, int64_t now_us)
+/* Somebody waits for the end: what is left to other instances for a while is taken, too, since they
+ * may be dead; but not of more streams than there may be partitions. */
+static int room_in(const struct coordinator *c, int room, bool any_stream)
+{
+    int most = c->dispatcher->opts.max_partitions;
+
+    return any_stream && most > 0 && most < room ? most : room;
+}
+
+static void act(struct coordinator *c, const struct plan *plan)
+{
+    ph_dispatcher *dispatcher = c->dispatcher;
+    struct ph__trip trip = { .settle = !plan->outage, .renew = plan->renew };
+    int64_t began_us = ph__boot_us();
+    ph_error err;
+    bool quiet;
+    int r;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->claims += plan->room > 0;
+    quiet = dispatcher->in_flight == dispatcher->decided.count;
+    trip.any_stream = quiet && dispatcher->drain_waiters > 0;
+    if (plan->room > 0)
+        dispatcher->stream_free = false;
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (plan->room > 0)
+        share(c, room_in(c, plan->room, trip.any_stream), trip.room);
+    r = ph__exchange(dispatcher, &trip, &err);
+    adapt(c, plan->room, trip.claimed[PH__OUTBOX] + trip.claimed[PH__INBOX],
+          ph__boot_us() - began_us);
+    if (r == 0) {
+        c->beat_us = began_us + (int64_t)dispatcher->opts.stale_threshold_s * BEAT_US_PER_S;
+        acted(c, &trip, plan->room, quiet);
+    } else if (r == PH_EEVICTED) {
+        ph__instance_evicted(dispatcher);
+        c->beat_us = 0; /* it registers at once, also if there is nothing to claim for */
+    } else {
+        c->exchange_failed |= trip.settle;
+        failed(c, &err);
+    }
+}
+
+static void limits_if_due(struct coordinator *c, int64_t now_us)
 {
     ph_dispatcher *dispatcher = c->dispatcher;
     bool due, missing;
-    ph_error err;
-    int r = 0;
 
     pthread_mutex_lock(&dispatcher->lock);
-    due = now_us >= dispatcher->upkeep_us;
+    due = now_us >= dispatcher->limit_us;
     missing = dispatcher->missing_threads > 0;
     pthread_mutex_unlock(&dispatcher->lock);
     if (due)
-        r = ph__upkeep(dispatcher, &err);
-    if (r < 0)
-        failed(c, &err);
-    else if (r > 0 && c->said_codes && !c->exchange_failed)
-        succeeded(c);
+        ph__limits_enforce(dispatcher);
     if (missing || due)
         ph__threads_replace(dispatcher);
 }
@@ -357,6 +492,7 @@ static bool rang(struct coordinator *c)
         return false;
     c->backoff_us = 0;
     c->rung = true;
+    c->empty[PH__OUTBOX] = c->empty[PH__INBOX] = false; /* it may be for either door */
     pthread_mutex_lock(&dispatcher->lock);
     dispatcher->stats.doorbells++;
     dispatcher->next_claim_us =
@@ -420,7 +556,7 @@ static void sleep_until(struct coordinator *c)
     pthread_mutex_lock(&dispatcher->lock);
     now_us = ph__boot_us();
     plan = make_plan(c, now_us);
-    dispatcher->asleep = !plan.act && !dispatcher->ending && now_us < dispatcher->upkeep_us;
+    dispatcher->asleep = !plan.act && !dispatcher->ending && now_us < dispatcher->limit_us;
     if (!dispatcher->asleep) {
         pthread_mutex_unlock(&dispatcher->lock);
         return;
@@ -437,11 +573,12 @@ static void sleep_until(struct coordinator *c)
         (void)rang(c);
 }
 
-/* The last words: what is decided is settled, or the leases run out. */
+/* The last words: what is decided is settled, or the leases run out; then good-bye. */
 static void finish(struct coordinator *c)
 {
     ph_dispatcher *dispatcher = c->dispatcher;
     int64_t until_us = ph__boot_us() + (int64_t)dispatcher->call_timeout_ms * 1000;
+    const struct plan settle = { .act = true };
 
     for (;;) {
         size_t left;
@@ -450,13 +587,15 @@ static void finish(struct coordinator *c)
         left = dispatcher->decided.count;
         pthread_mutex_unlock(&dispatcher->lock);
         if (left == 0)
-            return;
-        act(c, 0);
+            break;
+        act(c, &settle);
         if (c->retry_us && ph__boot_us() >= until_us)
             return;
         if (c->retry_us)
             (void)poll(NULL, 0, RETRY_FIRST_US / 1000);
     }
+    if (!c->retry_us) /* otherwise nobody would hear it */
+        ph__instance_leave(dispatcher);
 }
 
 void *ph__coordinate(void *context)
@@ -473,7 +612,7 @@ void *ph__coordinate(void *context)
         struct plan plan;
         bool ending;
 
-        upkeep_if_due(&c, now_us);
+        limits_if_due(&c, now_us);
         pthread_mutex_lock(&dispatcher->lock);
         ending = dispatcher->ending;
         plan = make_plan(&c, now_us);
@@ -481,7 +620,7 @@ void *ph__coordinate(void *context)
         if (ending)
             break;
         if (plan.act) {
-            act(&c, plan.room);
+            act(&c, &plan);
             hear_now_and_then(&c, now_us);
         } else {
             sleep_until(&c);

@@ -25,10 +25,10 @@ ph_delivery *ph__delivery_copy(const ph_delivery *delivery)
     const ph_delivery *d = delivery;
     size_t payload_size = d->payload_length + 1;
     size_t tenant_size = d->tenant_id ? sizeof(*d->tenant_id) : 0;
-    ph_delivery *copy =
-        ph__alloc(sizeof(*copy) + tenant_size + payload_size + size_of(d->topic) + size_of(d->ns) +
-                  size_of(d->dedupe_key) + size_of(d->correlation_id) + size_of(d->headers) +
-                  size_of(d->last_error));
+    ph_delivery *copy = ph__alloc(
+        sizeof(*copy) + tenant_size + payload_size + size_of(d->topic) + size_of(d->ns) +
+        size_of(d->dedupe_key) + size_of(d->correlation_id) + size_of(d->headers) +
+        size_of(d->last_error) + size_of(d->stream) + size_of(d->source) + size_of(d->source_id));
     char *at;
 
     if (!copy)
@@ -46,5 +46,8 @@ ph_delivery *ph__delivery_copy(const ph_delivery *delivery)
     move(&copy->correlation_id, size_of(d->correlation_id), &at);
     move(&copy->headers, size_of(d->headers), &at);
     move(&copy->last_error, size_of(d->last_error), &at);
+    move(&copy->stream, size_of(d->stream), &at);
+    move(&copy->source, size_of(d->source), &at);
+    move(&copy->source_id, size_of(d->source_id), &at);
     return copy;
 }

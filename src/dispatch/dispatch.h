@@ -6,12 +6,16 @@
  * while holding the lock.
  *
  * The life of a work:
- *     waiting → running → (kept) → decided → settled
+ *     (behind) → waiting → running → (kept) → decided → settled
  * Whoever decides first (the handler's verdict, ph_work_settle(), the time
  * limit, the stop) puts the work on the list of decided ones; later verdicts
  * are ignored. The coordinator settles what is decided. A work stays in memory
  * until it is settled and its handler has let go of it; so does its flight, and
- * so does the dispatcher itself. */
+ * so does the dispatcher itself.
+ *
+ * Works of one stream stand together in a flight, in order: a run. Only its
+ * first is waiting, the others are behind: each gets its turn when the one
+ * before it is done (run.c). */
 #ifndef PH_DISPATCH_DISPATCH_H
 #define PH_DISPATCH_DISPATCH_H
 
@@ -20,14 +24,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#define PH__HOST_SIZE 256
 #define PH__SETTLE_MAX 500       /* settlements in one exchange */
 #define PH__CLAIM_MAX 1000       /* messages in one claim, and in one renewal: neither takes long */
 #define PH__CANCEL_GRACE_MS 5000 /* from a handler's time limit until it is given up */
 #define PH__STOP_GRACE_MS 1000   /* from the stop's cancelling until handlers are given up */
 #define PH__WARNED_TOPICS_MAX 64
 #define PH__SLOTS 1024
+#define PH__SIDES 2 /* doors that have handlers: PH__OUTBOX and PH__INBOX, by their numbers */
 
-enum ph__work_state { PH__WAITING, PH__RUNNING, PH__DECIDED, PH__SETTLED };
+enum ph__work_state { PH__BEHIND, PH__WAITING, PH__RUNNING, PH__DECIDED, PH__SETTLED };
 
 struct ph_work {
     struct ph__flight *flight;
@@ -38,6 +44,7 @@ struct ph_work {
     struct ph_work *next;          /* in the list of waiting or decided ones */
     struct ph_work *newer, *older; /* in the list of active ones */
     struct ph_work *slot_next;     /* in its slot */
+    struct ph_work *behind;        /* the next of its run; NULL: none */
     enum ph__work_state state;
     atomic_bool cancelled;     /* written under the lock */
     bool stop_cancelled;       /* by the stop: a retry is then a release */
@@ -47,6 +54,10 @@ struct ph_work {
     bool user_settled;         /* ph_work_settle() was called */
     atomic_bool maybe_settled; /* an earlier try may have reached the database */
     bool no_handler;
+    bool
+        given_back; /* unhandled, with another of its run: perhaps not ours by now, which is fine */
+    bool settling;  /* the coordinator's call about it is under way */
+    bool evicted;   /* forgotten, since the instance was taken for dead */
     /* Times are those of CLOCK_BOOTTIME, here and everywhere. */
     int64_t started_us;  /* when the handler was called; 0: not yet */
     int64_t limit_us;    /* when its time is over; INT64_MAX: never, or not yet called */
@@ -61,6 +72,8 @@ struct ph_work {
 /* One claimed batch. */
 struct ph__flight {
     ph_dispatcher *dispatcher;
+    enum ph__door door;
+    ph_owner owner; /* who claimed it */
     struct ph__flight *next, *previous;
     ph_batch *batch; /* NULL: each work has its delivery for itself */
     size_t count;
@@ -88,23 +101,31 @@ struct ph__thread {
     bool maybe_settled;   /* the commit of its handler's transaction got no answer */
 };
 
-struct ph_dispatcher {
-    ph_store *store;
-    ph_owner owner;
-    ph_dispatcher_opts opts; /* filled; ns is a copy */
-    int call_timeout_ms;
-    int64_t lease_us, fence_margin_us;
-    ph_handler *handlers; /* by topic, after the start; topics are copies */
-    size_t handler_count;
+/* The handlers of one door. */
+struct ph__side {
+    const ph_handler *handlers;  /* by topic, the one for the rest last */
+    size_t count;                /* 0: the door is not worked on */
     const ph_handler *catch_all; /* NULL: none */
     const char **topics;         /* to claim; NULL: all */
-    int wake_fd;                 /* an eventfd on which the coordinator sleeps */
+};
+
+struct ph_dispatcher {
+    ph_store *store;
+    ph_dispatcher_opts opts; /* filled; texts are copies */
+    char host[PH__HOST_SIZE];
+    int call_timeout_ms;
+    int64_t lease_us, fence_margin_us;
+    ph_handler *handlers; /* by door and topic, after the start; topics are copies */
+    size_t handler_count;
+    struct ph__side sides[PH__SIDES];
+    int wake_fd; /* an eventfd on which the coordinator sleeps */
 
     /* The coordinator's own; no lock. */
     ph_scheduler *scheduler; /* NULL: none was asked for */
+    bool registered;         /* as an instance */
     struct ph_work *settling[PH__SETTLE_MAX];
-    ph_settlement settlements[PH__SETTLE_MAX];
-    ph_outcome outcomes[PH__SETTLE_MAX];
+    ph_settlement settlements[PH__SIDES][PH__SETTLE_MAX];
+    ph_outcome outcomes[PH__SIDES][PH__SETTLE_MAX];
     char *warned_topics[PH__WARNED_TOPICS_MAX];
     size_t warned_count;
 
@@ -121,11 +142,13 @@ struct ph_dispatcher {
     pthread_cond_t work_ready; /* for handler threads */
     pthread_cond_t changed;    /* for drain, stop and ph_work_wait */
     size_t refs;               /* the user, threads, flights */
+    ph_owner owner; /* the instance's id; the coordinator takes another after an eviction */
     bool starting, started, stopping, ending, stopped;
     bool asleep;        /* the coordinator waits on wake_fd */
-    long wake_at;       /* … also for room: so many waiting ones, or fewer; -1: not */
+    long wake_at;       /* … also for room: so many that wait, or fewer; -1: not */
     bool short_of_room; /* … for a handler that ends: there was no thread, or too much in flight */
-    int64_t upkeep_us;  /* the next renewal or time limit */
+    int64_t limit_us;   /* the next time limit */
+    int64_t renew_us;   /* the next renewal */
     struct ph__thread *threads;
     pthread_t coordinator;
     int missing_threads, hung_threads, idle_threads;
@@ -133,6 +156,8 @@ struct ph_dispatcher {
     bool helper_called;   /* an idle thread was woken to stand by, or stands by */
     bool no_transaction;  /* the last handler that needed one got none */
     struct ph__work_list waiting, decided;
+    size_t behind;          /* works that wait for another of their stream */
+    bool stream_free;       /* a run has come to its end: there may be more of its stream */
     struct ph_work *active; /* newest first */
     size_t running, kept, in_flight;
     struct ph__flight *flights;
@@ -159,25 +184,60 @@ int ph__cond_init(pthread_cond_t *condition);
 
 /* dispatcher.c */
 void ph__dispatcher_drop(ph_dispatcher *dispatcher); /* one reference; the lock not held */
-const ph_handler *ph__handler_of(const ph_dispatcher *dispatcher, const char *topic);
+
+/* handlers.c */
+const ph_handler *ph__handler_of(const struct ph__side *side, const char *topic);
+/* Sorts them and finds out what to claim; with the lock held. */
+int ph__handlers_prepare(ph_dispatcher *dispatcher, ph_error *err);
+void ph__handlers_free(ph_dispatcher *dispatcher);
+
+/* instance.c: what it is for others */
+int ph__instance_options(ph_dispatcher_opts *opts, ph_error *err); /* defaults, and checks */
+int ph__instance_init(ph_dispatcher *dispatcher, ph_error *err);   /* copies what the options say */
+void ph__instance_free(ph_dispatcher *dispatcher);
+struct ph__instance ph__instance_of(const ph_dispatcher *dispatcher); /* the coordinator */
+/* It was taken for dead: nothing that it has claimed is its own any more. The coordinator; no lock. */
+void ph__instance_evicted(ph_dispatcher *dispatcher);
+void ph__instance_leave(ph_dispatcher *dispatcher); /* the coordinator; no lock */
 
 /* flight.c: all with the lock held unless they say otherwise */
 /* Room for so many messages, made before they are claimed; no lock. */
-struct ph__flight *ph__flight_new(ph_dispatcher *dispatcher, int capacity);
+struct ph__flight *ph__flight_new(ph_dispatcher *dispatcher, enum ph__door door, int capacity);
 /* Takes the batch over; asked_us: when the claim was sent; no lock. */
 void ph__flight_fill(struct ph__flight *flight, ph_batch *batch, int64_t asked_us);
 /* Adds the flight and queues its works. */
 void ph__flight_land(struct ph__flight *flight);
+/* Is a handler still busy with an earlier delivery of this message, whose lease was lost or which
+ * was settled before the handler returned? Then for so long it is put off; 0: it is not. */
+int64_t ph__put_off_ms(const struct ph_work *work);
+/* Is another delivery of its message in the call under way? Of one given twice the first counts. */
+bool ph__settles_other(const struct ph_work *work);
 /* Ends a reference; with the last one the work is gone. True: so is its flight, and the caller
  * drops a reference of the dispatcher after unlocking. */
 bool ph__work_unref(struct ph_work *work);
 /* What could not be settled before the end: the leases run out instead. */
 void ph__works_forget(ph_dispatcher *dispatcher);
+/* The leases are gone: handlers are cancelled, and all works forgotten; returns how many. */
+size_t ph__works_evict(ph_dispatcher *dispatcher);
 void ph__work_push(struct ph__work_list *list, struct ph_work *work);
 struct ph_work *ph__work_pop(struct ph__work_list *list);
 
 /* delivery.c: a copy in one piece; NULL: no memory; no lock */
 ph_delivery *ph__delivery_copy(const ph_delivery *delivery);
+
+/* run.c: works of one stream, one after the other; with the lock held */
+/* Finds the runs of a batch; no lock. */
+void ph__runs_find(struct ph__flight *flight);
+/* Its turn has come: it waits for a thread, or is given back. */
+void ph__run_turn(struct ph_work *work);
+/* The work is done (and perhaps settled): the turn of the one behind it may have come. */
+void ph__run_go_on(struct ph_work *work);
+/* The work is not done: what is behind it goes back. */
+void ph__run_cut(struct ph_work *work);
+/* The work was settled too late: nothing of its run is ours. */
+void ph__run_lost(struct ph_work *work);
+/* All that is behind others in flights claimed at this time or before. */
+void ph__runs_give_back(ph_dispatcher *dispatcher, int64_t claimed_us);
 
 /* work.c: with the lock held */
 void ph__work_start(struct ph_work *work);
@@ -217,13 +277,30 @@ void ph__wake_asleep(ph_dispatcher *dispatcher); /* with the lock; does nothing 
 /* coordinator.c */
 void *ph__coordinate(void *dispatcher);
 
-/* exchange.c: the coordinator's calls; no lock. room: how many messages to claim; 0: none.
- * *ret_claimed: how many came; *ret_more: there may be more although it was none. */
-int ph__exchange(ph_dispatcher *dispatcher, int room, int *ret_claimed, bool *ret_more,
-                 ph_error *err);
+/* exchange.c: the coordinator's call; no lock. */
+struct ph__trip {
+    int room[PH__SIDES]; /* messages to claim; 0: none */
+    bool any_stream;     /* also those that are left to other instances for a while */
+    bool settle;         /* what is decided */
+    bool renew;          /* leases whose time has come */
+    /* What came of it. */
+    int claimed[PH__SIDES];
+    bool more[PH__SIDES]; /* there may be more although none came */
+    bool settled;         /* something was settled with it */
+    bool plain;           /* messages without a stream came */
+};
+int ph__exchange(ph_dispatcher *dispatcher, struct ph__trip *trip, ph_error *err);
 
-/* upkeep.c: renewals and time limits; the coordinator; no lock. 1: leases were renewed. */
-int ph__upkeep(ph_dispatcher *dispatcher, ph_error *err);
+/* upkeep.c: renewals and time limits; the coordinator; no lock. */
+void ph__limits_enforce(ph_dispatcher *dispatcher);
+/* Adds the leases that must be renewed to the batch, and holds their works. *ret_renewal NULL:
+ * there were none. */
+struct ph__renewal;
+int ph__renewal_begin(ph_dispatcher *dispatcher, struct ph__work_batch *batch,
+                      struct ph__renewal **ret_renewal, ph_error *err);
+/* r: what the call returned; asked_us: when it was sent. NULL is fine. */
+void ph__renewal_end(ph_dispatcher *dispatcher, struct ph__renewal *renewal, int r,
+                     int64_t asked_us);
 
 /* say.c: the log; no lock */
 void ph__log_serially(void *dispatcher, const ph_log_event *event);

@@ -8,7 +8,6 @@
 #include "util/alloc.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -19,10 +18,8 @@
 #define DEFAULT_RETENTION_MS 60000
 #define DEFAULT_KEPT 1000
 #define THREADS_MAX 1024
-#define HANDLERS_MAX 1000
 #define IN_FLIGHT_MAX 1000000
 #define CALL_TIMEOUT_MIN_MS 1000
-#define TIME_LIMIT_MAX_MS (PH_LEASE_MAX_S * 1000)
 
 /* ------------------------------------------------------------------- options */
 
@@ -89,7 +86,7 @@ static int check_options(ph_dispatcher_opts *opts, ph_error *err)
                         opts->poll_ms, opts->lease_s, third_ms);
     if (!opts->poll_ms)
         opts->poll_ms = DEFAULT_POLL_MS < third_ms ? DEFAULT_POLL_MS : third_ms;
-    return 0;
+    return ph__instance_options(opts, err);
 }
 
 /* ----------------------------------------------------------------- new, free */
@@ -152,12 +149,55 @@ static void give_callbacks_back(ph_dispatcher *dispatcher)
     }
 }
 
+static void free_options(ph_dispatcher *dispatcher)
+{
+    ph_scheduler_free(dispatcher->scheduler);
+    ph__instance_free(dispatcher);
+    ph__dealloc((char *)(uintptr_t)dispatcher->opts.ns);
+    ph__dealloc(dispatcher->voice.id);
+}
+
+static void set_times(ph_dispatcher *dispatcher)
+{
+    int third_ms = dispatcher->opts.lease_s * 1000 / 3, timeout_ms = dispatcher->store->timeout_ms;
+
+    dispatcher->call_timeout_ms = timeout_ms < third_ms ? timeout_ms : third_ms;
+    if (dispatcher->call_timeout_ms < CALL_TIMEOUT_MIN_MS)
+        dispatcher->call_timeout_ms = CALL_TIMEOUT_MIN_MS;
+    dispatcher->lease_us = (int64_t)dispatcher->opts.lease_s * 1000000;
+    dispatcher->fence_margin_us =
+        dispatcher->lease_us < 10000000 ? dispatcher->lease_us / 10 : 1000000;
+    dispatcher->limit_us = dispatcher->renew_us = INT64_MAX;
+}
+
+/* On failure what it has copied is freed by free_options(). */
+static int init(ph_dispatcher *dispatcher, ph_error *err)
+{
+    int r = ph__instance_init(dispatcher, err);
+
+    dispatcher->opts.ns = ph__strdup(dispatcher->opts.ns);
+    dispatcher->voice.id = ph__strdup(dispatcher->store->id);
+    if (r == 0 && !(dispatcher->opts.ns && dispatcher->voice.id))
+        r = ph__fail_memory(err);
+    if (r == 0 && dispatcher->opts.schedule)
+        r = ph_scheduler_new(dispatcher->store, NULL, &dispatcher->scheduler, err);
+    if (r == 0)
+        r = init_sync(dispatcher, err);
+    if (r < 0)
+        return r;
+    set_times(dispatcher);
+    dispatcher->waiting.last = &dispatcher->waiting.first;
+    dispatcher->decided.last = &dispatcher->decided.first;
+    dispatcher->refs = 1;
+    return 0;
+}
+
 int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
                       ph_dispatcher **ret_dispatcher, ph_error *reterr)
 {
     ph_dispatcher_opts loaded = PH_DISPATCHER_OPTS_INIT;
     ph_dispatcher *dispatcher;
-    int third_ms, r;
+    int r;
 
     ph__ok(reterr);
     if (!store || !ret_dispatcher)
@@ -172,34 +212,14 @@ int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
     dispatcher = ph__alloc_zero(1, sizeof(*dispatcher));
     if (!dispatcher)
         return ph__fail_memory(reterr);
+    dispatcher->store = store;
     dispatcher->opts = loaded;
-    dispatcher->opts.ns = ph__strdup(loaded.ns);
-    dispatcher->voice.id = ph__strdup(store->id);
-    r = dispatcher->opts.ns && dispatcher->voice.id ? 0 : ph__fail_memory(reterr);
-    if (r == 0 && loaded.schedule)
-        r = ph_scheduler_new(store, NULL, &dispatcher->scheduler, reterr);
-    if (r == 0)
-        r = init_sync(dispatcher, reterr);
+    r = init(dispatcher, reterr);
     if (r < 0) {
-        ph_scheduler_free(dispatcher->scheduler);
-        ph__dealloc((char *)(uintptr_t)dispatcher->opts.ns);
-        ph__dealloc(dispatcher->voice.id);
+        free_options(dispatcher);
         ph__dealloc(dispatcher);
         return r;
     }
-    dispatcher->store = store;
-    dispatcher->owner = ph_owner_new();
-    third_ms = loaded.lease_s * 1000 / 3;
-    dispatcher->call_timeout_ms = store->timeout_ms < third_ms ? store->timeout_ms : third_ms;
-    if (dispatcher->call_timeout_ms < CALL_TIMEOUT_MIN_MS)
-        dispatcher->call_timeout_ms = CALL_TIMEOUT_MIN_MS;
-    dispatcher->lease_us = (int64_t)loaded.lease_s * 1000000;
-    dispatcher->fence_margin_us =
-        dispatcher->lease_us < 10000000 ? dispatcher->lease_us / 10 : 1000000;
-    dispatcher->upkeep_us = INT64_MAX;
-    dispatcher->waiting.last = &dispatcher->waiting.first;
-    dispatcher->decided.last = &dispatcher->decided.first;
-    dispatcher->refs = 1;
     take_callbacks(dispatcher);
     *ret_dispatcher = dispatcher;
     return 0;
@@ -207,15 +227,10 @@ int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
 
 static void destroy(ph_dispatcher *dispatcher)
 {
-    for (size_t i = 0; i < dispatcher->handler_count; i++)
-        ph__dealloc((char *)(uintptr_t)dispatcher->handlers[i].topic);
     for (size_t i = 0; i < dispatcher->warned_count; i++)
         ph__dealloc(dispatcher->warned_topics[i]);
-    ph_scheduler_free(dispatcher->scheduler);
-    ph__dealloc(dispatcher->handlers);
-    ph__dealloc(dispatcher->topics);
-    ph__dealloc((char *)(uintptr_t)dispatcher->opts.ns);
-    ph__dealloc(dispatcher->voice.id);
+    ph__handlers_free(dispatcher);
+    free_options(dispatcher);
     close(dispatcher->wake_fd);
     pthread_cond_destroy(&dispatcher->changed);
     pthread_cond_destroy(&dispatcher->work_ready);
@@ -246,125 +261,17 @@ void ph_dispatcher_free(ph_dispatcher *dispatcher)
     ph__dispatcher_drop(dispatcher);
 }
 
-/* ------------------------------------------------------------------ handlers */
-
-static bool has_handler(const ph_dispatcher *dispatcher, const char *topic)
-{
-    for (size_t i = 0; i < dispatcher->handler_count; i++) {
-        const char *other = dispatcher->handlers[i].topic;
-
-        if (topic && other ? strcmp(topic, other) == 0 : topic == other)
-            return true;
-    }
-    return false;
-}
-
-static int check_handler(ph_dispatcher *dispatcher, const ph_handler *handler, ph_error *err)
-{
-    int r = handler->topic ? ph__name_check(handler->topic, "topic", false, err) : 0;
-
-    if (r < 0)
-        return r;
-    if (!handler->handle)
-        return ph__fail(err, PH_EINVAL, "handle is NULL; give the function to call");
-    r = check_range(handler->time_limit_ms, 0, TIME_LIMIT_MAX_MS, "time_limit_ms", err);
-    if (r < 0)
-        return r;
-    if (dispatcher->started || dispatcher->stopping)
-        return ph__fail(err, PH_EINVAL,
-                        "the dispatcher was started already; register handlers before");
-    if (has_handler(dispatcher, handler->topic))
-        return ph__fail(err, PH_EINVAL, "%s has a handler already; there is one per topic",
-                        handler->topic ? handler->topic : "the rest of the topics");
-    if (dispatcher->handler_count == HANDLERS_MAX)
-        return ph__fail(err, PH_EINVAL, "%d handlers are the limit; use one with topic NULL",
-                        HANDLERS_MAX);
-    return 0;
-}
-
-int ph_dispatcher_handle(ph_dispatcher *dispatcher, const ph_handler *handler, ph_error *reterr)
-{
-    ph_handler loaded = PH_HANDLER_INIT, *grown;
-    char *topic = NULL;
-    int r;
-
-    ph__ok(reterr);
-    if (!dispatcher || !handler)
-        return ph__fail(reterr, PH_EINVAL, "%s is NULL", dispatcher ? "handler" : "dispatcher");
-    r = ph__options_load(&loaded, sizeof(loaded), handler, "ph_handler", reterr);
-    if (r < 0)
-        return r;
-    pthread_mutex_lock(&dispatcher->lock);
-    r = check_handler(dispatcher, &loaded, reterr);
-    if (r == 0 && loaded.topic && !(topic = ph__strdup(loaded.topic)))
-        r = ph__fail_memory(reterr);
-    if (r == 0) {
-        grown = ph__realloc(dispatcher->handlers, (dispatcher->handler_count + 1) * sizeof(*grown));
-        if (grown) {
-            dispatcher->handlers = grown;
-            loaded.topic = topic;
-            grown[dispatcher->handler_count++] = loaded;
-        } else {
-            ph__dealloc(topic);
-            r = ph__fail_memory(reterr);
-        }
-    }
-    pthread_mutex_unlock(&dispatcher->lock);
-    return r;
-}
-
-/* By topic, the one for the rest last. */
-static int by_topic(const void *left, const void *right)
-{
-    const char *a = ((const ph_handler *)left)->topic, *b = ((const ph_handler *)right)->topic;
-
-    if (!a || !b)
-        return a ? -1 : 1;
-    return strcmp(a, b);
-}
-
-const ph_handler *ph__handler_of(const ph_dispatcher *dispatcher, const char *topic)
-{
-    size_t from = 0, to = dispatcher->handler_count - (dispatcher->catch_all != NULL);
-
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        int order = strcmp(topic, dispatcher->handlers[middle].topic);
-
-        if (order == 0)
-            return &dispatcher->handlers[middle];
-        if (order < 0)
-            to = middle;
-        else
-            from = middle + 1;
-    }
-    return dispatcher->catch_all;
-}
-
 /* -------------------------------------------------------------- start, stats */
 
 static int prepare_start(ph_dispatcher *dispatcher, ph_error *err)
 {
-    size_t count = dispatcher->handler_count;
-
     if (dispatcher->started || dispatcher->stopping)
         return ph__fail(err, PH_EINVAL,
                         "a dispatcher is started once; make a new one with ph_dispatcher_new()");
-    if (count == 0)
+    if (dispatcher->handler_count == 0)
         return ph__fail(err, PH_EINVAL,
                         "there is no handler; register one with ph_dispatcher_handle()");
-    qsort(dispatcher->handlers, count, sizeof(*dispatcher->handlers), by_topic);
-    dispatcher->catch_all =
-        dispatcher->handlers[count - 1].topic ? NULL : &dispatcher->handlers[count - 1];
-    if (dispatcher->catch_all || dispatcher->opts.any_topic)
-        return 0;
-    ph__dealloc(dispatcher->topics); /* of an earlier try */
-    dispatcher->topics = ph__alloc_zero(count, sizeof(*dispatcher->topics));
-    if (!dispatcher->topics)
-        return ph__fail_memory(err);
-    for (size_t i = 0; i < count; i++)
-        dispatcher->topics[i] = dispatcher->handlers[i].topic;
-    return 0;
+    return ph__handlers_prepare(dispatcher, err);
 }
 
 int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)
@@ -407,17 +314,10 @@ int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_
         return r;
     pthread_mutex_lock(&dispatcher->lock);
     stats = dispatcher->stats;
-    stats.waiting = (int)dispatcher->waiting.count;
+    stats.waiting = (int)(dispatcher->waiting.count + dispatcher->behind);
     stats.running = (int)dispatcher->running;
     stats.kept = (int)dispatcher->kept;
     pthread_mutex_unlock(&dispatcher->lock);
     ph__options_store(ret_stats, &stats, sizeof(stats));
     return 0;
-}
-
-ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher)
-{
-    static const ph_owner none;
-
-    return dispatcher ? dispatcher->owner : none;
 }

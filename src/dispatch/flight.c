@@ -31,13 +31,16 @@ struct ph_work *ph__work_pop(struct ph__work_list *list)
     return work;
 }
 
-struct ph__flight *ph__flight_new(ph_dispatcher *dispatcher, int capacity)
+struct ph__flight *ph__flight_new(ph_dispatcher *dispatcher, enum ph__door door, int capacity)
 {
     struct ph__flight *flight =
         ph__alloc_zero(1, sizeof(*flight) + (size_t)capacity * sizeof(flight->works[0]));
 
-    if (flight)
-        flight->dispatcher = dispatcher;
+    if (!flight)
+        return NULL;
+    flight->dispatcher = dispatcher;
+    flight->door = door;
+    flight->owner = dispatcher->owner;
     return flight;
 }
 
@@ -97,13 +100,15 @@ void ph__flight_fill(struct ph__flight *flight, ph_batch *batch, int64_t asked_u
         work->refs = 1;
         work->delivery = ph_batch_at(batch, i);
         work->lease = ph_lease_ref_of(work->delivery);
-        work->handler = ph__handler_of(dispatcher, work->delivery->topic);
+        work->handler = ph__handler_of(&dispatcher->sides[flight->door], work->delivery->topic);
         work->no_handler = !work->handler;
+        work->state = PH__BEHIND; /* until its turn, which for most comes at once */
         work->delay_ms = PH_DELAY_POLICY;
         work->limit_us = INT64_MAX;
         atomic_init(&work->cancelled, false);
     }
     take_apart(flight);
+    ph__runs_find(flight);
 }
 
 /* ------------------------------------------------------------- by message */
@@ -134,23 +139,40 @@ static void remove_from_slot(struct ph_work *work)
     *at = work->slot_next;
 }
 
-/* Is a handler still busy with an earlier delivery of this message, whose lease was lost or which
- * was settled before the handler returned? Then for so long it is put off; 0: it is not. One that
- * still waits will not be handled. */
-static int64_t put_off_ms(const struct ph_work *work)
+static bool is_other_delivery(const struct ph_work *of, const struct ph_work *work)
 {
-    const ph_work_id *id = &work->lease.work_id;
+    return of != work &&
+           memcmp(of->lease.work_id.b, work->lease.work_id.b, sizeof(work->lease.work_id.b)) == 0;
+}
+
+int64_t ph__put_off_ms(const struct ph_work *work)
+{
     int64_t delay_ms = 0;
 
-    for (struct ph_work *w = *slot_of(work); w; w = w->slot_next) {
-        if (memcmp(w->lease.work_id.b, id->b, sizeof(id->b)) != 0)
-            continue;
-        if (w->active) /* one that was given up may never return, and each time is remembered */
+    for (const struct ph_work *w = *slot_of(work); w; w = w->slot_next) {
+        if (w->active && is_other_delivery(w, work))
+            /* one that was given up may never return, and each time is remembered */
             delay_ms = w->given_up ? w->flight->dispatcher->opts.defer_ms : ZOMBIE_DELAY_MS;
-        if (w->state == PH__WAITING)
-            ph__work_cancel(w);
     }
     return delay_ms;
+}
+
+bool ph__settles_other(const struct ph_work *work)
+{
+    for (const struct ph_work *w = *slot_of(work); w; w = w->slot_next) {
+        if (w->settling && w->state != PH__SETTLED && is_other_delivery(w, work))
+            return true;
+    }
+    return false;
+}
+
+/* What was delivered before and has not been handled yet will not be: its lease was lost. */
+static void cancel_earlier(const struct ph_work *work)
+{
+    for (struct ph_work *w = *slot_of(work); w; w = w->slot_next) {
+        if ((w->state == PH__WAITING || w->state == PH__BEHIND) && is_other_delivery(w, work))
+            ph__work_cancel(w);
+    }
 }
 
 /* ------------------------------------------------------------ coming and going */
@@ -165,22 +187,17 @@ void ph__flight_land(struct ph__flight *flight)
         flight->next->previous = flight;
     dispatcher->flights = flight;
     dispatcher->in_flight += flight->count;
-    if (flight->renew_us < dispatcher->upkeep_us)
-        dispatcher->upkeep_us = flight->renew_us;
+    dispatcher->behind += flight->count;
+    if (flight->renew_us < dispatcher->renew_us)
+        dispatcher->renew_us = flight->renew_us;
     dispatcher->stats.claimed += (int64_t)flight->count;
     for (size_t i = 0; i < flight->count; i++) {
-        struct ph_work *work = &flight->works[i];
-        int64_t delay_ms;
-
-        if (work->no_handler)
-            ph__work_decide(work, PH_VERDICT_DEFER);
-        else if (dispatcher->stopping)
-            ph__work_release(work, 0);
-        else if ((delay_ms = put_off_ms(work)) > 0)
-            ph__work_release(work, delay_ms);
-        else
-            ph__work_push(&dispatcher->waiting, work);
-        add_to_slot(work);
+        cancel_earlier(&flight->works[i]);
+        add_to_slot(&flight->works[i]);
+    }
+    for (size_t i = 0; i < flight->count; i++) {
+        if (i == 0 || !flight->works[i - 1].behind)
+            ph__run_turn(&flight->works[i]);
     }
     ph__threads_call(dispatcher);
 }
@@ -195,6 +212,7 @@ void ph__works_forget(ph_dispatcher *dispatcher)
     }
 }
 
+/* Somebody holds it no longer. */
 static bool end_flight(struct ph__flight *flight)
 {
     if (--flight->live > 0)
@@ -221,4 +239,31 @@ bool ph__work_unref(struct ph_work *work)
         ph__dealloc((ph_delivery *)(uintptr_t)work->delivery);
     work->delivery = NULL;
     return end_flight(work->flight);
+}
+
+size_t ph__works_evict(ph_dispatcher *dispatcher)
+{
+    struct ph__flight *flight = dispatcher->flights, *next;
+    size_t count = 0;
+
+    dispatcher->waiting = (struct ph__work_list){ .last = &dispatcher->waiting.first };
+    dispatcher->decided = (struct ph__work_list){ .last = &dispatcher->decided.first };
+    dispatcher->behind = 0;
+    for (; flight; flight = next) {
+        flight->live++; /* for a moment */
+        for (size_t i = 0; i < flight->count; i++) {
+            struct ph_work *work = &flight->works[i];
+
+            if (work->state == PH__SETTLED)
+                continue;
+            work->evicted = true;
+            if (work->state == PH__RUNNING)
+                ph__work_cancel(work);
+            (void)ph__work_settled(work, PH_OUTCOME_STALE); /* the flight stays: we hold it */
+            count++;
+        }
+        next = flight->next;
+        dispatcher->refs -= end_flight(flight); /* never the last: the coordinator has one */
+    }
+    return count;
 }

@@ -126,6 +126,7 @@ static void stop(ph_dispatcher *dispatcher)
 
     for (struct ph_work *work; (work = ph__work_pop(&dispatcher->waiting));)
         ph__work_release(work, 0);
+    ph__runs_give_back(dispatcher, INT64_MAX);
     pthread_cond_broadcast(&dispatcher->work_ready);
     pthread_cond_broadcast(&dispatcher->changed);
     ph__wake(dispatcher);

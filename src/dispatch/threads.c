@@ -73,6 +73,10 @@ static bool settled_in_transaction(struct ph__thread *thread, struct ph_work *wo
     if (outcome == PH_OUTCOME_UNKNOWN || work->state != PH__RUNNING)
         return false;
     work->verdict = PH_VERDICT_DONE;
+    if (work->delivery->stream && !work->behind) { /* there may be more of its stream */
+        thread->dispatcher->next_claim_us = 0;
+        ph__wake_asleep(thread->dispatcher);
+    }
     return ph__work_settled(work, outcome);
 }
 
@@ -148,7 +152,9 @@ static struct ph_work *next_work(struct ph__thread *thread)
 /* The coordinator fetches more when there is room for a batch. */
 static void wake_for_more(ph_dispatcher *dispatcher)
 {
-    if ((long)dispatcher->waiting.count <= dispatcher->wake_at)
+    if (dispatcher->wake_at >= 0 &&
+        (dispatcher->waiting.count == 0 ||
+         (long)(dispatcher->waiting.count + dispatcher->behind) <= dispatcher->wake_at))
         ph__wake_asleep(dispatcher);
 }
 

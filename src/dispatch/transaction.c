@@ -97,8 +97,8 @@ static ph_verdict finish(struct ph__thread *thread, struct ph_work *work, ph_out
     ph_dispatcher *dispatcher = thread->dispatcher;
     ph_outcome outcome = PH_OUTCOME_UNKNOWN;
     ph_error err, ignored;
-    int r = ph__ack_last(thread->store, work->tx, dispatcher->owner, &work->lease,
-                         dispatcher->call_timeout_ms, &outcome, &err);
+    int r = ph__ack_last(work->flight->door, thread->store, work->tx, work->flight->owner,
+                         &work->lease, dispatcher->call_timeout_ms, &outcome, &err);
 
     if (r < 0) {
         (void)end(thread, false, &ignored);

@@ -24,13 +24,21 @@ static void give_up(struct ph_work *work)
         dispatcher->missing_threads++;
 }
 
+/* Is its handler, or who keeps it, to be told when the time is over? A handler also when the work
+ * was settled, or forgotten, before it has returned. */
+static bool has_limit(const struct ph_work *work)
+{
+    return work->limit_us != NEVER && !work->given_up &&
+           (work->state == PH__RUNNING || !work->returned);
+}
+
 /* Finds one work whose time is over, does what is due, and says which line to log. */
 static struct ph_work *over_time(ph_dispatcher *dispatcher, int64_t now_us, const char **ret_what)
 {
     for (struct ph_work *work = dispatcher->active; work; work = work->older) {
         int64_t limit = work->limit_us;
 
-        if (work->state != PH__RUNNING || now_us < limit)
+        if (!has_limit(work) || now_us < limit)
             continue;
         if (!atomic_load(&work->cancelled)) {
             ph__work_cancel(work);
@@ -48,8 +56,28 @@ static struct ph_work *over_time(ph_dispatcher *dispatcher, int64_t now_us, cons
     return NULL;
 }
 
-static void enforce_limits(ph_dispatcher *dispatcher, int64_t now_us)
+/* When to look again; with the lock held. */
+static int64_t next_limit(const ph_dispatcher *dispatcher, int64_t now_us)
 {
+    int64_t next = NEVER;
+
+    for (const struct ph_work *work = dispatcher->active; work; work = work->older) {
+        int64_t limit = work->limit_us;
+
+        if (!has_limit(work))
+            continue;
+        if (limit <= now_us)
+            limit += (int64_t)PH__CANCEL_GRACE_MS * 1000;
+        if (limit < next)
+            next = limit;
+    }
+    return next;
+}
+
+void ph__limits_enforce(ph_dispatcher *dispatcher)
+{
+    int64_t now_us = ph__boot_us();
+
     for (;;) {
         const char *what = NULL;
         struct ph_work *work;
@@ -59,6 +87,8 @@ static void enforce_limits(ph_dispatcher *dispatcher, int64_t now_us)
         work = over_time(dispatcher, now_us, &what);
         if (work)
             work->refs++;
+        else
+            dispatcher->limit_us = next_limit(dispatcher, now_us);
         pthread_mutex_unlock(&dispatcher->lock);
         if (!work)
             return;
@@ -69,6 +99,8 @@ static void enforce_limits(ph_dispatcher *dispatcher, int64_t now_us)
         pthread_mutex_unlock(&dispatcher->lock);
     }
 }
+
+/* ------------------------------------------------------------------ renewals */
 
 /* Messages that have waited for a thread for a whole lease are better off with somebody else. */
 static void give_back_waiting(ph_dispatcher *dispatcher, int64_t now_us)
@@ -84,22 +116,22 @@ static void give_back_waiting(ph_dispatcher *dispatcher, int64_t now_us)
         else
             ph__work_push(&dispatcher->waiting, work);
     }
+    ph__runs_give_back(dispatcher, now_us - dispatcher->lease_us);
 }
 
-/* ------------------------------------------------------------------ renewals */
-
-struct renewal {
+struct ph__renewal {
     struct ph_work *works[PH__CLAIM_MAX];
     ph_lease_ref leases[PH__CLAIM_MAX];
     ph_outcome outcomes[PH__CLAIM_MAX];
     size_t count;
 };
 
-/* Collects what must be renewed, and holds it. */
-static void collect(ph_dispatcher *dispatcher, int64_t now_us, struct renewal *renewal)
+/* Collects what must be renewed of one door, and holds it. */
+static void collect(ph_dispatcher *dispatcher, enum ph__door door, int64_t now_us,
+                    struct ph__renewal *renewal)
 {
     for (struct ph__flight *flight = dispatcher->flights; flight; flight = flight->next) {
-        if (now_us < flight->renew_us)
+        if (flight->door != door || now_us < flight->renew_us)
             continue;
         if (renewal->count + flight->unsettled > PH__CLAIM_MAX)
             break; /* its turn comes at once after this */
@@ -107,7 +139,7 @@ static void collect(ph_dispatcher *dispatcher, int64_t now_us, struct renewal *r
         for (size_t i = 0; i < flight->count; i++) {
             struct ph_work *work = &flight->works[i];
 
-            if (work->state != PH__WAITING && work->state != PH__RUNNING)
+            if (work->state >= PH__DECIDED)
                 continue;
             work->refs++;
             renewal->works[renewal->count] = work;
@@ -137,22 +169,60 @@ static bool apply(struct ph_work *work, int r, ph_outcome outcome, int64_t asked
     if (work->state == PH__DECIDED || work->state == PH__SETTLED || atomic_load(&work->cancelled))
         return true;
     ph__work_cancel(work);
-    return work->state == PH__WAITING;
+    return work->state != PH__RUNNING;
 }
 
-static int renew(ph_dispatcher *dispatcher, struct renewal *renewal, ph_error *err)
+static int64_t next_renewal(const ph_dispatcher *dispatcher)
 {
-    int64_t asked_us = ph__boot_us();
-    int r = ph_outbox_renew(dispatcher->store, PH_OWN_TX, dispatcher->owner, renewal->leases,
-                            renewal->count, dispatcher->opts.lease_s, dispatcher->call_timeout_ms,
-                            renewal->outcomes, err);
+    int64_t next = NEVER;
 
+    for (const struct ph__flight *flight = dispatcher->flights; flight; flight = flight->next) {
+        if (flight->unsettled > 0 && flight->renew_us < next)
+            next = flight->renew_us;
+    }
+    return next;
+}
+
+int ph__renewal_begin(ph_dispatcher *dispatcher, struct ph__work_batch *batch,
+                      struct ph__renewal **ret_renewal, ph_error *err)
+{
+    struct ph__work_part *parts[PH__SIDES] = { &batch->outbox, &batch->inbox };
+    struct ph__renewal *renewal = ph__alloc_zero(1, sizeof(*renewal));
+    int64_t now_us = ph__boot_us();
+
+    *ret_renewal = renewal;
+    pthread_mutex_lock(&dispatcher->lock);
+    if (!renewal) {
+        dispatcher->renew_us = now_us + AGAIN_US;
+        pthread_mutex_unlock(&dispatcher->lock);
+        return ph__fail_memory(err);
+    }
+    give_back_waiting(dispatcher, now_us);
+    for (int door = 0; door < PH__SIDES; door++) {
+        size_t before = renewal->count;
+
+        collect(dispatcher, (enum ph__door)door, now_us, renewal);
+        parts[door]->renew = renewal->leases + before;
+        parts[door]->renew_count = renewal->count - before;
+        parts[door]->ret_renewed = renewal->outcomes + before;
+    }
+    dispatcher->stats.renewals += renewal->count > 0;
+    dispatcher->renew_us = next_renewal(dispatcher);
+    pthread_mutex_unlock(&dispatcher->lock);
+    return 0;
+}
+
+void ph__renewal_end(ph_dispatcher *dispatcher, struct ph__renewal *renewal, int r,
+                     int64_t asked_us)
+{
+    if (!renewal)
+        return;
     for (size_t i = 0; i < renewal->count; i++) {
         struct ph_work *work = renewal->works[i];
         bool kept, is_free;
 
         pthread_mutex_lock(&dispatcher->lock);
-        kept = apply(work, r, r < 0 ? PH_OUTCOME_UNKNOWN : renewal->outcomes[i], asked_us);
+        kept = apply(work, r, renewal->outcomes[i], asked_us);
         pthread_mutex_unlock(&dispatcher->lock);
         if (!kept)
             ph__say(dispatcher, PH_LOG_WARN, "the lease was lost; the handler is asked to stop",
@@ -162,71 +232,10 @@ static int renew(ph_dispatcher *dispatcher, struct renewal *renewal, ph_error *e
         dispatcher->refs -= is_free;
         pthread_mutex_unlock(&dispatcher->lock);
     }
-    return r;
-}
-
-static int renew_due(ph_dispatcher *dispatcher, int64_t now_us, ph_error *err)
-{
-    struct renewal *renewal = NULL;
-    bool due = false;
-    int r = 0;
-
     pthread_mutex_lock(&dispatcher->lock);
-    for (struct ph__flight *flight = dispatcher->flights; flight && !due; flight = flight->next)
-        due = flight->unsettled > 0 && now_us >= flight->renew_us;
+    dispatcher->renew_us = next_renewal(dispatcher);
+    if (r < 0 && dispatcher->renew_us < ph__boot_us() + AGAIN_US)
+        dispatcher->renew_us = ph__boot_us() + AGAIN_US;
     pthread_mutex_unlock(&dispatcher->lock);
-    if (!due)
-        return 0;
-    renewal = ph__alloc_zero(1, sizeof(*renewal));
-    if (!renewal)
-        return ph__fail_memory(err);
-    pthread_mutex_lock(&dispatcher->lock);
-    give_back_waiting(dispatcher, now_us);
-    collect(dispatcher, now_us, renewal);
-    dispatcher->stats.renewals += renewal->count > 0;
-    pthread_mutex_unlock(&dispatcher->lock);
-    if (renewal->count > 0) {
-        r = renew(dispatcher, renewal, err);
-        if (r == 0)
-            r = 1;
-    }
     ph__dealloc(renewal);
-    return r;
-}
-
-/* When to look again; with the lock held. */
-static int64_t next_upkeep(const ph_dispatcher *dispatcher, int64_t now_us)
-{
-    int64_t next = NEVER;
-
-    for (const struct ph__flight *flight = dispatcher->flights; flight; flight = flight->next) {
-        if (flight->unsettled > 0 && flight->renew_us < next)
-            next = flight->renew_us;
-    }
-    for (const struct ph_work *work = dispatcher->active; work; work = work->older) {
-        int64_t limit = work->limit_us;
-
-        if (work->state != PH__RUNNING || limit == NEVER)
-            continue;
-        if (limit <= now_us)
-            limit += (int64_t)PH__CANCEL_GRACE_MS * 1000;
-        if (limit < next)
-            next = limit;
-    }
-    return next;
-}
-
-int ph__upkeep(ph_dispatcher *dispatcher, ph_error *err)
-{
-    int64_t now_us = ph__boot_us();
-    int r;
-
-    enforce_limits(dispatcher, now_us);
-    r = renew_due(dispatcher, now_us, err);
-    pthread_mutex_lock(&dispatcher->lock);
-    dispatcher->upkeep_us = next_upkeep(dispatcher, now_us);
-    if (r < 0 && dispatcher->upkeep_us < now_us + AGAIN_US)
-        dispatcher->upkeep_us = now_us + AGAIN_US;
-    pthread_mutex_unlock(&dispatcher->lock);
-    return r;
 }

@@ -42,8 +42,8 @@ bool ph__work_call(struct ph_work *work)
     work->started_us = ph__boot_us();
     if (limit_ms > 0)
         work->limit_us = work->started_us + (int64_t)limit_ms * 1000;
-    if (work->limit_us < dispatcher->upkeep_us) {
-        dispatcher->upkeep_us = work->limit_us;
+    if (work->limit_us < dispatcher->limit_us) {
+        dispatcher->limit_us = work->limit_us;
         ph__wake_asleep(dispatcher);
     }
     dispatcher->stats.started++;
@@ -71,11 +71,19 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
 {
     ph_dispatcher *dispatcher = work->flight->dispatcher;
 
+    if (work->state == PH__BEHIND)
+        dispatcher->behind--;
     work->state = PH__DECIDED;
     work->verb = verb;
     if (dispatcher->decided.count == 0)
         dispatcher->first_decided_us = ph__boot_us();
     ph__work_push(&dispatcher->decided, work);
+    if (work->delivery->stream && (verb != PH_ACK || !work->behind))
+        dispatcher->stream_free = true;
+    if (verb == PH_ACK)
+        ph__run_go_on(work);
+    else if (!work->given_back)
+        ph__run_cut(work);
     /* The coordinator wakes for the first one (its timer), for a full load, and when there is
      * nothing more to wait for. */
     if (dispatcher->decided.count == 1 || dispatcher->decided.count >= PH__SETTLE_MAX ||
@@ -126,7 +134,9 @@ static void count_outcome(ph_dispatcher_stats *stats, const struct ph_work *work
 {
     bool lost = outcome == PH_OUTCOME_STALE || outcome == PH_OUTCOME_UNKNOWN;
 
-    if (lost && !work->maybe_settled)
+    if (work->given_back)
+        stats->released++;
+    else if (lost && !work->maybe_settled)
         stats->stale++;
     else if (work->no_handler)
         stats->no_handler++;
@@ -152,6 +162,12 @@ bool ph__work_settled(struct ph_work *work, ph_outcome outcome)
     work->state = PH__SETTLED;
     work->flight->unsettled--;
     dispatcher->in_flight--;
+    if (work->behind && work->verdict == PH_VERDICT_DONE && !work->evicted) {
+        if (outcome == PH_OUTCOME_ACKED || work->maybe_settled)
+            ph__run_go_on(work);
+        else
+            ph__run_lost(work);
+    }
     if (dispatcher->in_flight == 0 && dispatcher->drain_waiters > 0) { /* was it the last one? */
         dispatcher->next_claim_us = 0;
         ph__wake_asleep(dispatcher);
@@ -195,7 +211,7 @@ void ph__work_cancel(struct ph_work *work)
 
     if (atomic_exchange(&work->cancelled, true))
         return;
-    if (work->state != PH__WAITING)
+    if (work->state > PH__WAITING)
         dispatcher->stats.cancelled++;
     pthread_cond_broadcast(&dispatcher->changed);
 }
@@ -311,6 +327,8 @@ int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
     pthread_mutex_lock(&dispatcher->lock);
     work->user_settled = true;
     ph__work_decide(work, verdict);
+    if (work->behind) /* it may have been waiting for this */
+        ph__threads_call(dispatcher);
     if (work->returned) {
         dispatcher->kept--;
         is_free = let_go(work);

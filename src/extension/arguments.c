@@ -48,7 +48,7 @@ static int given(struct ph__ext_call *call, int index)
 int ph__arg_count_check(struct ph__ext_call *call, int count)
 {
     const struct ph__signature *signature = call->signature;
-    char takes[200] = "";
+    char takes[600] = ""; /* the longest list has 450 characters */
     size_t length = 0;
     int most = 0;
 
@@ -195,9 +195,11 @@ int ph__arg_word(struct ph__ext_call *call, int index, const struct ph__word *wo
 
 int ph__arg_door(struct ph__ext_call *call, int index, ph_door *ret_door)
 {
-    static const struct ph__word doors[] = {
-        { "outbox", PH_OUTBOX }, { "timers", PH_TIMERS }, { "job_runs", PH_JOB_RUNS }, { NULL, 0 }
-    };
+    static const struct ph__word doors[] = { { "outbox", PH_OUTBOX },
+                                             { "inbox", PH_INBOX },
+                                             { "timers", PH_TIMERS },
+                                             { "job_runs", PH_JOB_RUNS },
+                                             { NULL, 0 } };
     int number = PH_OUTBOX, r = ph__arg_word(call, index, doors, &number);
 
     *ret_door = (ph_door)number;
@@ -229,13 +231,28 @@ int ph__arg_owner(struct ph__ext_call *call, int index, ph_owner *ret_owner)
     return 0;
 }
 
+/* Texts of what was parsed before may be in use. */
+static int keep_json(struct ph__ext_call *call)
+{
+    json_t *before = call->json;
+
+    call->json = NULL;
+    if (!before)
+        return 0;
+    if (!call->kept)
+        call->kept = json_array();
+    return json_array_append_new(call->kept, before) < 0 ? ph__fail_memory(&call->err) : 0;
+}
+
 int ph__arg_json(struct ph__ext_call *call, int index, json_type type, size_t flags,
                  const char **ret_text)
 {
-    const char *text;
+    const char *text = NULL;
     json_error_t where;
-    int r = ph__arg_text(call, index, &text);
+    int r = keep_json(call);
 
+    if (r == 0)
+        r = ph__arg_text(call, index, &text);
     if (ret_text)
         *ret_text = text;
     if (r < 0 || !text)
@@ -309,7 +326,9 @@ int ph__arg_ids(struct ph__ext_call *call, int index, ph_work_id **ret_ids, size
     size_t i;
     int r = ph__arg_text(call, index, &text);
 
-    if (r < 0)
+    *ret_ids = NULL;
+    *ret_count = 0;
+    if (r < 0 || !text)
         return r;
     if (text[strspn(text, " \t\r\n")] != '[') {
         *ret_count = 1;

@@ -39,13 +39,13 @@ int ph__arg_door(struct ph__ext_call *call, int index, ph_door *ret_door);
 int ph__arg_owner(struct ph__ext_call *call, int index, ph_owner *ret_owner);
 /* A UUID. */
 int ph__arg_id(struct ph__ext_call *call, int index, uint8_t ret_id[16]);
-/* JSON, of that type; kept in call->json, at most one per call. *ret_text, if not NULL: as given. */
+/* JSON, of that type, into call->json; none: NULL. *ret_text, if not NULL: as given. */
 int ph__arg_json(struct ph__ext_call *call, int index, json_type type, size_t flags,
                  const char **ret_text);
 /* A JSON array of texts that are not empty, in the call's arena; none: NULL and 0. */
 int ph__arg_texts(struct ph__ext_call *call, int index, const char *const **ret_texts,
                   size_t *ret_count);
-/* One id, or a JSON array of them, in the call's arena. */
+/* One id, or a JSON array of them, in the call's arena; none: NULL and 0. */
 int ph__arg_ids(struct ph__ext_call *call, int index, ph_work_id **ret_ids, size_t *ret_count);
 /* The same with a fence each, or none: one number, or a JSON array of numbers. */
 int ph__arg_leases(struct ph__ext_call *call, int ids_index, int fences_index,

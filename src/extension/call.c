@@ -88,7 +88,8 @@ int ph__ext_end(struct ph__ext_call *call, int r)
         call->err.flags &= ~PH_TX_DEAD;
     }
     json_decref(call->json);
-    call->json = NULL;
+    json_decref(call->kept);
+    call->json = call->kept = NULL;
     ph__arena_free(&call->arena);
     return r;
 }
@@ -103,6 +104,7 @@ static void in_words_of_sql(struct ph__buffer *to, const char *text)
         { "ph_migrate()", "posthorn_migrate()" },
         { "ph_owner_new()", "posthorn_owner_new()" },
         { "ph_enqueue()", "posthorn_enqueue()" },
+        { "(ph_owner_new)", "(posthorn_owner_new())" },
         { "ph_join_start()", "posthorn_join_start()" },
         { "ph_timer_schedule()", "posthorn_timer_schedule()" },
         { "ph_jobs_list()", "the view posthorn_jobs" },

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#define PH__EXT_ARGUMENTS_MAX 9
+#define PH__EXT_ARGUMENTS_MAX 25
 
 /* What one connection of the host has. Every function of the connection holds it. */
 struct ph__ext {
@@ -34,7 +34,8 @@ struct ph__ext_call {
     bool began;                                      /* the transaction is ours */
     bool saved;                                      /* the savepoint is */
     struct ph__arena arena;                          /* for what arguments are turned into */
-    json_t *json; /* the argument that was parsed; lives as long as the call */
+    json_t *json; /* the argument that was parsed last; NULL: it was not given */
+    json_t *kept; /* those before it; they live as long as the call, too */
     ph_error err;
 };
 

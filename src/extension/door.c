@@ -1,10 +1,10 @@
-/* door.c - the verbs of workers, which outbox, timers and job runs have alike: call->door says whose
- * they are. */
+/* door.c - the verbs of workers, which outbox, inbox, timers and job runs have alike: call->door says
+ * whose they are. */
 #include "core/door.h"
 
 #include "core/error.h"
 #include "extension/arguments.h"
-#include "extension/verbs.h"
+#include "extension/delivery.h"
 #include "util/buffer.h"
 
 /* -------------------------------------------------------------------- claim */
@@ -36,72 +36,10 @@ static int claim(struct ph__ext_call *call, struct ph__answer *answer)
     return r;
 }
 
-/* clang-format off */
-enum claim_column { WORK_ID, MESSAGE_ID, FENCE, TOPIC, PAYLOAD, TENANT_ID, DEDUPE_KEY,
-                    CORRELATION_ID, STREAM, HEADERS, ATTEMPTS, RETRY_COUNT, CREATED_AT, DUE_AT,
-                    LAST_ERROR, CLAIM_COLUMNS };
-/* clang-format on */
-
-static const char claim_columns[] =
-    "work_id TEXT, message_id TEXT, fence INTEGER, topic TEXT, payload TEXT, tenant_id TEXT, "
-    "dedupe_key TEXT, correlation_id TEXT, stream TEXT, headers TEXT, attempts INTEGER, "
-    "retry_count INTEGER, created_at TEXT, due_at TEXT, last_error TEXT";
-
-static const char *claim_text(const ph_delivery *m, enum claim_column column)
-{
-    switch (column) {
-    case TOPIC:
-        return m->topic;
-    case DEDUPE_KEY:
-        return m->dedupe_key;
-    case CORRELATION_ID:
-        return m->correlation_id;
-    case HEADERS:
-        return m->headers;
-    case LAST_ERROR:
-        return m->last_error;
-    default: /* there are no streams yet */
-        return NULL;
-    }
-}
-
 static void claim_column(const struct ph__answer *answer, size_t row, int column,
                          sqlite3_context *result)
 {
-    const ph_delivery *m = ph_batch_at(answer->batch, row);
-
-    switch ((enum claim_column)column) {
-    case WORK_ID:
-        ph__result_id(result, m->work_id.b);
-        break;
-    case MESSAGE_ID:
-        ph__result_id(result, m->message_id.b);
-        break;
-    case TENANT_ID:
-        if (m->tenant_id)
-            ph__result_id(result, m->tenant_id->b);
-        break;
-    case PAYLOAD:
-        sqlite3_result_text64(result, m->payload, m->payload_length, SQLITE_TRANSIENT, SQLITE_UTF8);
-        break;
-    case FENCE:
-        sqlite3_result_int64(result, m->fence);
-        break;
-    case ATTEMPTS:
-        sqlite3_result_int(result, m->attempts);
-        break;
-    case RETRY_COUNT:
-        sqlite3_result_int(result, m->retry_count);
-        break;
-    case CREATED_AT:
-        ph__result_time(result, m->created_at);
-        break;
-    case DUE_AT:
-        ph__result_time(result, m->due_at);
-        break;
-    default:
-        ph__result_text(result, claim_text(m, (enum claim_column)column));
-    }
+    ph__delivery_column(ph_batch_at(answer->batch, row), column, result);
 }
 
 /* ------------------------------------------------------------------- settle */
@@ -272,6 +210,7 @@ static int reap_expired(struct ph__ext_call *call, sqlite3_context *result)
 
 const struct ph__scalar_verb ph__door_scalars[] = {
     REAP("outbox", PH__OUTBOX),
+    REAP("inbox", PH__INBOX),
     REAP("timers", PH__TIMERS),
     REAP("job_runs", PH__JOB_RUNS),
     { .run = NULL },
@@ -279,10 +218,12 @@ const struct ph__scalar_verb ph__door_scalars[] = {
 
 #define SETTLES outcome_columns, 2, true
 #define ENDS ending_columns, 3, true
-#define VERBS_OF_DOOR(name, which)                                                                 \
+#define CLAIMS PH__DELIVERY_COLUMNS, PH__DELIVERY_COLUMN_COUNT, true
+#define CLAIMS_INBOX PH__INBOX_COLUMNS, PH__INBOX_COLUMN_COUNT, true
+#define VERBS_OF_DOOR(name, which, claims)                                                         \
     { { "posthorn_" name "_claim", 3,                                                              \
         { "owner", "lease_seconds", "batch_size", "namespace", "topics" } },                       \
-      claim_columns, CLAIM_COLUMNS, true, claim, claim_column, which },                            \
+      claims, claim, claim_column, which },                                                        \
     { { "posthorn_" name "_ack", 2, { "owner", "work_ids", "fences" } },                           \
       ENDS, ack, outcome_column, which },                                                          \
     { { "posthorn_" name "_abandon", 2,                                                            \
@@ -299,9 +240,10 @@ static const char outcome_columns[] = "work_id TEXT, outcome TEXT";
 static const char ending_columns[] = "work_id TEXT, outcome TEXT, joins TEXT";
 
 const struct ph__rows_verb ph__door_rows[] = {
-    VERBS_OF_DOOR("outbox", PH__OUTBOX),
-    VERBS_OF_DOOR("timers", PH__TIMERS),
-    VERBS_OF_DOOR("job_runs", PH__JOB_RUNS),
+    VERBS_OF_DOOR("outbox", PH__OUTBOX, CLAIMS),
+    VERBS_OF_DOOR("inbox", PH__INBOX, CLAIMS_INBOX),
+    VERBS_OF_DOOR("timers", PH__TIMERS, CLAIMS),
+    VERBS_OF_DOOR("job_runs", PH__JOB_RUNS, CLAIMS),
     { .run = NULL },
 };
 /* clang-format on */

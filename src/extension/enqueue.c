@@ -1,7 +1,6 @@
 /* enqueue.c - the verbs of producers. */
 #include "core/error.h"
 #include "extension/arguments.h"
-#include "extension/json_text.h"
 #include "extension/message.h"
 #include "extension/verbs.h"
 
@@ -33,50 +32,18 @@ static int enqueue(struct ph__ext_call *call, sqlite3_context *result)
                         enqueued.is_new ? "true" : "false"));
 }
 
-static int message_of(struct ph__ext_call *call, const json_t *element, const char *text,
-                      size_t index, ph_message *message)
-{
-    ph_error plain;
-    int r;
-
-    *message = (ph_message)PH_MESSAGE_INIT;
-    r = json_is_object(element) ? ph__ext_message_load(call, element, text, true, message)
-                                : ph__fail(&call->err, PH_EINVAL, "is not a JSON object");
-    if (r == 0)
-        return 0;
-    plain = call->err;
-    return ph__fail(&call->err, plain.code, "message %zu: %s", index, plain.message);
-}
-
 static int enqueue_many(struct ph__ext_call *call, struct ph__answer *answer)
 {
-    ph_enqueued *enqueued = NULL;
-    ph_message *messages = NULL;
-    const char *text, *at;
-    json_t *element;
-    size_t count, i;
-    int r = ph__arg_json(call, 0, JSON_ARRAY, PH__EXT_JSON_FLAGS, &text);
+    ph_enqueued *enqueued;
+    const ph_message *messages;
+    size_t count;
+    int r = ph__ext_messages_load(call, 0, &messages, &count);
 
-    if (r < 0)
+    if (r < 0 || count == 0)
         return r;
-    count = json_array_size(call->json);
-    if (count == 0)
-        return 0;
-    if (count > PH_BATCH_MAX)
-        return ph__fail(&call->err, PH_EINVAL, "%zu messages; at most %d are allowed", count,
-                        PH_BATCH_MAX);
-    messages = ph__arena_alloc(&call->arena, count * sizeof(*messages));
     enqueued = ph__arena_alloc(&answer->arena, count * sizeof(*enqueued));
-    if (!messages || !enqueued)
+    if (!enqueued)
         return ph__fail_memory(&call->err);
-    at = ph__json_first(text);
-    json_array_foreach(call->json, i, element)
-    {
-        r = message_of(call, element, at, i, &messages[i]);
-        if (r < 0)
-            return r;
-        at = ph__json_next(at);
-    }
     r = ph__ext_begin(call);
     if (r == 0)
         r = ph_enqueue_many(call->ext->store, call->tx, messages, count, 0, enqueued, &call->err);
@@ -98,8 +65,52 @@ static void enqueued_column(const struct ph__answer *answer, size_t row, int col
         sqlite3_result_int(result, enqueued->is_new);
 }
 
+/* ------------------------------------------------------------------- inbox */
+
+int ph__ext_handled_check(struct ph__ext_call *call, const ph_inbox_message *messages, size_t count)
+{
+    for (size_t i = 0; call->began && i < count; i++) {
+        if (messages[i].handled)
+            return ph__fail(&call->err, PH_EINVAL,
+                            "handled needs a transaction of yours, in which the work is done; "
+                            "begin it with BEGIN IMMEDIATE");
+    }
+    return 0;
+}
+
+static int inbox_receive(struct ph__ext_call *call, sqlite3_context *result)
+{
+    ph_inbox_message message = PH_INBOX_MESSAGE_INIT;
+    const char **texts[] = { &message.source, &message.source_id, &message.topic,
+                             &message.payload };
+    char work_id[PH_ID_TEXT_SIZE];
+    ph_received received;
+    const char *options;
+    int r = 0;
+
+    for (int i = 0; r == 0 && i < (int)(sizeof(texts) / sizeof(*texts)); i++)
+        r = ph__arg_text(call, i, texts[i]);
+    if (r == 0)
+        r = ph__arg_json(call, 4, JSON_OBJECT, PH__EXT_JSON_FLAGS, &options);
+    if (r == 0 && call->json)
+        r = ph__ext_inbox_message_load(call, call->json, options, false, &message);
+    if (r == 0)
+        r = ph__ext_begin(call);
+    if (r == 0)
+        r = ph__ext_handled_check(call, &message, 1);
+    if (r == 0)
+        r = ph_inbox_receive(call->ext->store, call->tx, &message, 0, &received, &call->err);
+    return r < 0 ? r
+                 : ph__result_json(call, result,
+                                   sqlite3_mprintf("{\"work_id\":\"%s\",\"is_new\":%s}",
+                                                   ph_id_text(received.work_id.b, work_id),
+                                                   received.is_new ? "true" : "false"));
+}
+
 const struct ph__scalar_verb ph__enqueue_scalars[] = {
     { { "posthorn_enqueue", 2, { "topic", "payload", "options" } }, .run = enqueue },
+    { { "posthorn_inbox_receive", 4, { "source", "message_id", "topic", "payload", "options" } },
+      .run = inbox_receive },
     { .run = NULL },
 };
 const struct ph__scalar_verb *const ph__enqueue_verb = &ph__enqueue_scalars[0];

@@ -145,11 +145,13 @@ static int add_rows(struct ph__ext *ext, const struct ph__rows_verb *verb)
                                     unbind);
 }
 
-static const struct ph__scalar_verb *const all_scalars[] = { ph__enqueue_scalars, ph__door_scalars,
-                                                             ph__join_scalars, ph__schedule_scalars,
-                                                             ph__operate_scalars };
-static const struct ph__rows_verb *const all_rows[] = { ph__enqueue_rows, ph__door_rows,
-                                                        ph__schedule_rows, ph__operate_rows };
+static const struct ph__scalar_verb *const all_scalars[] = {
+    ph__enqueue_scalars,  ph__door_scalars,         ph__join_scalars,
+    ph__schedule_scalars, ph__coordination_scalars, ph__operate_scalars
+};
+static const struct ph__rows_verb *const all_rows[] = { ph__enqueue_rows,  ph__door_rows,
+                                                        ph__schedule_rows, ph__coordination_rows,
+                                                        ph__batch_rows,    ph__operate_rows };
 
 static int add_all(struct ph__ext *ext)
 {

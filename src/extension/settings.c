@@ -5,9 +5,10 @@
 #include <string.h>
 
 #define SECONDS_MAX (INT64_C(100) * 366 * 86400)
+#define GRACE_MAX_MS 3600000
 #define BACKOFF_MAX_MS (INT64_C(366) * 86400 * 1000)
 
-enum kind { NUMBER, NUMBER_64, LIFETIME, BACKOFF, YES_OR_NO, TOPIC };
+enum kind { NUMBER, NUMBER_64, LIFETIME, GRACE, BACKOFF, DEAD_HEAD, YES_OR_NO, TOPIC };
 
 static const struct setting {
     const char *name;
@@ -28,6 +29,8 @@ static const struct setting {
     { "max_lease_s", NUMBER, offsetof(ph_queue_settings, max_lease_s), PH_LEASE_MAX_S },
     { "delete_on_ack", YES_OR_NO, offsetof(ph_queue_settings, delete_on_ack), 0 },
     { "join_wait_topic", TOPIC, offsetof(ph_queue_settings, join_wait_topic), 0 },
+    { "dead_head", DEAD_HEAD, offsetof(ph_queue_settings, dead_head), 0 },
+    { "affinity_grace_ms", GRACE, offsetof(ph_queue_settings, affinity_grace_ms), GRACE_MAX_MS },
 };
 #define SETTING_COUNT (sizeof(all_settings) / sizeof(*all_settings))
 
@@ -35,13 +38,14 @@ static int set_number(struct ph__ext_call *call, const struct setting *setting, 
                       ph_queue_settings *settings)
 {
     void *member = (char *)settings + setting->offset;
-    int64_t number = PH_FOREVER;
+    bool may_be_none = setting->kind == LIFETIME || setting->kind == GRACE;
+    int64_t number = -1; /* PH_FOREVER, PH_NO_GRACE */
     int r = 0, small;
 
-    if (setting->kind != LIFETIME || json_number_value(value) != (double)PH_FOREVER)
+    if (!may_be_none || json_number_value(value) != -1)
         r = ph__ext_whole(call, setting->name, value, 1, setting->most, &number);
     small = (int)number;
-    if (r == 0 && setting->kind == NUMBER)
+    if (r == 0 && (setting->kind == NUMBER || setting->kind == GRACE))
         memcpy(member, &small, sizeof(small));
     else if (r == 0)
         memcpy(member, &number, sizeof(number));
@@ -64,6 +68,14 @@ static int set(struct ph__ext_call *call, const struct setting *setting, const j
         else
             return ph__fail(&call->err, PH_EINVAL,
                             "backoff: allowed are \"exponential\" and \"equal-jitter\"");
+        return 0;
+    case DEAD_HEAD:
+        if (word && strcmp(word, "skip") == 0)
+            settings->dead_head = PH_DEAD_HEAD_SKIP;
+        else if (word && strcmp(word, "block") == 0)
+            settings->dead_head = PH_DEAD_HEAD_BLOCK;
+        else
+            return ph__fail(&call->err, PH_EINVAL, "dead_head: allowed are \"skip\" and \"block\"");
         return 0;
     case YES_OR_NO:
         if (!json_is_boolean(value))

@@ -17,7 +17,10 @@ struct ph__answer {
     size_t count;
     struct ph__arena arena;
     const void *items; /* as the verb likes, from the arena */
-    ph_batch *batch;   /* NULL unless it is a claim */
+    /* What the library has allocated; NULL: nothing of that kind. */
+    ph_batch *batch;
+    ph_message_list *messages;
+    ph_work_batch *work;
 };
 
 /* A function whose answer is a table. */
@@ -35,9 +38,9 @@ struct ph__rows_verb {
 
 /* Each ends with a row without run. */
 extern const struct ph__scalar_verb ph__enqueue_scalars[], ph__door_scalars[], ph__join_scalars[],
-    ph__schedule_scalars[], ph__operate_scalars[];
+    ph__schedule_scalars[], ph__coordination_scalars[], ph__operate_scalars[];
 extern const struct ph__rows_verb ph__enqueue_rows[], ph__door_rows[], ph__schedule_rows[],
-    ph__operate_rows[];
+    ph__coordination_rows[], ph__batch_rows[], ph__operate_rows[];
 
 /* What posthorn_enqueue does, for those who allow it in triggers. */
 extern const struct ph__scalar_verb *const ph__enqueue_verb;
@@ -46,6 +49,10 @@ extern const struct ph__scalar_verb *const ph__enqueue_verb;
 int ph__ext_allow_triggers(struct ph__ext_call *call);
 /* Another table prefix for this connection. */
 int ph__ext_use_prefix(struct ph__ext_call *call, const char *prefix);
+
+/* handled is for transactions of the caller's; the call has begun. */
+int ph__ext_handled_check(struct ph__ext_call *call, const ph_inbox_message *messages,
+                          size_t count);
 
 /* Results in the form that the views have. */
 void ph__result_id(sqlite3_context *result, const uint8_t id[16]); /* zero: NULL */

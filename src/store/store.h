@@ -22,9 +22,9 @@
  * changing one is a change of the schema (the migration may hold a comment
  * only). Otherwise an older library of the same version, with deployment on,
  * would put its own back. */
-#define PH__SCHEMA_VERSION 3
+#define PH__SCHEMA_VERSION 4
 #define PH__SCHEMA_SERVES_FROM                                                                     \
-    3 /* an older library on SQLite would settle steps without counting them */
+    4 /* an older library on SQLite would let a stream stand still when it settles its head */
 
 /* Doors: the number is part of every work id and of the stored queues. */
 enum ph__door { PH__OUTBOX = 0, PH__INBOX = 1, PH__TIMERS = 2, PH__JOB_RUNS = 3 };
@@ -80,6 +80,9 @@ struct ph__message {
     int64_t due_at, expires_at;
     int max_attempts;          /* 0: the queue's */
     const ph_join_id *join_id; /* NULL: none */
+    const char *stream;
+    const char *source; /* inbox: set, and dedupe_key is the id that the message has there */
+    bool handled;       /* inbox: it is stored as done */
 };
 
 struct ph__claim {
@@ -89,6 +92,8 @@ struct ph__claim {
     const char *ns;
     const char *const *topics;
     size_t topic_count;
+    int partition_count; /* above 0: the owner is an instance, and has affinity; 0: takes any stream */
+    int max_partitions; /* 0: any number */
 };
 
 /* What a claim collects into; becomes the caller's. */
@@ -222,6 +227,101 @@ struct ph__job_step {
     size_t instant_count;
 };
 
+/* A checked instance, as it registers. */
+struct ph__instance {
+    ph_owner id;
+    const char *service, *host, *metadata; /* metadata NULL: none */
+    int process_id, lease_s, stale_s;
+};
+
+struct ph_instance_list {
+    struct ph__arena arena;
+    ph_instance_info *items; /* from the arena */
+    size_t count;
+};
+
+/* A stream by name; door PH__OUTBOX or PH__INBOX. */
+struct ph__stream {
+    enum ph__door door;
+    const char *ns, *key;
+};
+
+struct ph__stream_query {
+    enum ph__door door;
+    const char *ns, *key, *service;   /* NULL: all; all; the first that has live instances */
+    const char *after_ns, *after_key; /* both or neither */
+    bool idle_too;
+    int partition_count, limit;
+};
+
+struct ph_stream_list {
+    struct ph__arena arena;
+    ph_stream_info *items; /* from the arena */
+    size_t count;
+};
+
+struct ph_receptor_list {
+    struct ph__arena arena;
+    ph_receptor_info *items; /* from the arena */
+    size_t count;
+};
+
+/* A checked result of a consumer. */
+struct ph__checkpoint {
+    struct ph__stream stream;
+    const char *consumer;
+    int64_t seq;
+    bool failed;
+    const char *error; /* fit to store; NULL: none */
+};
+
+struct ph_checkpoint_list {
+    struct ph__arena arena;
+    ph_checkpoint_info *items; /* from the arena */
+    size_t count;
+};
+
+/* What is wrong with results: of receptors, or of checkpoints (core/coordination.c has the words). */
+enum ph__result_problem {
+    PH__RESULT_OK = 0,
+    PH__RESULT_NO_MESSAGE = 1, /* a receptor's message does not exist */
+    PH__RESULT_NO_STREAM = 2,
+    PH__RESULT_BEYOND = 3,  /* seq is above the stream's last one */
+    PH__RESULT_TOO_MANY = 4 /* gaps */
+};
+/* Reports a problem of the result at index; PH__RESULT_ALONE: of the only one. */
+#define PH__RESULT_ALONE ((size_t)-1)
+int ph__result_problem(ph_error *err, enum ph__result_problem problem, size_t index);
+
+/* One door's part of an exchange. Counts may be 0. */
+struct ph__work_part {
+    const ph_settlement *settle;
+    size_t settle_count;
+    ph_outcome *ret_settled;
+    const ph_lease_ref *renew;
+    size_t renew_count;
+    ph_outcome *ret_renewed;
+    const struct ph__message *messages;
+    size_t message_count;
+    ph_enqueued *ret_enqueued;
+    const struct ph__claim *claim; /* NULL: none */
+    ph_batch *batch;
+};
+
+/* The one call: everything in it happens in one transaction, in the order of the members. */
+struct ph__work_batch {
+    struct ph__instance
+        instance; /* heartbeat, written if the stored one is old; stale ones removed */
+    bool keep;    /* acked messages stay, whatever their queue says */
+    const ph_receptor_result *receptors; /* errors are fit to store */
+    size_t receptor_count;
+    const struct ph__checkpoint *checkpoints;
+    size_t checkpoint_count;
+    struct ph__work_part outbox, inbox; /* settle both, store both, renew both, claim both */
+    bool ret_registered;
+    int ret_evicted;
+};
+
 /* What the doctor collects into (core/doctor.c). */
 struct ph__examination {
     bool deep;
@@ -339,6 +439,29 @@ struct ph__backend {
      * out. */
     int (*advance)(struct ph__call *call, const struct ph__job_step *steps, size_t count,
                    int64_t *ret_runs);
+
+    /* Instances. PH_EEVICTED without a message if the instance was removed, or has left. With
+     * nothing to do, and the stored heartbeat young, work_batch writes nothing. */
+    int (*work_batch)(struct ph__call *call, struct ph__work_batch *batch);
+    int (*instance_leave)(struct ph__call *call, ph_owner id, bool *ret_left);
+    int (*instance_list)(struct ph__call *call, const char *service, bool all,
+                         ph_instance_list *ret_list);
+
+    /* Streams. */
+    int (*stream_list)(struct ph__call *call, const struct ph__stream_query *query,
+                       ph_stream_list *ret_list);
+    int (*stream_read)(struct ph__call *call, const struct ph__stream *stream, int64_t after,
+                       int limit, ph_message_list *ret_list);
+
+    /* Problems of results are reported by ph__result_problem(). */
+    int (*receptor_report)(struct ph__call *call, const ph_receptor_result *results, size_t count);
+    int (*receptor_list)(struct ph__call *call, ph_work_id id, ph_receptor_list *ret_list);
+    int (*checkpoint_report)(struct ph__call *call, const struct ph__checkpoint *results,
+                             size_t count);
+    int (*checkpoint_rewind)(struct ph__call *call, const struct ph__stream *stream,
+                             const char *consumer, int64_t seq, int64_t *ret_old);
+    int (*checkpoint_list)(struct ph__call *call, const struct ph__stream *stream,
+                           const char *consumer, ph_checkpoint_list *ret_list);
 
     /* The findings that only this backend can make. */
     int (*examine)(struct ph__call *call, struct ph__examination *examination);

@@ -46,10 +46,53 @@ static struct found check_of(ph_store *store, bool deep, const char *check)
     return found;
 }
 
+/* Registers, or beats the heart. */
+static void beat(ph_store *store, ph_owner instance, int lease_s, int stale_s)
+{
+    ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    ph_work_batch *batch;
+
+    opts.instance_id = instance;
+    opts.service_name = "service";
+    opts.host_name = "machine";
+    opts.lease_s = lease_s;
+    opts.stale_threshold_s = stale_s;
+    OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    ph_work_batch_free(batch);
+}
+
+TEST(instances_that_are_silent_or_hasty_are_told)
+{
+    ph_store *store = t_open(NULL);
+    ph_owner hasty = ph_owner_new();
+    struct found found;
+
+    t_clock_set(store, T_EPOCH);
+    beat(store, ph_owner_new(), 30, 60);
+    beat(store, ph_owner_new(), 300, 600);
+    found = check_of(store, false, "instances");
+    CHECK_INT(found.level, PH_FINDING_OK);
+    CHECK_STR(found.text, "2 live instances");
+    beat(store, hasty, 30, 59);
+    found = check_of(store, false, "instances");
+    CHECK_INT(found.count, 1);
+    CHECK_INT(found.level, PH_FINDING_WARNING);
+    CHECK(strstr(found.text, "less than twice their lease") != NULL);
+    CHECK(strstr(found.text, "59 s, and its lease is 30 s") != NULL);
+    OK(ph_instance_leave(store, PH_OWN_TX, hasty, 0, NULL, &t_err));
+    t_clock_advance(store, 60 * T_SECOND);
+    CHECK_INT(check_of(store, false, "instances").level, PH_FINDING_OK); /* at the very moment */
+    t_clock_advance(store, 1);
+    found = check_of(store, false, "instances");
+    CHECK_INT(found.level, PH_FINDING_WARNING);
+    CHECK(strstr(found.text, "1 live instances have stopped beating") != NULL);
+    CHECK(strstr(found.text, "of service on machine") != NULL);
+}
+
 TEST(a_healthy_store_is_found_healthy)
 {
     static const char *const checks[] = { "schema", "clock",  "oldest-ready", "expired-leases",
-                                          "dead",   "places", "joins" };
+                                          "dead",   "places", "joins",        "instances" };
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
     ph_report *report;
@@ -190,7 +233,7 @@ TEST(dead_letters_are_worth_knowing)
 /* No scheduler runs, or one who claims them himself gave one up. */
 DOOR_TEST(that_wait_or_died_are_findings)
 {
-    const char *check = door == &timers_door ? "timers" : "job-runs";
+    const char *check = door == &job_runs_door ? "job-runs" : door->name;
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
     ph_lease_ref taken;

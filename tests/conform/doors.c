@@ -10,6 +10,25 @@ static ph_work_id make_message(ph_store *store, const char *ns, const char *payl
     return put(store, &m).work_id;
 }
 
+/* Each has an id of its own at its source. */
+static ph_work_id make_received(ph_store *store, const char *ns, const char *payload)
+{
+    static int number;
+    ph_inbox_message m = PH_INBOX_MESSAGE_INIT;
+    ph_received received = { 0 };
+    char id[24];
+
+    snprintf(id, sizeof(id), "%d", ++number);
+    m.source = "elsewhere";
+    m.source_id = id;
+    m.topic = "work";
+    m.payload = payload;
+    m.ns = ns;
+    OK(ph_inbox_receive(store, PH_OWN_TX, &m, 0, &received, &t_err));
+    CHECK(received.is_new);
+    return received.work_id;
+}
+
 static ph_work_id make_timer(ph_store *store, const char *ns, const char *payload)
 {
     ph_timer timer = PH_TIMER_INIT;
@@ -41,6 +60,12 @@ const struct door outbox_door = {
     ph_outbox_settle,  ph_outbox_ack,   ph_outbox_abandon,      ph_outbox_fail,
     ph_outbox_release, ph_outbox_renew, ph_outbox_reap_expired, ph_outbox_find,
     ph_outbox_count,   ph_outbox_list,
+};
+const struct door inbox_door = {
+    "inbox",          PH_INBOX,       make_received,         ph_inbox_claim,
+    ph_inbox_settle,  ph_inbox_ack,   ph_inbox_abandon,      ph_inbox_fail,
+    ph_inbox_release, ph_inbox_renew, ph_inbox_reap_expired, ph_inbox_find,
+    ph_inbox_count,   ph_inbox_list,
 };
 const struct door timers_door = {
     "timers",

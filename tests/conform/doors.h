@@ -1,4 +1,4 @@
-/* doors.h - the three doors as values, so that one test can be run on each of them, and what tests
+/* doors.h - the doors as values, so that one test can be run on each of them, and what tests
  * of timers, jobs and schedulers share. */
 #ifndef CONFORM_DOORS_H
 #define CONFORM_DOORS_H
@@ -33,9 +33,9 @@ struct door {
     int (*list)(ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,
                 ph_message_list **ret_list, ph_error *reterr);
 };
-extern const struct door outbox_door, timers_door, job_runs_door;
+extern const struct door outbox_door, inbox_door, timers_door, job_runs_door;
 
-/* A test that is run on timers and on job runs. */
+/* A test that is run on timers, on job runs and on the inbox. */
 #define DOOR_TEST(name)                                                                            \
     static void name(const struct door *door);                                                     \
     TEST(timers_##name)                                                                            \
@@ -45,6 +45,10 @@ extern const struct door outbox_door, timers_door, job_runs_door;
     TEST(job_runs_##name)                                                                          \
     {                                                                                              \
         name(&job_runs_door);                                                                      \
+    }                                                                                              \
+    TEST(inbox_##name)                                                                             \
+    {                                                                                              \
+        name(&inbox_door);                                                                         \
     }                                                                                              \
     static void name(const struct door *door)
 

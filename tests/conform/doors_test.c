@@ -1,8 +1,13 @@
-/* doors_test.c - timers and job runs live like outbox messages: claim, settle, leases, dead letters,
- * settings, each behind a door of its own. */
+/* doors_test.c - timers, job runs and inbox messages live like outbox messages: claim, settle,
+ * leases, dead letters, settings, each behind a door of its own. */
 #include "doors.h"
 
-#define WORKED(door) ((door) == &timers_door ? "TIM-004" : "JOB-005")
+/* What each test is about, by door. */
+static const char *worked_as(const struct door *door)
+{
+    return door == &timers_door ? "TIM-004" : door == &job_runs_door ? "JOB-005" : "INB-006";
+}
+#define WORKED(door) worked_as(door)
 
 static ph_outcome door_settle(const struct door *door, ph_store *store, ph_owner owner,
                               ph_lease_ref ref, ph_settle_verb verb, int64_t delay_ms)
@@ -59,7 +64,13 @@ DOOR_TEST(are_claimed_once)
     CHECK_INT(d->retry_count, 0);
     CHECK_INT(d->priority, PH_PRIORITY_NORMAL);
     CHECK(d->fence > 0);
-    CHECK(!d->tenant_id && !d->dedupe_key && !d->correlation_id && !d->last_error);
+    CHECK(!d->tenant_id && !d->correlation_id && !d->last_error);
+    if (door == &inbox_door) {
+        CHECK_STR(d->source, "elsewhere");
+        CHECK_STR(d->source_id, "1");
+    } else {
+        CHECK(!d->dedupe_key && !d->source && !d->source_id);
+    }
     ph_batch_free(batch);
     s = see_by(door->find, store, id);
     CHECK_INT(s.status, PH_IN_PROGRESS);
@@ -287,7 +298,7 @@ DOOR_TEST(of_a_crashed_worker_come_back)
     t_clock_advance(store, 1);
     CHECK_INT(door_counts(door, store, NULL).expired_leases, 1);
     again = door_take_one(door, store, next); /* without anybody calling reap */
-    REQ(door == &timers_door ? "TIM-005" : "JOB-005", same_id(again.work_id.b, lost.work_id.b));
+    REQ(door == &timers_door ? "TIM-005" : WORKED(door), same_id(again.work_id.b, lost.work_id.b));
     CHECK_INT(again.attempts, 2);
     CHECK_STR(see_by(door->find, store, lost.work_id).kinds, "lost");
     CHECK_INT(door_settle(door, store, crashed, lost, PH_ACK, 0), PH_OUTCOME_STALE);
@@ -341,21 +352,26 @@ DOOR_TEST(keep_their_lease_when_it_is_renewed)
 
 DOOR_TEST(are_not_seen_through_other_doors)
 {
-    const struct door *others[] = { &outbox_door,
-                                    door == &timers_door ? &job_runs_door : &timers_door };
+    const struct door *all[] = { &outbox_door, &inbox_door, &timers_door, &job_runs_door };
+    const struct door *others[3];
+    int count = 0;
     ph_store *store = t_open(NULL);
     struct t_conn *conn = t_connect();
     ph_owner owner = ph_owner_new();
     ph_lease_ref ref;
 
+    for (int i = 0; i < 4; i++) {
+        if (all[i] != door)
+            others[count++] = all[i];
+    }
     t_clock_set(store, T_EPOCH);
     door->make(store, "", "body");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < count; i++) {
         CHECK_INT(door_claimable(others[i], store), 0);
         CHECK_INT(door_counts(others[i], store, NULL).ready, 0);
     }
     ref = door_take_one(door, store, owner);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < count; i++) {
         ph_outcome out = PH_OUTCOME_ACKED;
 
         CHECK(!see_by(others[i]->find, store, ref.work_id).there);
@@ -365,8 +381,8 @@ DOOR_TEST(are_not_seen_through_other_doors)
         CHECK(out == PH_OUTCOME_UNKNOWN || out == PH_OUTCOME_STALE);
     }
     t_clock_advance(store, 31 * T_SECOND);
-    CHECK_INT(door_reap(others[0], store), 0);
-    CHECK_INT(door_reap(others[1], store), 0);
+    for (int i = 0; i < count; i++)
+        CHECK_INT(door_reap(others[i], store), 0);
     CHECK_INT(see_by(door->find, store, ref.work_id).status, PH_IN_PROGRESS);
     CHECK_INT(door_reap(door, store), 1);
     t_check_places(conn);
@@ -576,8 +592,9 @@ DOOR_TEST(refuse_bad_arguments)
     CHECK_INT(see_by(door->find, store, ref.work_id).status, PH_IN_PROGRESS);
     memset(ref.work_id.b, 0x11, sizeof(ref.work_id.b));
     CHECK_INT(door->find(store, PH_OWN_TX, ref.work_id, 0, &info, &t_err), PH_ENOTFOUND);
-    CHECK(strstr(t_err.message, door == &timers_door ? "there is no timer 1111"
-                                                     : "there is no job run 1111") != NULL);
+    CHECK(strstr(t_err.message, door == &timers_door     ? "there is no timer 1111"
+                                : door == &job_runs_door ? "there is no job run 1111"
+                                                         : "1111") != NULL);
     CHECK(info == NULL && list == NULL);
     OK(door->ack(store, PH_OWN_TX, owner, NULL, 0, 0, NULL, &t_err)); /* an empty list is fine */
 }
@@ -588,11 +605,11 @@ TEST(a_door_that_does_not_exist_is_refused)
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
     ph_queue_list *list = NULL;
 
-    CHECK_INT(ph_queue_set(store, PH_OWN_TX, (ph_door)1, NULL, &settings, 0, &t_err), PH_EINVAL);
-    CHECK_STR(t_err.message, "door 1 is not a ph_door");
+    CHECK_INT(ph_queue_set(store, PH_OWN_TX, (ph_door)5, NULL, &settings, 0, &t_err), PH_EINVAL);
+    CHECK_STR(t_err.message, "door 5 is not a ph_door");
     CHECK_INT(ph_queue_pause(store, PH_OWN_TX, (ph_door)4, NULL, 0, &t_err), PH_EINVAL);
     CHECK_INT(ph_queue_resume(store, PH_OWN_TX, (ph_door)-1, NULL, 0, &t_err), PH_EINVAL);
-    CHECK_INT(ph_queues_list(store, PH_OWN_TX, (ph_door)1, NULL, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_queues_list(store, PH_OWN_TX, (ph_door)4, NULL, 0, &list, &t_err), PH_EINVAL);
     CHECK(list == NULL);
     CHECK_INT(ph_queue_set(store, PH_OWN_TX, PH_TIMERS, NULL, NULL, 0, &t_err), PH_EINVAL);
     CHECK_INT(ph_queue_set(store, PH_OWN_TX, PH_TIMERS, "\xff", &settings, 0, &t_err), PH_EINVAL);

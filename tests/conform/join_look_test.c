@@ -334,12 +334,14 @@ TEST(messages_know_nothing_of_joins)
     else
         REQ_INT("JOIN-014",
                 t_number(conn, "SELECT count(*) FROM pragma_foreign_key_list('{p}message')"), 0);
-    /* As the first version of the schema made it. */
+    /* As the first version of the schema made it, and with what streams and the inbox add. */
     REQ_STR("JOIN-092", columns_of(conn, "message"),
             t_is_pg() ? "correlation_id created_at dedupe_key due_at expires_at headers id level "
-                        "max_attempts message_id payload queue stream tenant_id topic"
+                        "max_attempts message_id payload queue seq source stream stream_id "
+                        "tenant_id topic"
                       : "correlation_id created_at dedupe_key due_at expires_at headers id level "
-                        "max_attempts message_id payload queue salt tenant_id topic");
+                        "max_attempts message_id payload queue salt seq source stream tenant_id "
+                        "topic");
     t_disconnect(conn);
 }
 

@@ -475,8 +475,8 @@ TEST(bad_arguments_of_a_list_are_refused)
     refused(store, &opts, "limit is -1; allowed are 1 to 10000");
     opts.limit = PH_BATCH_MAX + 1;
     refused(store, &opts, "limit is 10001; allowed are 1 to 10000");
-    opts = of_state((ph_list_state)7);
-    refused(store, &opts, "state 7 is not a ph_list_state");
+    opts = of_state((ph_list_state)8);
+    refused(store, &opts, "state 8 is not a ph_list_state");
     opts = of_state((ph_list_state)-1);
     refused(store, &opts, "state -1 is not a ph_list_state");
     opts = of_state(PH_LIST_ALL);

@@ -299,7 +299,8 @@ TEST(count_checks_its_arguments)
     CHECK_INT(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err), PH_EINVAL);
     /* An older program's shorter struct is filled as far as it goes. */
     t_enqueue(store, "t", "p");
-    counts = (ph_outbox_counts){ offsetof(ph_outbox_counts, scheduled), -1, -2, -3, -4, -5, -6 };
+    counts =
+        (ph_outbox_counts){ offsetof(ph_outbox_counts, scheduled), -1, -2, -3, -4, -5, -6, -7 };
     OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
     CHECK_INT(counts.ready, 1);
     CHECK_INT(counts.scheduled, -2);

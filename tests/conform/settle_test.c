@@ -44,6 +44,36 @@ TEST(ack_marks_a_message_as_processed)
     t_disconnect(conn);
 }
 
+/* Its older lease, which still lives, names the message, too: but it was given back there. */
+TEST(an_expired_lease_is_found_behind_a_live_one_that_gave_the_message_back)
+{
+    ph_store *store = t_open(NULL);
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_owner owner = ph_owner_new();
+    ph_lease_ref ref;
+    ph_outcome outcome;
+    ph_batch *batch;
+
+    t_clock_set(store, T_EPOCH);
+    t_enqueue(store, "orders", "a");
+    t_enqueue(store, "orders", "b");
+    opts.lease_s = 300;
+    OK(ph_outbox_claim(store, PH_OWN_TX, owner, &opts, 0, &batch, &t_err));
+    CHECK_INT(ph_batch_count(batch), 2);
+    ref = ph_lease_ref_of(ph_batch_at(batch, 0));
+    ph_batch_free(batch);
+    OK(ph_outbox_release(store, PH_OWN_TX, owner, &ref, 1, 0, &outcome, &t_err));
+    CHECK_INT(outcome, PH_OUTCOME_RELEASED);
+    opts.lease_s = 60;
+    OK(ph_outbox_claim(store, PH_OWN_TX, owner, &opts, 0, &batch, &t_err));
+    CHECK_INT(ph_batch_count(batch), 1);
+    ph_batch_free(batch);
+    t_clock_advance(store, 61 * T_SECOND);
+    ref.fence = 0;
+    OK(ph_outbox_ack(store, PH_OWN_TX, owner, &ref, 1, 0, &outcome, &t_err));
+    CHECK_INT(outcome, PH_OUTCOME_ACKED);
+}
+
 TEST(an_acked_message_never_comes_back)
 {
     ph_store *store = t_open(NULL);

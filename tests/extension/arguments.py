@@ -66,7 +66,7 @@ OPTIONS = [
      "headers are not a JSON object; with json_object() give json('{...}')"),
     ('"headers":"{}"',
      "headers are not a JSON object; with json_object() give json('{...}')"),
-    ('"stream":"s"', "stream is not supported by this version; leave it out"),
+    ('"stream":1', "stream is not a JSON string"),
     ('"join_id":"j"', "join_id is not a UUID"),
     ('"join_id":"00000000-0000-0000-0000-000000000000"', "join_id is all zero; pass NULL for none"),
 ]
@@ -234,8 +234,12 @@ SCHEDULES = [
 ]
 
 QUEUES = [
-    ("posthorn_queue_set('inbox', '', '{}')",
-     "posthorn_queue_set: there is no such door; this version has: outbox, timers, job_runs"),
+    ("posthorn_queue_set('letterbox', '', '{}')",
+     "posthorn_queue_set: there is no such door; this version has: outbox, inbox, timers, job_runs"),
+    ("posthorn_queue_set('inbox', '', '{\"dead_head\":\"stop\"}')",
+     'posthorn_queue_set: dead_head: allowed are "skip" and "block"'),
+    ("posthorn_queue_set('inbox', '', '{\"affinity_grace_ms\":-2}')",
+     "posthorn_queue_set: affinity_grace_ms is -2; allowed are 1 to 3600000"),
     ("posthorn_queue_set('outbox', NULL, '{}')",
      "posthorn_queue_set: namespace is NULL; it is required"),
     ("posthorn_queue_set('outbox', '', NULL)",

@@ -24,6 +24,7 @@ def test_the_statements_run_in_the_shell():
         assert status == 0, out
         for expected in ('"is_new":true', "acked", "done", "abandoned", "failed", "equal-jitter",
                          "completed|2|2", "transform|all is here", "2030-04-01T07:30:00.000000Z",
+                         "house/1|in_progress|1|2", "1|white\n2|green", "billing|inv-8|done", "outbox|paint|white|house/1|1",
                          "cart.remind|cart 8", "report.make|{}", '"timers":1,"runs":0,"job_runs":1'):
             assert expected in out, f"{expected}\n{out}"
         out, _ = host.shell("SELECT payload FROM posthorn_outbox WHERE topic = 'order.placed';",

@@ -19,6 +19,7 @@ if host.is_sanitized() and "LD_PRELOAD" not in os.environ:
     os.execve(sys.executable, [sys.executable, *sys.argv], host.environment(leaks=False))
 
 import arguments
+import coordination
 import document
 import joins
 import loading
@@ -29,5 +30,5 @@ import transaction
 import triggers
 import verbs
 
-runner.main([loading, shell, transaction, verbs, joins, schedule, arguments, triggers, document],
+runner.main([loading, shell, transaction, verbs, joins, schedule, coordination, arguments, triggers, document],
             "extension")

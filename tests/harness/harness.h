@@ -152,6 +152,18 @@ void t_clock_set(ph_store *store, int64_t time_us);
 void t_clock_advance(ph_store *store, int64_t by_us);
 int64_t t_clock(ph_store *store);
 
+/* ------------------------------------------------------------------- chance */
+
+/* The seed of a random run: the environment's variable, or another one each time. Says which. */
+uint64_t t_seed(const char *variable);
+/* From here on this process's numbers are those of this seed; further threads have numbers of their
+ * own, which follow from it. */
+void t_dice_seed(uint64_t seed);
+/* A number below sides. */
+unsigned t_dice(unsigned sides);
+/* For programs that are about processes and real time; tests wait for what must come. */
+void t_nap_ms(unsigned ms);
+
 /* ----------------------------------------------------------------- shorthands */
 
 /* Enqueues one message; fails the test on error. */
@@ -162,9 +174,11 @@ ph_batch *t_claim(ph_store *store, ph_owner owner, int n);
 size_t t_ack_all(ph_store *store, ph_owner owner, ph_batch *batch);
 /* The view's row of a message, one column as text ("" if NULL or no such row). */
 const char *t_view(struct t_conn *conn, ph_work_id id, const char *column);
-/* Every message is in exactly one of pending, lease, done, dead and join_wait, and every row
- * there has a message. */
+/* Every message is in exactly one of pending, lease, done, dead and join_wait, or is parked in a
+ * stream, and every row there has a message. Includes t_check_streams. */
 void t_check_places(struct t_conn *conn);
+/* Numbers, order and tokens of every stream are as docs/states.md says. */
+void t_check_streams(struct t_conn *conn);
 /* The counters of every join are what its steps show, it is complete if all have ended, and nothing
  * waits for one that has ended. */
 void t_check_joins(struct t_conn *conn);

@@ -14,7 +14,7 @@ struct t_env {
     const char *backend; /* "" for programs without one */
     char dir[256];       /* the test's folder */
     char url[1024];
-    char database[64]; /* PostgreSQL: the program's shared database */
+    char database[64]; /* PostgreSQL: that of this test and some others */
     char schema[64];
     const char *prefix;    /* of the tables */
     int number;            /* of the test in this run */

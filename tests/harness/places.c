@@ -11,30 +11,42 @@ const char *t_view(struct t_conn *conn, ph_work_id id, const char *column)
     return t_value(conn, sql);
 }
 
-/* place: one row per mention of a message in one of the five tables. */
+/* place: one row per mention of a message in one of the five tables, with the lease's number.
+ * Tokens of streams without a message, and those that are blocked by a dead one, are no mention. */
 #define PG_PLACES                                                                                  \
-    "WITH place AS ("                                                                              \
-    "    SELECT id FROM {t}pending UNION ALL SELECT id FROM {t}dead"                               \
-    "    UNION ALL SELECT id FROM {t}join_wait"                                                    \
-    "    UNION ALL SELECT unnest(ids) FROM {t}done"                                                \
-    "    UNION ALL SELECT u.id FROM {t}lease l, unnest(l.ids) WITH ORDINALITY u(id, n)"            \
+    "WITH place(id, kind, lease) AS ("                                                             \
+    "    SELECT id, 'pending', 0 FROM {t}pending WHERE due < 'infinity'"                           \
+    "           AND id < '80000000-0000-0000-0000-000000000000'"                                   \
+    "    UNION ALL SELECT id, 'dead', 0 FROM {t}dead"                                              \
+    "    UNION ALL SELECT id, 'wait', 0 FROM {t}join_wait"                                         \
+    "    UNION ALL SELECT unnest(ids), 'done', 0 FROM {t}done"                                     \
+    "    UNION ALL SELECT u.id, 'lease', l.id FROM {t}lease l,"                                    \
+    "                     unnest(l.ids) WITH ORDINALITY u(id, n)"                                  \
     "               WHERE l.settled IS NULL OR get_bit(l.settled, u.n::int - 1) = 0) "
 
 /* The batches of SQLite hold ids as text, ",%012x" each: they are looked up from the message's
  * side, and the number of entries is compared so that none is without a message. */
 #define LITE_PLACES                                                                                \
-    "WITH place AS ("                                                                              \
-    "    SELECT id FROM {t}pending UNION ALL SELECT id FROM {t}dead"                               \
-    "    UNION ALL SELECT id FROM {t}join_wait"                                                    \
-    "    UNION ALL SELECT m.id FROM {t}done b JOIN {t}message m ON m.id BETWEEN b.lo AND b.hi"     \
+    "WITH place(id, kind, lease) AS ("                                                             \
+    "    SELECT id, 'pending', 0 FROM {t}pending WHERE due < 9223372036854775807"                  \
+    "    UNION ALL SELECT id, 'dead', 0 FROM {t}dead"                                              \
+    "    UNION ALL SELECT id, 'wait', 0 FROM {t}join_wait"                                         \
+    "    UNION ALL SELECT m.id, 'done', 0 FROM {t}done b"                                          \
+    "               JOIN {t}message m ON m.id BETWEEN b.lo AND b.hi"                               \
     "               WHERE instr(b.ids, printf(',%012x', m.id)) > 0"                                \
-    "    UNION ALL SELECT m.id FROM {t}lease b JOIN {t}message m ON m.id BETWEEN b.lo AND b.hi"    \
+    "    UNION ALL SELECT m.id, 'lease', b.fence FROM {t}lease b"                                  \
+    "               JOIN {t}message m ON m.id BETWEEN b.lo AND b.hi"                               \
     "               WHERE instr(b.ids, printf(',%012x', m.id)) > 0 AND coalesce(substr(b.settled," \
     "                     (instr(b.ids, printf(',%012x', m.id)) - 1) / 13 + 1, 1), '0') = '0') "
 
+static const char *stream_column(void)
+{
+    return t_is_pg() ? "stream_id" : "stream";
+}
+
 static long long places(struct t_conn *conn, const char *query)
 {
-    char sql[1500];
+    char sql[6000];
 
     snprintf(sql, sizeof(sql), "%s%s", t_is_pg() ? PG_PLACES : LITE_PLACES, query);
     return t_number(conn, sql);
@@ -42,8 +54,13 @@ static long long places(struct t_conn *conn, const char *query)
 
 void t_check_places(struct t_conn *conn)
 {
-    CHECK_INT(
-        places(conn, "SELECT count(*) FROM {t}message WHERE id NOT IN (SELECT id FROM place)"), 0);
+    char query[400];
+
+    snprintf(query, sizeof(query),
+             "SELECT count(*) FROM {t}message WHERE %s IS NULL AND id NOT IN "
+             "(SELECT id FROM place)",
+             stream_column());
+    CHECK_INT(places(conn, query), 0);
     CHECK_INT(
         places(conn, "SELECT count(*) FROM place WHERE id NOT IN (SELECT id FROM {t}message)"), 0);
     CHECK_INT(places(conn, "SELECT count(*) - count(DISTINCT id) FROM place"), 0);
@@ -59,13 +76,70 @@ void t_check_places(struct t_conn *conn)
                            "length(ids) / 13 - coalesce(length(replace(settled, '0', '')), 0)"),
                   0);
         CHECK_INT(places(conn,
-                         "SELECT (SELECT count(*) FROM place) - (SELECT count(*) FROM {t}pending)"
+                         "SELECT (SELECT count(*) FROM place) - (SELECT count(*) FROM {t}pending"
+                         "        WHERE due < 9223372036854775807)"
                          " - (SELECT count(*) FROM {t}dead)"
                          " - (SELECT count(*) FROM {t}join_wait)"
                          " - (SELECT coalesce(sum(open), 0) FROM {t}lease)"
                          " - (SELECT coalesce(sum(length(ids) / 13), 0) FROM {t}done)"),
                   0);
     }
+    t_check_streams(conn);
+}
+
+/* item: the messages of streams, with where they are; not those that an operator has put back under
+ * a new id. %s: what the column is called that names the stream. */
+#define ITEMS                                                                                      \
+    ", every AS (SELECT m.id, m.%s AS stream, m.seq, p.lease, coalesce(p.kind, 'parked') AS "      \
+    "kind, coalesce(p.kind, '') IN ('done', 'dead') AS settled "                                   \
+    "FROM {t}message m LEFT JOIN place p ON p.id = m.id WHERE m.%s IS NOT NULL), "                 \
+    "item AS (SELECT * FROM every WHERE id NOT IN "                                                \
+    "(SELECT id FROM {t}dead WHERE retried_as IS NOT NULL)), "                                     \
+    "sum AS (SELECT stream, max(CASE WHEN settled THEN seq END) AS settled, "                      \
+    "min(CASE WHEN NOT settled THEN seq END) AS first, "                                           \
+    "min(CASE WHEN kind = 'parked' THEN seq END) AS parked, "                                      \
+    "max(CASE WHEN kind = 'lease' THEN seq END) AS leased, "                                       \
+    "max(CASE WHEN kind = 'pending' THEN seq END) AS head, max(seq) AS last, "                     \
+    "count(DISTINCT CASE WHEN kind = 'lease' THEN lease END) AS leases "                           \
+    "FROM item GROUP BY stream), "                                                                 \
+    "token AS (SELECT stream, count(*) AS n FROM {t}pending WHERE stream IS NOT NULL "             \
+    "GROUP BY stream) "
+
+/* What would be wrong, and how to count it: in one statement, since many tests ask. */
+#define WRONG                                                                                      \
+    "SELECT 'streams that are not there' AS what, count(*) AS n "                                  \
+    "    FROM sum WHERE stream NOT IN (SELECT id FROM {t}stream) "                                 \
+    "UNION ALL SELECT 'numbers given twice, or to none', count(*) FROM ("                          \
+    "    SELECT stream, seq FROM item GROUP BY stream, seq "                                       \
+    "    HAVING count(*) > 1 OR seq IS NULL OR seq < 1) x "                                        \
+    "UNION ALL SELECT 'streams with a number above the last', count(*) "                           \
+    "    FROM sum JOIN {t}stream s ON s.id = sum.stream WHERE sum.last > s.last_seq "              \
+    "UNION ALL SELECT 'streams with a message that is not settled, before one that is', "          \
+    "    count(*) FROM sum WHERE first < settled "                                                 \
+    "UNION ALL SELECT 'streams with a head that is not the first', count(*) "                      \
+    "    FROM sum WHERE head > first "                                                             \
+    "UNION ALL SELECT 'streams with a leased message behind one that is parked', count(*) "        \
+    "    FROM sum WHERE leased > parked "                                                          \
+    "UNION ALL SELECT 'busy streams without exactly one token, or others with one', count(*) "     \
+    "    FROM {t}stream s LEFT JOIN sum ON sum.stream = s.id LEFT JOIN token ON "                  \
+    "    token.stream = s.id WHERE CASE WHEN s.busy THEN 1 ELSE 0 END <> "                         \
+    "    coalesce(sum.leases, 0) + coalesce(token.n, 0) "                                          \
+    "UNION ALL SELECT 'idle streams with messages that are not settled', count(*) "                \
+    "    FROM {t}stream s JOIN sum ON sum.stream = s.id "                                          \
+    "    WHERE NOT s.busy AND sum.first IS NOT NULL "                                              \
+    "UNION ALL SELECT 'streams that are of no use any more', count(*) "                            \
+    "    FROM {t}stream s WHERE NOT s.busy AND s.id NOT IN (SELECT stream FROM {t}checkpoint) "    \
+    "    AND s.id NOT IN (SELECT stream FROM every)"
+
+void t_check_streams(struct t_conn *conn)
+{
+    char items[2000], sql[7000];
+
+    snprintf(items, sizeof(items), ITEMS, stream_column(), stream_column());
+    snprintf(sql, sizeof(sql), "%s%sSELECT %s(what || ': ' || n, ', ') FROM (%s) w WHERE n <> 0",
+             t_is_pg() ? PG_PLACES : LITE_PLACES, items, t_is_pg() ? "string_agg" : "group_concat",
+             WRONG);
+    CHECK_STR(t_value(conn, sql), "");
 }
 
 void t_check_joins(struct t_conn *conn)

@@ -1,7 +1,7 @@
 /* server.c - the private PostgreSQL server: its databases and URLs.
  *
- * One database per program, one schema in it per test: cheap, and tests that
- * run at once do not meet. */
+ * One database for some of a program's tests, one schema in it per test: cheap,
+ * and tests that run at once do not meet. */
 #include "internal.h"
 
 #include <libpq-fe.h>
@@ -103,7 +103,7 @@ const char *t_fresh_database(void)
     return urls[count++];
 }
 
-/* The program's database and those that its tests made: NAME, NAME_…. */
+/* The program's databases and those that its tests made: NAME_…. */
 void t_server_tear_down(const char *database)
 {
     PGconn *conn = maintenance();
@@ -114,7 +114,7 @@ void t_server_tear_down(const char *database)
         return;
     names = PQexecParams(conn,
                          "SELECT format('DROP DATABASE %I WITH (FORCE)', datname) FROM pg_database "
-                         "WHERE datname = $1 OR starts_with(datname, $1 || '_')",
+                         "WHERE starts_with(datname, $1 || '_')",
                          1, NULL, values, NULL, NULL, 0);
     for (int i = 0; i < PQntuples(names); i++)
         execute(conn, PQgetvalue(names, i, 0));

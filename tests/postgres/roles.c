@@ -2,8 +2,8 @@
 
 #define EVERYBODY " clock schema_version "
 #define ENQUEUE                                                                                    \
-    " enqueue enqueue_many work_enqueue work_enqueue_many doorbell_ring timer_schedule "           \
-    "timer_cancel join_start join_attach join_attach_many join_report_completed "                  \
+    " enqueue enqueue_many work_enqueue work_enqueue_many doorbell_ring inbox_receive "            \
+    "timer_schedule timer_cancel join_start join_attach join_attach_many join_report_completed "   \
     "join_report_failed join_wait join_cancel work_join_start work_join_attach work_join_report "  \
     "work_join_wait work_join_cancel "
 #define DOOR(name)                                                                                 \
@@ -11,13 +11,21 @@
     "_renew " name "_reap_expired "
 #define WORK                                                                                       \
     DOOR("outbox")                                                                                 \
+    DOOR("inbox")                                                                                  \
     DOOR("timers")                                                                                 \
     DOOR("job_runs")                                                                               \
     " work_claim work_settle work_renew work_reap_expired work_tick work_advance job_trigger "     \
-    "work_job_trigger "
+    "work_job_trigger process_work_batch work_batch work_batch_whole instance_leave work_leave "   \
+    "receptor_complete receptor_fail work_receptors checkpoint_complete checkpoint_fail "          \
+    "checkpoint_rewind work_checkpoints work_checkpoint_rewind "
 
-#define READ " work_count work_history id_number work_list work_queues work_places work_joins "
-#define VIEWS " work_state outbox timers job_runs jobs dead_letters queues joins join_members "
+#define READ                                                                                       \
+    " work_count work_history id_number work_list work_queues work_places work_joins "             \
+    "work_streams "                                                                                \
+    "work_stream_read stream_read partition_owner "
+#define VIEWS                                                                                      \
+    " work_state outbox timers job_runs jobs dead_letters queues joins join_members inbox "        \
+    "instances streams receptors checkpoints "
 
 const struct role producer = { "producer", EVERYBODY ENQUEUE, "" };
 const struct role worker = { "worker", EVERYBODY ENQUEUE WORK READ, VIEWS };

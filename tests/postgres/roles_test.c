@@ -54,9 +54,11 @@ static void try_functions(const struct role *role, struct t_conn *conn)
      * be answered without a call, with values). */
     PGresult *all =
         rows(say("SELECT p.proname, format('SELECT %%s(%%s)', p.oid::regproc, (SELECT string_agg("
+                 "CASE WHEN p.proisstrict AND t = 'text'::regtype THEN '''x''' "
+                 "WHEN p.proisstrict AND t = 'bigint'::regtype THEN '1' ELSE "
                  "CASE t WHEN 'anyarray'::regtype THEN 'NULL::int[]' WHEN 'uuid'::regtype THEN "
                  "'gen_random_uuid()' "
-                 "ELSE 'NULL::' || format_type(t, NULL) END, ', ' ORDER BY i) "
+                 "ELSE 'NULL::' || format_type(t, NULL) END END, ', ' ORDER BY i) "
                  "FROM unnest(p.proargtypes) WITH ORDINALITY a(t, i))), "
                  "has_function_privilege('%s', p.oid, 'EXECUTE') AND has_schema_privilege('%s', "
                  "p.pronamespace, 'USAGE') "

@@ -41,6 +41,8 @@ static void looking_is_denied(ph_store *store)
     denied(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
     denied(ph_outbox_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
     denied(ph_outbox_queue_list(store, PH_OWN_TX, NULL, 0, &queues, &t_err));
+    denied(ph_inbox_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
+    denied(ph_stream_read(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", 0, 0, 0, &list, &t_err));
     denied(ph_doctor(store, NULL, 0, &report, &t_err));
 }
 
@@ -79,6 +81,22 @@ static void looking_is_allowed(ph_store *store, ph_work_id id, size_t messages)
     inspecting_is_allowed(store);
 }
 
+static void coordinating_is_denied(ph_store *store)
+{
+    ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    ph_receptor_result receptor = { { { 1 } }, "r", false, NULL };
+    ph_checkpoint_result checkpoint = { PH_OUTBOX, NULL, "a", "c", 1, false, NULL };
+    ph_work_batch *batch = NULL;
+
+    opts.instance_id = ph_owner_new();
+    opts.service_name = "s";
+    denied(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    denied(ph_instance_leave(store, PH_OWN_TX, opts.instance_id, 0, NULL, &t_err));
+    denied(ph_receptor_report(store, PH_OWN_TX, &receptor, 1, 0, &t_err));
+    denied(ph_checkpoint_report(store, PH_OWN_TX, &checkpoint, 1, 0, &t_err));
+    denied(ph_checkpoint_rewind(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", "c", 0, 0, NULL, &t_err));
+}
+
 static void working_is_denied(ph_store *store)
 {
     ph_lease_ref ref = { { { 1 } }, 0, 0, 0 };
@@ -89,11 +107,15 @@ static void working_is_denied(ph_store *store)
     denied(ph_outbox_ack(store, PH_OWN_TX, owner, &ref, 1, 0, NULL, &t_err));
     denied(ph_outbox_renew(store, PH_OWN_TX, owner, &ref, 1, 0, 0, NULL, &t_err));
     denied(ph_outbox_reap_expired(store, PH_OWN_TX, 0, NULL, &t_err));
+    denied(ph_inbox_claim(store, PH_OWN_TX, owner, NULL, 0, &batch, &t_err));
+    denied(ph_inbox_ack(store, PH_OWN_TX, owner, &ref, 1, 0, NULL, &t_err));
+    coordinating_is_denied(store);
 }
 
 TEST(the_producer_enqueues)
 {
     ph_message m[2] = { PH_MESSAGE_INIT, PH_MESSAGE_INIT };
+    ph_inbox_message received = PH_INBOX_MESSAGE_INIT;
     struct t_conn *conn;
     ph_batch *batch = NULL;
     ph_store *store;
@@ -116,6 +138,15 @@ TEST(the_producer_enqueues)
     OK(ph_enqueue(store, t_tx(conn), &m[0], 0, NULL, &t_err));
     t_commit(conn);
     CHECK_INT(t_number(super, "SELECT count(*) FROM {t}outbox"), 6);
+
+    received.source = "s";
+    received.source_id = "1";
+    received.topic = "t";
+    received.payload = "p";
+    OK(ph_inbox_receive(store, PH_OWN_TX, &received, 0, NULL, &t_err));
+    t_sql(conn, "SELECT {t}inbox_receive('s', '2', 't', 'p', stream => 'a')");
+    t_sql(conn, "SELECT {t}enqueue('t', 'p', stream => 'a')");
+    CHECK_INT(t_number(super, "SELECT count(*) FROM {t}inbox"), 2);
 
     OK(ph_doorbell_ring(store, "a namespace that is new", 0, &t_err));
     t_sql(conn, "SELECT {t}doorbell_ring()");
@@ -246,6 +277,79 @@ TEST(the_reader_reads)
     working_is_denied(store);
     operating_is_denied(store);
     t_disconnect(conn);
+    ph_close(work);
+    ph_close(store);
+    roles_tear_down();
+}
+
+/* Streams, the inbox, instances, receptors and checkpoints: the worker works, the reader looks. */
+TEST(the_worker_coordinates_and_the_reader_looks_on)
+{
+    ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    ph_checkpoint_result checkpoint = { PH_OUTBOX, NULL, "a", "c", 1, false, NULL };
+    ph_receptor_result receptor = { .receptor = "r" };
+    ph_settlement item = { .verb = PH_ACK };
+    ph_message m = PH_MESSAGE_INIT;
+    ph_inbox_message i = PH_INBOX_MESSAGE_INIT;
+    ph_instance_list *instances = NULL;
+    ph_checkpoint_list *checkpoints = NULL;
+    ph_receptor_list *receptors = NULL;
+    ph_stream_list *streams = NULL;
+    ph_message_list *messages = NULL;
+    ph_work_batch *batch = NULL;
+    ph_store *work, *store;
+
+    roles_set_up();
+    work = open_as("worker");
+    store = open_as("reader");
+    m.topic = i.topic = "t";
+    m.payload = i.payload = "p";
+    m.stream = i.stream = "a";
+    i.source = "s";
+    i.source_id = "1";
+    opts.instance_id = ph_owner_new();
+    opts.service_name = "svc";
+    opts.new_outbox = &m;
+    opts.new_outbox_count = 1;
+    opts.new_inbox = &i;
+    opts.new_inbox_count = 1;
+    OK(ph_process_work_batch(work, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    CHECK_INT(ph_batch_count(batch->outbox) + ph_batch_count(batch->inbox), 2);
+    item.lease = ph_lease_ref_of(ph_batch_at(batch->outbox, 0));
+    receptor.work_id = item.lease.work_id;
+    ph_work_batch_free(batch);
+    opts.new_outbox_count = opts.new_inbox_count = 0;
+    opts.outbox = &item;
+    opts.outbox_count = 1;
+    opts.checkpoints = &checkpoint;
+    opts.checkpoint_count = 1;
+    opts.receptors = &receptor;
+    opts.receptor_count = 1;
+    OK(ph_process_work_batch(work, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    REQ_INT("OBX-123", batch->outbox_outcomes[0], PH_OUTCOME_ACKED);
+    ph_work_batch_free(batch);
+    OK(ph_receptor_report(work, PH_OWN_TX, &receptor, 1, 0, &t_err));
+    OK(ph_checkpoint_report(work, PH_OWN_TX, &checkpoint, 1, 0, &t_err));
+    OK(ph_checkpoint_rewind(work, PH_OWN_TX, PH_OUTBOX, NULL, "a", "c", 0, 0, NULL, &t_err));
+
+    OK(ph_instance_list_get(store, PH_OWN_TX, NULL, false, 0, &instances, &t_err));
+    CHECK_INT(ph_instance_list_count(instances), 1);
+    OK(ph_stream_list_get(store, PH_OWN_TX, NULL, 0, &streams, &t_err));
+    OK(ph_stream_read(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", 0, 0, 0, &messages, &t_err));
+    CHECK_INT(ph_message_list_count(messages), 1);
+    OK(ph_receptor_list_get(store, PH_OWN_TX, item.lease.work_id, 0, &receptors, &t_err));
+    CHECK_INT(ph_receptor_list_count(receptors), 1);
+    OK(ph_checkpoint_list_get(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", NULL, 0, &checkpoints,
+                              &t_err));
+    CHECK_INT(ph_checkpoint_list_count(checkpoints), 1);
+    coordinating_is_denied(store);
+    denied(ph_inbox_receive(store, PH_OWN_TX, &i, 0, NULL, &t_err));
+    OK(ph_instance_leave(work, PH_OWN_TX, opts.instance_id, 0, NULL, &t_err));
+    ph_instance_list_free(instances);
+    ph_stream_list_free(streams);
+    ph_message_list_free(messages);
+    ph_receptor_list_free(receptors);
+    ph_checkpoint_list_free(checkpoints);
     ph_close(work);
     ph_close(store);
     roles_tear_down();

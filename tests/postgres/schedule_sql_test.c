@@ -179,7 +179,10 @@ TEST(work_enqueue_keeps_the_doors)
           "job runs cannot be enqueued: the scheduler makes them, and job_trigger" },
         { "1::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, "
           "NULL, NULL, NULL",
-          "there is no door 1 to enqueue into" },
+          "source is null; it is required" },
+        { "4::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, "
+          "NULL, NULL, NULL",
+          "there is no door 4 to enqueue into" },
         { "NULL, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, NULL, "
           "NULL, NULL",
           "there is no door null to enqueue into" },
@@ -289,8 +292,8 @@ TEST(every_door_has_queues_with_settings)
     CHECK_STR(t_value(conn, "SELECT string_agg(concat_ws(',', door, namespace, max_attempts, "
                             "retention_s, paused), ' ' ORDER BY door, namespace) FROM {t}queues"),
               "job_runs,,10,604800,t job_runs,a,10,5,f outbox,,10,604800,f timers,a,3,604800,f");
-    refused(conn, "22023", "there is no door \"inbox\"", "SELECT {t}queue_pause('inbox', '')");
-    refused(conn, "22023", "outbox, timers, job_runs", "SELECT {t}queue_resume(NULL, '')");
+    refused(conn, "22023", "there is no door \"attic\"", "SELECT {t}queue_pause('attic', '')");
+    refused(conn, "22023", "outbox, inbox, timers, job_runs", "SELECT {t}queue_resume(NULL, '')");
     t_sql(conn, "SELECT {t}timer_schedule('t', 'p', " NOW ", 'a')");
     t_sql(conn, "SELECT {t}timers_claim(" OWNER ", 30, 1, 'a')");
     CHECK_STR(t_value(conn, "SELECT max_attempts FROM {t}timers"), "3");

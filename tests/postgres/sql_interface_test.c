@@ -131,7 +131,32 @@ TEST(views_have_the_agreed_columns)
         "retry_count integer, last_error text, next_attempt_at timestamp with time zone, "
         "locked_until timestamp with time zone, owner_token uuid, locked_by uuid, "
         "fence bigint, is_processed boolean, processed_at timestamp with time zone, "
-        "processed_by text, updated_at timestamp with time zone, waits_for uuid");
+        "processed_by text, updated_at timestamp with time zone, waits_for uuid, seq bigint");
+    check_columns(
+        conn, "inbox",
+        "id uuid, source text, message_id text, namespace text, topic text, payload text, "
+        "tenant_id uuid, correlation_id text, stream text, priority smallint, "
+        "headers jsonb, created_at timestamp with time zone, "
+        "due_time_utc timestamp with time zone, expires_at timestamp with time zone, "
+        "status text, status_code integer, attempts integer, max_attempts integer, "
+        "retry_count integer, last_error text, next_attempt_at timestamp with time zone, "
+        "locked_until timestamp with time zone, owner_token uuid, locked_by uuid, "
+        "fence bigint, is_processed boolean, processed_at timestamp with time zone, "
+        "processed_by text, updated_at timestamp with time zone, seq bigint");
+    check_columns(
+        conn, "instances",
+        "id uuid, service text, host text, process_id integer, metadata jsonb, state text, "
+        "started_at timestamp with time zone, last_heartbeat_at timestamp with time zone, "
+        "ended_at timestamp with time zone, lease_seconds integer, "
+        "stale_threshold_seconds integer, in_progress bigint");
+    check_columns(conn, "receptors",
+                  "message_id uuid, receptor text, status text, attempts integer, error text, "
+                  "first_at timestamp with time zone, last_at timestamp with time zone");
+    check_columns(
+        conn, "checkpoints",
+        "door text, namespace text, stream text, consumer text, seq bigint, ahead bigint, "
+        "lag bigint, error text, error_seq bigint, error_at timestamp with time zone, "
+        "updated_at timestamp with time zone, rewound_at timestamp with time zone");
     check_columns(
         conn, "dead_letters",
         "id uuid, message_id uuid, namespace text, topic text, payload text, tenant_id uuid, "
@@ -139,11 +164,13 @@ TEST(views_have_the_agreed_columns)
         "created_at timestamp with time zone, reason text, error text, attempts integer, "
         "retry_count integer, died_at timestamp with time zone, owner_token uuid, "
         "retried_as uuid, history jsonb");
-    check_columns(conn, "queues",
-                  "door text, namespace text, paused boolean, max_attempts integer, backoff text, "
-                  "backoff_base_ms bigint, backoff_max_ms bigint, retention_s bigint, "
-                  "dead_retention_s bigint, dedupe_retention_s bigint, max_payload_bytes integer, "
-                  "max_lease_s integer, delete_on_ack boolean, join_wait_topic text");
+    check_columns(
+        conn, "queues",
+        "door text, namespace text, paused boolean, max_attempts integer, backoff text, "
+        "backoff_base_ms bigint, backoff_max_ms bigint, retention_s bigint, "
+        "dead_retention_s bigint, dedupe_retention_s bigint, max_payload_bytes integer, "
+        "max_lease_s integer, delete_on_ack boolean, join_wait_topic text, dead_head text, "
+        "affinity_grace_ms integer");
     check_columns(conn, "joins",
                   "id uuid, grouping_key text, metadata text, status text, status_code integer, "
                   "expected_steps integer, attached_steps integer, completed_steps integer, "

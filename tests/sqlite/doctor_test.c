@@ -225,7 +225,7 @@ TEST(a_message_twice_in_the_same_place_and_numbers_out_of_range_are_found)
     int found;
 
     t_enqueue(store, "topic", "payload");
-    t_sql(conn, "INSERT INTO {t}pending SELECT queue, level + 1, due, id, 0, 0, topic "
+    t_sql(conn, "INSERT INTO {t}pending SELECT queue, level + 1, due, id, 0, 0, topic, NULL "
                 "FROM {t}pending");
     CHECK(strstr(worst(store, true, "places", &found), "in pending twice") != NULL);
     t_sql(conn, "UPDATE {t}pending SET id = 99999999999 WHERE level = 2");

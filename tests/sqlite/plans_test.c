@@ -25,6 +25,18 @@ static const struct {
     { "places_joins", "SCAN" },          /* the doctor's, deep: reads everything */
     { "state_get", "SCAN l LEFT-JOIN" }, /* one row per batch that is being worked on */
     { "message_status", "SCAN l LEFT-JOIN" },
+    { "instance_stale", "SCAN" }, /* a row per worker */
+    { "instance_list", "SCAN" },
+    { "instance_list", "USE TEMP B-TREE" },
+    { "retention_instance", "SCAN" },
+    { "service_first", "SCAN" },  /* no further than the first */
+    { "stream_shown", "SCAN r" }, /* one row per batch that is being worked on */
+    { "stream_shown", "SCAN l" },
+    { "stream_shown", "USE TEMP B-TREE FOR ORDER BY" }, /* of one run */
+    { "belongings_any", "SCAN" },                       /* no further than the first */
+    { "lease_with_runs", "SCAN" },
+    { "places_streams", "SCAN" }, /* deep */
+    { "places_busy", "SCAN" },
     { "tick_queues", "USE TEMP B-TREE FOR ORDER BY" }, /* of queues where something is due */
     { "fence_last", "SCAN sqlite_sequence" },          /* a row per table */
     { "temp_any", "SCAN sqlite_temp_schema" },

@@ -78,9 +78,9 @@ TEST(every_status_and_outcome_has_a_text)
 {
     CHECK_STR(ph_status_text(PH_OK), "success");
     CHECK_STR(ph_status_text(PH_EBUSY), "the database is locked");
-    for (int status = 0; status >= PH_ESTATE; status--)
+    for (int status = 0; status >= PH_EEVICTED; status--)
         CHECK(strcmp(ph_status_text(status), "no such status") != 0);
-    CHECK_STR(ph_status_text(PH_ESTATE - 1), "no such status");
+    CHECK_STR(ph_status_text(PH_EEVICTED - 1), "no such status");
     CHECK_STR(ph_status_text(1), "no such status");
 
     CHECK_STR(ph_outcome_text(PH_OUTCOME_UNKNOWN), "unknown");

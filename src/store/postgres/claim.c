@@ -8,7 +8,8 @@
 #include <time.h>
 
 #define JOINS_COLUMN 15    /* what ended; in the last row, which then has nothing else */
-#define OUTCOMES_COLUMN 16 /* of an exchange, whose first row has nothing else but joins */
+#define ORIGIN_COLUMN 16   /* stream, seq, source */
+#define OUTCOMES_COLUMN 19 /* of an exchange, whose first row has nothing else but joins */
 #define WHOLE_LOOK_MIN_MS 1000
 #define BURYING_MS 400      /* an empty claim that took longer may have stopped while it buried */
 #define WHOLE_LOOK_SHARE 20 /* a look from the start may use a twentieth of the time */
@@ -21,7 +22,7 @@ static int64_t monotonic_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Bounds are good only for the same namespace and topics. Never 0. */
+/* Bounds are good only for the same namespace and topics, behind one door. Never 0. */
 static uint64_t bounds_key(const struct ph__claim *claim)
 {
     uint64_t key = UINT64_C(14695981039346656037);
@@ -52,6 +53,14 @@ static bool bounds_apply(struct ph__pg_bounds *bounds, const struct ph__claim *c
     return false;
 }
 
+/* Has a come into the batch with the message before it, as a part of a run? Then where it would
+ * have stood in the queue says nothing. */
+static bool follows(const ph_delivery *before, const ph_delivery *a)
+{
+    return a->stream && before->stream && a->seq == before->seq + 1 &&
+           strcmp(a->stream, before->stream) == 0;
+}
+
 static void bounds_learn(struct ph__pg_bounds *bounds, const struct ph__claim *claim,
                          const ph_batch *batch, bool whole_look, int64_t started_ms)
 {
@@ -69,8 +78,11 @@ static void bounds_learn(struct ph__pg_bounds *bounds, const struct ph__claim *c
     for (size_t i = batch->count; i-- > 0;) { /* backwards: the first of each level stays */
         const ph_delivery *d = &batch->items[i];
 
+        if (i > 0 && follows(d - 1, d))
+            continue;
         bounds->from_due[d->priority - 1] = d->due_at;
-        bounds->from_id[d->priority - 1] = d->work_id;
+        /* The next head of a stream may be older than what was taken at the same instant. */
+        bounds->from_id[d->priority - 1] = d->stream ? (ph_work_id){ { 0 } } : d->work_id;
     }
 }
 
@@ -101,6 +113,11 @@ static void add_claim(struct ph__pg_params *p, const struct ph__claim *claim,
         ph__pg_add_null(p, PG_TIMES);
         ph__pg_add_null(p, PG_UUIDS);
     }
+    ph__pg_add_int4(p, claim->partition_count);
+    if (claim->max_partitions)
+        ph__pg_add_int4(p, claim->max_partitions);
+    else
+        ph__pg_add_null(p, PG_INT4);
 }
 
 void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int row, ph_delivery *to,
@@ -129,6 +146,18 @@ void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int r
     to->priority = (ph_priority)(ph__pg_int(result, row, 14) + 1);
 }
 
+void ph__pg_read_origin(struct ph__arena *arena, const PGresult *result, int row, int column,
+                        ph_delivery *to, bool *failed)
+{
+    to->stream = ph__pg_text(arena, result, row, column, failed);
+    to->seq = ph__pg_int(result, row, column + 1);
+    to->source = ph__pg_text(arena, result, row, column + 2, failed);
+    if (to->source) {
+        to->source_id = to->dedupe_key;
+        to->dedupe_key = NULL;
+    }
+}
+
 static int read_batch(const struct ph__claim *claim, const PGresult *result, int first, int last,
                       ph_batch *batch)
 {
@@ -141,59 +170,70 @@ static int read_batch(const struct ph__claim *claim, const PGresult *result, int
         return PH_ENOMEM;
     for (int row = 0; row < rows && !failed; row++) {
         ph__pg_read_delivery(&batch->arena, result, first + row, &batch->items[row], &failed);
+        ph__pg_read_origin(&batch->arena, result, first + row, ORIGIN_COLUMN, &batch->items[row],
+                           &failed);
         batch->items[row].ns = ns;
     }
     batch->count = (size_t)rows;
     return failed ? PH_ENOMEM : 0;
 }
 
-/* Settlements have told of joins in the first row, the claim has in the last. *ret_last: where the
- * claimed messages end. */
-static int read_all_joins(struct ph__call *call, const PGresult *result, int first, int *ret_last)
+void ph__pg_claiming_begin(struct ph__pg_claiming *c, struct ph__call *call,
+                           const struct ph__claim *claim, struct ph__pg_params *params)
 {
-    int rows = PQntuples(result);
-    bool tells = rows > first && PQgetisnull(result, rows - 1, 0);
-    int r = first > 0 ? ph__pg_read_joins(call, result, 0, JOINS_COLUMN) : 0;
+    struct ph__pg_own *own = call->connection ? NULL : call->store->own;
 
-    if (r == 0 && tells)
-        r = ph__pg_read_joins(call, result, rows - 1, JOINS_COLUMN);
-    *ret_last = tells ? rows - 1 : rows;
+    *c = (struct ph__pg_claiming){ .claim = claim, .started_ms = monotonic_ms() };
+    if (own)
+        c->bounds = &own->bounds[claim->door];
+    c->bounded = own && bounds_apply(c->bounds, claim);
+    add_claim(params, claim, c->bounded ? c->bounds : NULL);
+}
+
+int ph__pg_claiming_end(struct ph__pg_claiming *c, struct ph__call *call, const PGresult *result,
+                        int first, int last, ph_batch *batch)
+{
+    size_t waits = call->ends.wait_count;
+    int r = 0;
+
+    if (last > first && PQgetisnull(result, last - 1, 0))
+        r = ph__pg_read_joins(call, result, --last, JOINS_COLUMN);
+    if (r == 0 && read_batch(c->claim, result, first, last, batch) < 0)
+        /* the server has leased them: only a rollback can undo that */
+        r = ph__fail_flags(call->err, ph__fail_memory(call->err),
+                           call->connection ? PH_TX_DEAD : PH_UNKNOWN);
+    /* What a claim sends when it buries a step is due, and not in its batch. */
+    batch->more = batch->count == 0 &&
+                  (monotonic_ms() - c->started_ms >= BURYING_MS || call->ends.wait_count > waits);
+    if (r == 0 && c->bounds)
+        bounds_learn(c->bounds, c->claim, batch, !c->bounded, c->started_ms);
     return r;
 }
 
 int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t count,
                     ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch)
 {
-    struct ph__pg_own *own = call->connection ? NULL : call->store->own;
-    bool bounded = own && bounds_apply(&own->bounds, claim);
-    int64_t started_ms = monotonic_ms();
+    struct ph__pg_claiming claiming;
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
-    int first = count > 0 ? 1 : 0, last = 0;
+    int first = count > 0 ? 1 : 0;
     int r;
 
     ph__pg_add_int2(&params, claim->door);
     ph__pg_add_uuid(&params, claim->owner.b);
     if (count > 0)
         ph__pg_add_settlements(&params, items, count);
-    add_claim(&params, claim, bounded ? &own->bounds : NULL);
+    ph__pg_claiming_begin(&claiming, call, claim, &params);
     r = ph__pg_run(call, count > 0 ? PG_EXCHANGE : PG_CLAIM, &params,
                    count > 0 ? PG_ONCE : PG_REPEATABLE, &result);
     ph__pg_params_free(&params);
     if (r == 0 && count > 0)
         r = ph__pg_read_outcomes(call, result, OUTCOMES_COLUMN, count, ret_outcomes);
+    if (r == 0 && count > 0)
+        r = ph__pg_read_joins(call, result, 0, JOINS_COLUMN);
     if (r == 0)
-        r = read_all_joins(call, result, first, &last);
-    if (r == 0 && read_batch(claim, result, first, last, batch) < 0)
-        /* the server has leased them: only a rollback can undo that */
-        r = ph__fail_flags(call->err, ph__fail_memory(call->err),
-                           call->connection ? PH_TX_DEAD : PH_UNKNOWN);
+        r = ph__pg_claiming_end(&claiming, call, result, first, PQntuples(result), batch);
     PQclear(result);
-    /* What a claim sends when it buries a step is due, and not in its batch. */
-    batch->more = batch->count == 0 &&
-                  (monotonic_ms() - started_ms >= BURYING_MS || call->ends.wait_count > 0);
-    if (r == 0 && own)
-        bounds_learn(&own->bounds, claim, batch, !bounded, started_ms);
     return r;
 }
 

@@ -226,6 +226,17 @@ void ph__pg_ring_list(struct ph__call *call, const struct ph__buffer *list)
         ph__buffer_bytes(&own->owed, list->data, list->length);
 }
 
+void ph__pg_ring_parts(struct ph__call *call, const struct ph__work_part *outbox,
+                       const struct ph__work_part *inbox)
+{
+    struct ph__buffer list = { 0 };
+
+    list_namespaces(&list, outbox->messages, outbox->message_count, outbox->ret_enqueued);
+    list_namespaces(&list, inbox->messages, inbox->message_count, inbox->ret_enqueued);
+    ph__pg_ring_list(call, &list);
+    ph__buffer_free(&list);
+}
+
 void ph__pg_ring_owed(struct ph__call *call, bool committed)
 {
     struct ph__pg_own *own = call->store->own;

@@ -35,13 +35,20 @@ static const uint8_t *join_of(const struct ph__message *m)
     return m->join_id ? m->join_id->b : NULL;
 }
 
-static bool any_join(const struct ph__message *messages, size_t n)
+/* What hardly any message has: a list that would hold nothing is not sent. */
+struct extras {
+    bool join, stream;
+};
+
+static struct extras find_extras(const struct ph__message *messages, size_t n)
 {
+    struct extras found = { 0 };
+
     for (size_t i = 0; i < n; i++) {
-        if (messages[i].join_id)
-            return true;
+        found.join |= messages[i].join_id != NULL;
+        found.stream |= messages[i].stream != NULL;
     }
-    return false;
+    return found;
 }
 
 static void add_one(struct ph__pg_params *p, enum ph__door door, const struct ph__message *m)
@@ -53,7 +60,7 @@ static void add_one(struct ph__pg_params *p, enum ph__door door, const struct ph
     ph__pg_add_uuid(p, tenant_of(m));
     ph__pg_add_text(p, m->dedupe_key);
     ph__pg_add_text(p, m->correlation_id);
-    ph__pg_add_null(p, PG_TEXT); /* stream */
+    ph__pg_add_text(p, m->stream);
     ph__pg_add_int2(p, m->level);
     ph__pg_add_time(p, m->due_at);
     ph__pg_add_time(p, m->expires_at);
@@ -64,6 +71,8 @@ static void add_one(struct ph__pg_params *p, enum ph__door door, const struct ph
     else
         ph__pg_add_null(p, PG_INT2);
     ph__pg_add_uuid(p, join_of(m));
+    ph__pg_add_text(p, m->source);
+    ph__pg_add_bool(p, m->handled);
 }
 
 /* One array parameter: item appends the element of message m. */
@@ -75,17 +84,36 @@ static void add_one(struct ph__pg_params *p, enum ph__door door, const struct ph
         ph__pg_array_end(p);                                                                       \
     } while (0)
 
-static void add_many(struct ph__pg_params *p, enum ph__door door,
-                     const struct ph__message *messages, size_t n)
+static void add_no_messages(struct ph__pg_params *p)
 {
-    ph__pg_add_int2(p, door);
+    static const enum ph__pg_oid types[] = { PG_TEXTS, PG_TEXTS, PG_TEXTS,  PG_UUIDS,
+                                             PG_TEXTS, PG_TEXTS, PG_TEXTS,  PG_INT2S,
+                                             PG_TIMES, PG_TIMES, PG_JSONBS, PG_UUIDS,
+                                             PG_INT2S, PG_UUIDS, PG_TEXTS,  PG_BOOLS };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        ph__pg_add_null(p, types[i]);
+}
+
+void ph__pg_add_messages(struct ph__pg_params *p, const struct ph__message *messages, size_t n)
+{
+    struct extras extras;
+
+    if (n == 0) {
+        add_no_messages(p);
+        return;
+    }
+    extras = find_extras(messages, n);
     COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->ns));
     COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->topic));
     COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_bytes(p, m->payload, m->payload_length));
     COLUMN(PG_UUIDS, PG_UUID, ph__pg_item_uuid(p, tenant_of(m)));
     COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->dedupe_key));
     COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->correlation_id));
-    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, NULL)); /* stream */
+    if (extras.stream)
+        COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->stream));
+    else
+        ph__pg_add_null(p, PG_TEXTS);
     COLUMN(PG_INT2S, PG_INT2, ph__pg_item_int2(p, m->level));
     COLUMN(PG_TIMES, PG_TIME, ph__pg_item_time(p, m->due_at));
     COLUMN(PG_TIMES, PG_TIME, ph__pg_item_time(p, m->expires_at));
@@ -99,14 +127,20 @@ static void add_many(struct ph__pg_params *p, enum ph__door door,
             ph__pg_item_null(p);
     }
     ph__pg_array_end(p);
-    if (any_join(messages, n))
+    if (extras.join)
         COLUMN(PG_UUIDS, PG_UUID, ph__pg_item_uuid(p, join_of(m)));
     else
         ph__pg_add_null(p, PG_UUIDS);
+    if (messages->source) {
+        COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->source));
+        COLUMN(PG_BOOLS, PG_BOOL, ph__pg_item_bool(p, m->handled));
+    } else {
+        ph__pg_add_null(p, PG_TEXTS);
+        ph__pg_add_null(p, PG_BOOLS);
+    }
 }
 
-/* All of a call travels in one protocol message, which cannot exceed 1 GiB. */
-static int check_volume(const struct ph__message *messages, size_t count, ph_error *err)
+int ph__pg_check_volume(const struct ph__message *messages, size_t count, ph_error *err)
 {
     const size_t most = (size_t)512 * 1024 * 1024;
     size_t sum = 0;
@@ -120,25 +154,36 @@ static int check_volume(const struct ph__message *messages, size_t count, ph_err
     return 0;
 }
 
+int ph__pg_message_problem(struct ph__call *call, const struct ph__message *messages, size_t count,
+                           const struct ph__pg_message_problem *p)
+{
+    ph_message_id message = { 0 };
+
+    if (p->at >= count || (p->join_problem && !messages[p->at].join_id))
+        return ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
+    if (p->join_problem) {
+        if (p->message)
+            memcpy(message.b, p->message, sizeof(message.b));
+        return ph__join_problem(call->err, (enum ph__join_problem)p->join_problem,
+                                *messages[p->at].join_id, &message);
+    }
+    if (count == 1)
+        return ph__fail(call->err, PH_EINVAL, "%s", p->words);
+    return ph__fail(call->err, PH_EINVAL, "message %zu: %s", p->at, p->words);
+}
+
 /* Why nothing was stored: of one message, or of that with the index in the result. */
 static int read_problem(struct ph__call *call, const PGresult *result,
                         const struct ph__message *messages, size_t count)
 {
-    size_t at = (size_t)ph__pg_int(result, 0, 4);
-    enum ph__join_problem problem = (enum ph__join_problem)ph__pg_int(result, 0, 5);
-    const char *words = PQgetvalue(result, 0, 3);
-    ph_message_id message = { 0 };
+    const struct ph__pg_message_problem problem = {
+        .at = (size_t)ph__pg_int(result, 0, 4),
+        .words = PQgetvalue(result, 0, 3),
+        .join_problem = (int)ph__pg_int(result, 0, 5),
+        .message = ph__pg_uuid(result, 0, 1),
+    };
 
-    if (at >= count || (problem && !messages[at].join_id))
-        return ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
-    if (problem) {
-        if (ph__pg_uuid(result, 0, 1))
-            memcpy(message.b, ph__pg_uuid(result, 0, 1), sizeof(message.b));
-        return ph__join_problem(call->err, problem, *messages[at].join_id, &message);
-    }
-    if (count == 1)
-        return ph__fail(call->err, PH_EINVAL, "%s", words);
-    return ph__fail(call->err, PH_EINVAL, "message %zu: %s", at, words);
+    return ph__pg_message_problem(call, messages, count, &problem);
 }
 
 int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__message *messages,
@@ -147,14 +192,16 @@ int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__m
     struct ph__pg_params params = { 0 };
     enum ph__pg_statement statement = count == 1 ? PG_ENQUEUE : PG_ENQUEUE_MANY;
     PGresult *result = NULL;
-    int r = check_volume(messages, count, call->err);
+    int r = ph__pg_check_volume(messages, count, call->err);
 
     if (r < 0)
         return r;
-    if (count == 1)
+    if (count == 1) {
         add_one(&params, door, messages);
-    else
-        add_many(&params, door, messages, count);
+    } else {
+        ph__pg_add_int2(&params, door);
+        ph__pg_add_messages(&params, messages, count);
+    }
     r = ph__pg_run(call, statement, &params, PG_ONCE, &result);
     ph__pg_params_free(&params);
     if (r < 0)
@@ -168,7 +215,7 @@ int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__m
     for (size_t i = 0; r == 0 && i < count; i++)
         read_enqueued(result, (int)i, &ret_enqueued[i]);
     PQclear(result);
-    if (r < 0 || door != PH__OUTBOX)
+    if (r < 0 || door > PH__INBOX)
         return r; /* nobody waits at the other doors: schedulers look when something is due */
     if (!call->connection)
         ph__pg_ring_after(call, messages, count, ret_enqueued);

@@ -50,6 +50,8 @@ static void read_queue(struct ph__arena *arena, const PGresult *result, int row,
         .max_lease_s = (int)ph__pg_int(result, row, 10),
         .delete_on_ack = ph__pg_int(result, row, 11) ? 1 : -1,
         .join_wait_topic = ph__pg_text(arena, result, row, 18, failed),
+        .dead_head = (ph_dead_head)ph__pg_int(result, row, 20),
+        .affinity_grace_ms = (int)ph__pg_int(result, row, 21),
     };
     to->counts = (ph_outbox_counts){
         .size = sizeof(to->counts),
@@ -59,6 +61,7 @@ static void read_queue(struct ph__arena *arena, const PGresult *result, int row,
         .dead = ph__pg_int(result, row, 15),
         .expired_leases = ph__pg_int(result, row, 16),
         .oldest_ready_ms = ph__pg_int(result, row, 17),
+        .parked = ph__pg_int(result, row, 19),
     };
 }
 

@@ -8,8 +8,9 @@
 
 /* ---------------------------------------------------------------------- find */
 
+#define ORIGIN_COLUMN 28
 /* Only lists have it: there the payload itself may have been left out. */
-#define LENGTH_COLUMN 28
+#define LENGTH_COLUMN 31
 
 static void read_id(uint8_t to[16], const uint8_t *from)
 {
@@ -26,6 +27,7 @@ bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row,
     if (!message)
         return false;
     ph__pg_read_delivery(arena, result, row, message, &failed);
+    ph__pg_read_origin(arena, result, row, ORIGIN_COLUMN, message, &failed);
     message->ns = ph__pg_text(arena, result, row, 15, &failed);
     if (PQnfields(result) > LENGTH_COLUMN)
         message->payload_length = (size_t)ph__pg_int(result, row, LENGTH_COLUMN);
@@ -107,6 +109,7 @@ int ph__pg_count(struct ph__call *call, enum ph__door door, const char *ns,
     ret_counts->dead = ph__pg_int(result, 0, 3);
     ret_counts->expired_leases = ph__pg_int(result, 0, 4);
     ret_counts->oldest_ready_ms = ph__pg_int(result, 0, 5);
+    ret_counts->parked = ph__pg_int(result, 0, 6);
     PQclear(result);
     return 0;
 }
@@ -173,6 +176,7 @@ static void setting(struct ph__buffer *json, const char *name, int64_t value)
 static void settings_json(struct ph__buffer *json, const ph_queue_settings *s)
 {
     static const char *const policies[] = { "", "exponential", "equal-jitter" };
+    static const char *const dead_heads[] = { "", "skip", "block" };
 
     ph__buffer_text(json, "{");
     setting(json, "max_attempts", s->max_attempts);
@@ -183,6 +187,10 @@ static void settings_json(struct ph__buffer *json, const ph_queue_settings *s)
     setting(json, "dedupe_retention_s", s->dedupe_retention_s);
     setting(json, "max_payload_bytes", s->max_payload_bytes);
     setting(json, "max_lease_s", s->max_lease_s);
+    setting(json, "affinity_grace_ms", s->affinity_grace_ms);
+    if (s->dead_head)
+        ph__buffer_printf(json, "%s\"dead_head\":\"%s\"", json->length > 1 ? "," : "",
+                          dead_heads[s->dead_head]);
     if (s->delete_on_ack)
         ph__buffer_printf(json, "%s\"delete_on_ack\":%s", json->length > 1 ? "," : "",
                           s->delete_on_ack > 0 ? "true" : "false");

@@ -50,6 +50,13 @@ void ph__pg_add_int4(struct ph__pg_params *params, int value)
     close_value(params);
 }
 
+void ph__pg_add_int8(struct ph__pg_params *params, int64_t value)
+{
+    next(params, PG_INT8);
+    ph__buffer_be64(&params->data, (uint64_t)value);
+    close_value(params);
+}
+
 void ph__pg_add_uuid(struct ph__pg_params *params, const uint8_t *id)
 {
     next(params, PG_UUID);
@@ -130,6 +137,11 @@ void ph__pg_array_end(struct ph__pg_params *params)
 void ph__pg_item_null(struct ph__pg_params *params)
 {
     ph__buffer_be32(&params->data, UINT32_MAX);
+}
+
+void ph__pg_item_bool(struct ph__pg_params *params, bool value)
+{
+    ph__pg_item_bytes(params, value ? "\x01" : "\x00", 1);
 }
 
 void ph__pg_item_int2(struct ph__pg_params *params, int value)

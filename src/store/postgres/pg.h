@@ -54,6 +54,17 @@ enum ph__pg_statement {
     PG_JOIN_MEMBERS,
     PG_JOINS,
     PG_JOINS_WRONG,
+    PG_WORK_BATCH,
+    PG_WORK_BATCH_WHOLE,
+    PG_INSTANCE_LEAVE,
+    PG_INSTANCES,
+    PG_STREAMS,
+    PG_STREAM_READ,
+    PG_RECEPTOR_REPORT,
+    PG_RECEPTORS,
+    PG_CHECKPOINT_REPORT,
+    PG_CHECKPOINT_REWIND,
+    PG_CHECKPOINTS,
     PG_STATEMENTS
 };
 
@@ -63,7 +74,7 @@ char *ph__pg_substitute(const ph_store *store, const char *text);
 
 /* -------------------------------------------------------------- parameters */
 
-#define PH__PG_PARAMS 15
+#define PH__PG_PARAMS 81 /* of PG_WORK_BATCH_WHOLE */
 
 enum ph__pg_oid {
     PG_BOOL = 16,
@@ -71,6 +82,7 @@ enum ph__pg_oid {
     PG_INT2 = 21,
     PG_INT4 = 23,
     PG_TEXT = 25,
+    PG_BOOLS = 1000,
     PG_INT2S = 1005,
     PG_TEXTS = 1009,
     PG_INT8S = 1016,
@@ -97,6 +109,7 @@ void ph__pg_add_null(struct ph__pg_params *params, enum ph__pg_oid type);
 void ph__pg_add_bool(struct ph__pg_params *params, bool value);
 void ph__pg_add_int2(struct ph__pg_params *params, int value);
 void ph__pg_add_int4(struct ph__pg_params *params, int value);
+void ph__pg_add_int8(struct ph__pg_params *params, int64_t value);
 void ph__pg_add_uuid(struct ph__pg_params *params, const uint8_t *id); /* NULL: null */
 void ph__pg_add_time(struct ph__pg_params *params, int64_t time);      /* 0: null */
 void ph__pg_add_text(struct ph__pg_params *params, const char *text);  /* NULL: null */
@@ -110,6 +123,7 @@ void ph__pg_add_jsonb(struct ph__pg_params *params, const char *json); /* NULL: 
 void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array,
                         enum ph__pg_oid element, size_t count);
 void ph__pg_item_null(struct ph__pg_params *params);
+void ph__pg_item_bool(struct ph__pg_params *params, bool value);
 void ph__pg_item_int2(struct ph__pg_params *params, int value);
 void ph__pg_item_int8(struct ph__pg_params *params, int64_t value);
 void ph__pg_item_uuid(struct ph__pg_params *params, const uint8_t *id);
@@ -132,6 +146,9 @@ const char *ph__pg_text(struct ph__arena *arena, const PGresult *result, int row
                         bool *failed);
 /* Element index of an int2[] without nulls; -1 if it has none such. */
 int ph__pg_int2_at(const PGresult *result, int row, int column, size_t index);
+/* The same of a uuid[], NULL if it has none such, and of a bool[], false. */
+const uint8_t *ph__pg_uuid_at(const PGresult *result, int row, int column, size_t index);
+bool ph__pg_bool_at(const PGresult *result, int row, int column, size_t index);
 
 /* --------------------------------------------------------------- connection */
 
@@ -161,7 +178,7 @@ struct ph__pg_own {
     bool use_prepared;
     bool prepared[PG_STATEMENTS];
     char *texts[PG_STATEMENTS]; /* with the store's names in them; NULL until needed */
-    struct ph__pg_bounds bounds;
+    struct ph__pg_bounds bounds[PH__JOB_RUNS + 1]; /* by door */
 };
 
 int ph__pg_connect(struct ph__call *call, bool check_schema);
@@ -231,14 +248,46 @@ int ph__pg_clock(struct ph__call *call, int64_t *ret_time);
 
 int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__message *messages,
                    size_t count, ph_enqueued *ret_enqueued);
+/* The parameters of work_enqueue_many after the door; n 0: nulls. */
+void ph__pg_add_messages(struct ph__pg_params *params, const struct ph__message *messages,
+                         size_t n);
+/* All of a call travels in one protocol message, which cannot exceed 1 GiB. */
+int ph__pg_check_volume(const struct ph__message *messages, size_t count, ph_error *err);
+/* Why messages were not stored: because of that at the index, in words, or by its join. */
+struct ph__pg_message_problem {
+    size_t at;
+    const char *words;
+    int join_problem;       /* enum ph__join_problem; 0: none */
+    const uint8_t *message; /* of the join's problem; NULL: none */
+};
+int ph__pg_message_problem(struct ph__call *call, const struct ph__message *messages, size_t count,
+                           const struct ph__pg_message_problem *problem);
 int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch);
 int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t count,
                     ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch);
+/* A claim as a part of a statement: begin adds its parameters, end reads its rows, from first to
+ * before last, which may tell of joins only. */
+struct ph__pg_claiming {
+    const struct ph__claim *claim;
+    struct ph__pg_bounds *bounds; /* NULL: not on the store's own connection */
+    bool bounded;
+    int64_t started_ms;
+};
+void ph__pg_claiming_begin(struct ph__pg_claiming *claiming, struct ph__call *call,
+                           const struct ph__claim *claim, struct ph__pg_params *params);
+int ph__pg_claiming_end(struct ph__pg_claiming *claiming, struct ph__call *call,
+                        const PGresult *result, int first, int last, ph_batch *batch);
 /* The columns that a claim and a lookup have in common, of one row. */
 void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int row, ph_delivery *to,
                           bool *failed);
-/* The parameters of settlements after door and owner, and the outcomes in the first row. */
+/* After that, from this column on: stream, seq, source. */
+void ph__pg_read_origin(struct ph__arena *arena, const PGresult *result, int row, int column,
+                        ph_delivery *to, bool *failed);
+/* The parameters of settlements after door and owner. */
 void ph__pg_add_settlements(struct ph__pg_params *params, const ph_settlement *items, size_t count);
+/* The parameters of leases: work ids, then fences. */
+void ph__pg_add_leases(struct ph__pg_params *params, const ph_lease_ref *items, size_t count);
+/* The outcomes in the first row. */
 int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int column, size_t count,
                          ph_outcome *ret_outcomes);
 int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
@@ -268,6 +317,9 @@ void ph__pg_ring_owe(struct ph__pg_own *own, const struct ph__message *messages,
 void ph__pg_ring_owed(struct ph__call *call, bool committed);
 /* The same two in one, for a list of namespaces, each with its NUL. */
 void ph__pg_ring_list(struct ph__call *call, const struct ph__buffer *list);
+/* After a work batch: for what it has stored, at once or when the lent transaction is committed. */
+void ph__pg_ring_parts(struct ph__call *call, const struct ph__work_part *outbox,
+                       const struct ph__work_part *inbox);
 /* Reads the answer of a ring that was sent; false if the connection is lost. */
 bool ph__pg_ring_end(struct ph__pg_own *own, ph__deadline deadline);
 
@@ -316,6 +368,29 @@ int ph__pg_job_list(struct ph__call *call, const struct ph__job_query *query,
 int ph__pg_tick(struct ph__call *call, const struct ph__tick *tick, struct ph__ticked *ret_ticked);
 int ph__pg_advance(struct ph__call *call, const struct ph__job_step *steps, size_t count,
                    int64_t *ret_runs);
+
+int ph__pg_work_batch(struct ph__call *call, struct ph__work_batch *batch);
+int ph__pg_instance_leave(struct ph__call *call, ph_owner id, bool *ret_left);
+int ph__pg_instance_list(struct ph__call *call, const char *service, bool all,
+                         ph_instance_list *ret_list);
+int ph__pg_stream_list(struct ph__call *call, const struct ph__stream_query *query,
+                       ph_stream_list *ret_list);
+int ph__pg_stream_read(struct ph__call *call, const struct ph__stream *stream, int64_t after,
+                       int limit, ph_message_list *ret_list);
+/* The parameters of results; count 0: nulls. */
+void ph__pg_add_receptors(struct ph__pg_params *params, const ph_receptor_result *results,
+                          size_t count);
+void ph__pg_add_checkpoints(struct ph__pg_params *params, const struct ph__checkpoint *results,
+                            size_t count);
+int ph__pg_receptor_report(struct ph__call *call, const ph_receptor_result *results, size_t count);
+int ph__pg_receptor_list(struct ph__call *call, ph_work_id id, ph_receptor_list *ret_list);
+int ph__pg_checkpoint_report(struct ph__call *call, const struct ph__checkpoint *results,
+                             size_t count);
+int ph__pg_checkpoint_rewind(struct ph__call *call, const struct ph__stream *stream,
+                             const char *consumer, int64_t seq, int64_t *ret_old);
+int ph__pg_checkpoint_list(struct ph__call *call, const struct ph__stream *stream,
+                           const char *consumer, ph_checkpoint_list *ret_list);
+
 int ph__pg_examine(struct ph__call *call, struct ph__examination *examination);
 
 #endif

@@ -54,14 +54,36 @@ const char *ph__pg_text(struct ph__arena *arena, const PGresult *result, int row
     return copy;
 }
 
-int ph__pg_int2_at(const PGresult *result, int row, int column, size_t index)
+/* Element index, of that size, of an array without nulls; NULL if it has none such. */
+static const uint8_t *element(const PGresult *result, int row, int column, size_t index,
+                              size_t size)
 {
     /* dimensions, flags, element type, size, lower bound, then (length, value) each */
-    size_t at = 20 + index * 6;
+    size_t at = 20 + index * (4 + size);
     size_t length = (size_t)PQgetlength(result, row, column);
     const uint8_t *bytes = bytes_of(result, row, column);
 
-    if (PQgetisnull(result, row, column) || length < at + 6 || big_endian(bytes + at, 4) != 2)
-        return -1;
-    return (int16_t)big_endian(bytes + at + 4, 2);
+    if (PQgetisnull(result, row, column) || length < at + 4 + size ||
+        big_endian(bytes + at, 4) != size)
+        return NULL;
+    return bytes + at + 4;
+}
+
+int ph__pg_int2_at(const PGresult *result, int row, int column, size_t index)
+{
+    const uint8_t *bytes = element(result, row, column, index, 2);
+
+    return bytes ? (int16_t)big_endian(bytes, 2) : -1;
+}
+
+const uint8_t *ph__pg_uuid_at(const PGresult *result, int row, int column, size_t index)
+{
+    return element(result, row, column, index, 16);
+}
+
+bool ph__pg_bool_at(const PGresult *result, int row, int column, size_t index)
+{
+    const uint8_t *bytes = element(result, row, column, index, 1);
+
+    return bytes && *bytes;
 }

@@ -84,6 +84,18 @@ int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
     return r;
 }
 
+void ph__pg_add_leases(struct ph__pg_params *p, const ph_lease_ref *items, size_t count)
+{
+    ph__pg_array_begin(p, PG_UUIDS, PG_UUID, count);
+    for (size_t i = 0; i < count; i++)
+        ph__pg_item_uuid(p, items[i].work_id.b);
+    ph__pg_array_end(p);
+    ph__pg_array_begin(p, PG_INT8S, PG_INT8, count);
+    for (size_t i = 0; i < count; i++)
+        ph__pg_item_int8(p, items[i].fence);
+    ph__pg_array_end(p);
+}
+
 int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
                  const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes)
 {
@@ -93,14 +105,7 @@ int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
 
     ph__pg_add_int2(&params, door);
     ph__pg_add_uuid(&params, owner.b);
-    ph__pg_array_begin(&params, PG_UUIDS, PG_UUID, count);
-    for (size_t i = 0; i < count; i++)
-        ph__pg_item_uuid(&params, items[i].work_id.b);
-    ph__pg_array_end(&params);
-    ph__pg_array_begin(&params, PG_INT8S, PG_INT8, count);
-    for (size_t i = 0; i < count; i++)
-        ph__pg_item_int8(&params, items[i].fence);
-    ph__pg_array_end(&params);
+    ph__pg_add_leases(&params, items, count);
     ph__pg_add_int4(&params, lease_s);
     r = ph__pg_run(call, PG_RENEW, &params, PG_REPEATABLE, &result);
     ph__pg_params_free(&params);

@@ -1,13 +1,10 @@
 /* claim.c - takes due messages out of pending, under one new lease row. */
 #include "core/error.h"
 #include "core/id.h"
+#include "store/sqlite/claiming.h"
 #include "store/sqlite/exchange.h"
 #include "store/sqlite/joins.h"
-#include "store/sqlite/lease_row.h"
-#include "store/sqlite/moves.h"
-#include "store/sqlite/queue_row.h"
 #include "store/sqlite/reap.h"
-#include "store/sqlite/topics.h"
 #include "store/sqlite/verbs.h"
 
 #include <stdlib.h>
@@ -15,44 +12,16 @@
 
 #define REAP_LEASES_MAX 20
 #define EXPIRE_JOINS_MAX 20
-#define BURY_MAX 1000
-#define BURY_MS 500 /* and further, for so long, if there was nothing else */
+#define BURY_MS 500 /* beyond PH__BURY_MAX, if there was nothing else */
 #define REVERSE_EVERY 16
 
-/* A row of pending that the claim leaves to the dead. */
-struct unfit {
-    int64_t id, due;
-    int attempts;
-    bool expired; /* otherwise its attempts are spent */
-};
-
-struct claiming {
-    struct ph__sqlite_tx *tx;
-    const struct ph__claim *claim;
-    ph_batch *batch;
-    struct ph__arena *arena; /* the batch's */
-    struct ph__queue_row queue;
-    struct ph__topics topics;
-    size_t capacity;     /* of batch->items */
-    struct unfit *unfit; /* of the present level; NULL until needed */
-    size_t unfit_count, buried;
-    ph__deadline bury_until;
-    int lost; /* > 0: the batch is one message whose worker died */
-    bool stop;
-};
-
-/* The columns of claim_walk. */
-/* clang-format off */
-enum { DUE, ID, ATTEMPTS, LOST, SALT, TOPIC, MESSAGE_ID, TENANT_ID, DEDUPE_KEY, CORRELATION_ID,
-       HEADERS, CREATED_AT, EXPIRES_AT, MAX_ATTEMPTS, PAYLOAD };
-/* clang-format on */
-
-static int fail_memory(struct claiming *c)
+static int fail_memory(struct ph__claiming *c)
 {
     return ph__fail_memory(c->tx->call->err);
 }
 
-static struct ph__query level_query(struct claiming *c, enum ph__sqlite_statement which, int level)
+static struct ph__query level_query(struct ph__claiming *c, enum ph__sqlite_statement which,
+                                    int level)
 {
     struct ph__query query = ph__query(c->tx, which);
 
@@ -62,8 +31,13 @@ static struct ph__query level_query(struct claiming *c, enum ph__sqlite_statemen
     return query;
 }
 
+static struct ph__query look_query(struct ph__claiming *c, int level)
+{
+    return level_query(c, c->more_columns ? PH__SQL_claim_look_more : PH__SQL_claim_look, level);
+}
+
 /* Room for one more item. */
-static int grow(struct claiming *c)
+static int grow(struct ph__claiming *c)
 {
     size_t capacity = c->capacity ? c->capacity * 4 : 64;
     ph_delivery *items;
@@ -82,11 +56,11 @@ static int grow(struct claiming *c)
     return 0;
 }
 
-static int load_tenant(struct claiming *c, const struct ph__query *query, ph_delivery *item)
+static int load_tenant(struct ph__claiming *c, const struct ph__query *query, ph_delivery *item)
 {
     ph_tenant_id tenant, *copy;
 
-    if (!ph__column_id(query, TENANT_ID, tenant.b))
+    if (!ph__column_id(query, PH__CLAIM_TENANT_ID, tenant.b))
         return 0;
     copy = ph__arena_alloc(c->arena, sizeof(*copy));
     if (!copy)
@@ -96,7 +70,20 @@ static int load_tenant(struct claiming *c, const struct ph__query *query, ph_del
     return 0;
 }
 
-static int take(struct claiming *c, const struct ph__query *query, int level)
+/* What not every queue has. */
+static int load_more(struct ph__claiming *c, const struct ph__query *query, ph_delivery *item)
+{
+    int r = ph__column_text(query, PH__CLAIM_SOURCE, c->arena, &item->source, NULL);
+
+    item->seq = ph__column_int(query, PH__CLAIM_SEQ);
+    if (item->source) {
+        item->source_id = item->dedupe_key;
+        item->dedupe_key = NULL;
+    }
+    return r;
+}
+
+int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int level)
 {
     ph_delivery *item;
     int r = grow(c);
@@ -104,55 +91,76 @@ static int take(struct claiming *c, const struct ph__query *query, int level)
     if (r < 0)
         return r;
     item = &c->batch->items[c->batch->count];
-    item->work_id = ph__id_make(ph__column_int(query, ID), (uint64_t)ph__column_int(query, SALT));
-    if (!ph__column_id(query, MESSAGE_ID, item->message_id.b))
+    item->work_id = ph__id_make(ph__column_int(query, PH__CLAIM_ID),
+                                (uint64_t)ph__column_int(query, PH__CLAIM_SALT));
+    if (!ph__column_id(query, PH__CLAIM_MESSAGE_ID, item->message_id.b))
         memcpy(item->message_id.b, item->work_id.b, sizeof(item->message_id.b));
     item->priority = (ph_priority)(level + 1);
-    item->attempts = (int)ph__column_int(query, ATTEMPTS) + 1;
-    item->created_at = ph__column_int(query, CREATED_AT);
-    item->due_at = ph__column_int(query, DUE);
+    item->attempts = (int)ph__column_int(query, PH__CLAIM_ATTEMPTS) + 1;
+    item->created_at = ph__column_int(query, PH__CLAIM_CREATED_AT);
+    item->due_at = ph__column_int(query, PH__CLAIM_DUE);
     r = load_tenant(c, query, item);
     if (r == 0)
-        r = ph__column_text(query, TOPIC, c->arena, &item->topic, NULL);
+        r = ph__column_text(query, PH__CLAIM_TOPIC, c->arena, &item->topic, NULL);
     if (r == 0)
-        r = ph__column_text(query, PAYLOAD, c->arena, &item->payload, &item->payload_length);
+        r = ph__column_text(query, PH__CLAIM_PAYLOAD, c->arena, &item->payload,
+                            &item->payload_length);
     if (r == 0)
-        r = ph__column_text(query, DEDUPE_KEY, c->arena, &item->dedupe_key, NULL);
+        r = ph__column_text(query, PH__CLAIM_DEDUPE_KEY, c->arena, &item->dedupe_key, NULL);
     if (r == 0)
-        r = ph__column_text(query, CORRELATION_ID, c->arena, &item->correlation_id, NULL);
+        r = ph__column_text(query, PH__CLAIM_CORRELATION_ID, c->arena, &item->correlation_id, NULL);
     if (r == 0)
-        r = ph__column_text(query, HEADERS, c->arena, &item->headers, NULL);
+        r = ph__column_text(query, PH__CLAIM_HEADERS, c->arena, &item->headers, NULL);
+    if (r == 0 && c->more_columns)
+        r = load_more(c, query, item);
     if (r == 0)
         c->batch->count++;
     return r;
 }
 
-static int set_aside(struct claiming *c, const struct ph__query *query, bool expired)
+/* Of a stream. */
+static bool is_head(const struct ph__claiming *c, const struct ph__query *query)
 {
+    return c->more_columns && !ph__column_is_null(query, PH__CLAIM_STREAM);
+}
+
+static int set_aside(struct ph__claiming *c, const struct ph__query *query, bool expired)
+{
+    struct ph__unfit *unfit;
+
     if (!c->unfit)
-        c->unfit = ph__arena_alloc(c->arena, BURY_MAX * sizeof(*c->unfit));
+        c->unfit = ph__arena_alloc(c->arena, PH__BURY_MAX * sizeof(*c->unfit));
     if (!c->unfit)
         return fail_memory(c);
-    c->unfit[c->unfit_count++] = (struct unfit){
-        .id = ph__column_int(query, ID),
-        .due = ph__column_int(query, DUE),
-        .attempts = (int)ph__column_int(query, ATTEMPTS),
+    unfit = &c->unfit[c->unfit_count++];
+    *unfit = (struct ph__unfit){
+        .id = ph__column_int(query, PH__CLAIM_ID),
+        .due = ph__column_int(query, PH__CLAIM_DUE),
+        .attempts = (int)ph__column_int(query, PH__CLAIM_ATTEMPTS),
         .expired = expired,
     };
-    c->batch->more = c->stop = ++c->buried == BURY_MAX;
+    if (is_head(c, query)) {
+        unfit->stream = ph__column_int(query, PH__CLAIM_STREAM);
+        unfit->seq = ph__column_int(query, PH__CLAIM_SEQ);
+        unfit->topic =
+            ph__topic_hash((const char *)sqlite3_column_text(query->stmt, PH__CLAIM_TOPIC));
+    }
+    if (++c->buried == PH__BURY_MAX)
+        c->batch->more = c->stop = true;
     return 0;
 }
 
 /* Looks at one due row whose topic is wanted: 1 if it leaves pending, 0 if the
  * walk stops before it. */
-static int visit(struct claiming *c, const struct ph__query *query, int level)
+static int visit(struct ph__claiming *c, const struct ph__query *query, int level)
 {
-    int attempts = (int)ph__column_int(query, ATTEMPTS);
-    int own_max = (int)ph__column_int(query, MAX_ATTEMPTS);
-    int lost = (int)ph__column_int(query, LOST);
+    int attempts = (int)ph__column_int(query, PH__CLAIM_ATTEMPTS);
+    int own_max = (int)ph__column_int(query, PH__CLAIM_MAX_ATTEMPTS);
+    int lost = (int)ph__column_int(query, PH__CLAIM_LOST);
     int r;
 
-    if (!ph__column_is_null(query, EXPIRES_AT) && ph__column_int(query, EXPIRES_AT) <= c->tx->now) {
+    if (!ph__column_is_null(query, PH__CLAIM_EXPIRES_AT) &&
+        ph__column_int(query, PH__CLAIM_EXPIRES_AT) <= c->tx->now) {
         r = set_aside(c, query, true);
     } else if (attempts >= (own_max ? own_max : c->queue.max_attempts)) {
         r = set_aside(c, query, false);
@@ -160,28 +168,44 @@ static int visit(struct claiming *c, const struct ph__query *query, int level)
         c->stop = true;
         return 0;
     } else {
-        r = take(c, query, level);
+        r = ph__claim_take(c, query, level);
+        if (r == 0 && is_head(c, query))
+            r = ph__claim_run(c, query, lost > 0);
         c->lost = lost;
         c->stop = lost > 0 || c->batch->count == (size_t)c->claim->batch_size;
     }
     return r < 0 ? r : 1;
 }
 
-/* The next row of claim_look whose topic may be wanted: 1, or 0 if there is none. */
-static int look_further(const struct claiming *c, struct ph__query *query)
+/* Is the row of claim_look none for this claim? */
+static int passes(struct ph__claiming *c, const struct ph__query *query)
 {
-    int r;
+    if (!ph__topics_may_want(&c->topics, (uint32_t)ph__column_int(query, 2)))
+        return 1;
+    if (!c->affinity.on || ph__column_is_null(query, 3))
+        return 0;
+    return ph__affinity_passes(&c->affinity, ph__column_int(query, 3), ph__column_int(query, 0));
+}
 
-    do
+/* The next row of claim_look that may be wanted: 1, or 0 if there is none. */
+static int look_further(struct ph__claiming *c, struct ph__query *query)
+{
+    int r, passed;
+
+    do {
         r = ph__query_row(query);
-    while (r > 0 && !ph__topics_may_want(&c->topics, (uint32_t)ph__column_int(query, 2)));
-    return r;
+        passed = r > 0 ? passes(c, query) : 0;
+    } while (passed > 0);
+    if (passed < 0)
+        ph__query_end(query);
+    return passed < 0 ? passed : r;
 }
 
 /* Visits one row that claim_look has found; 1 also if its topic is not wanted after all. */
-static int visit_found(struct claiming *c, const struct ph__query *found, int level)
+static int visit_found(struct ph__claiming *c, const struct ph__query *found, int level)
 {
-    struct ph__query query = ph__query(c->tx, PH__SQL_claim_one);
+    struct ph__query query =
+        ph__query(c->tx, c->more_columns ? PH__SQL_claim_one_more : PH__SQL_claim_one);
     const char *topic;
     int r;
 
@@ -192,7 +216,7 @@ static int visit_found(struct claiming *c, const struct ph__query *found, int le
     r = ph__query_row(&query);
     if (r <= 0)
         return r < 0 ? r : 1;
-    topic = (const char *)sqlite3_column_text(query.stmt, TOPIC);
+    topic = (const char *)sqlite3_column_text(query.stmt, PH__CLAIM_TOPIC);
     if (!topic)
         r = fail_memory(c);
     else if (ph__topics_want(&c->topics, topic))
@@ -201,7 +225,7 @@ static int visit_found(struct claiming *c, const struct ph__query *found, int le
     return r;
 }
 
-static int delete_pending(struct claiming *c, enum ph__sqlite_statement which, int level,
+static int delete_pending(struct ph__claiming *c, enum ph__sqlite_statement which, int level,
                           int64_t due, int64_t id)
 {
     struct ph__query query = ph__query(c->tx, which);
@@ -222,44 +246,41 @@ static int64_t number_of(const ph_delivery *item)
     return number;
 }
 
-/* The rows taken with a choice of topics lie scattered: one by one. */
-static int delete_scattered(struct claiming *c, int level, size_t first)
+/* The rows taken with a choice of topics or streams lie scattered: one by one. Of a run the first
+ * item has a row. */
+static int delete_scattered(struct ph__claiming *c, int level, size_t first, size_t run)
 {
     int r = 0;
 
-    for (size_t i = first; r == 0 && i < c->batch->count; i++)
+    for (size_t i = first; r == 0 && i < c->batch->count; i++) {
         r = delete_pending(c, PH__SQL_pending_delete, level, c->batch->items[i].due_at,
                            number_of(&c->batch->items[i]));
+        if (run < c->run_count && c->runs[run].first == i)
+            i += c->runs[run++].count - 1;
+    }
     for (size_t i = 0; r == 0 && i < c->unfit_count; i++)
         r = delete_pending(c, PH__SQL_pending_delete, level, c->unfit[i].due, c->unfit[i].id);
     return r;
 }
 
-static int bury_unfit(struct claiming *c)
+static int bury_unfit(struct ph__claiming *c)
 {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < c->unfit_count; i++) {
-        const struct unfit *u = &c->unfit[i];
-        struct ph__attempt_entry entry = { .id = u->id,
-                                           .attempt = u->attempts,
-                                           .kind = PH__EXPIRED };
-
-        if (u->expired)
-            r = ph__log_attempt(c->tx, &entry);
-        if (r == 0)
-            r = ph__bury(c->tx, u->id, c->queue.id,
-                         u->expired ? PH__DEAD_EXPIRED : PH__DEAD_ATTEMPTS, NULL);
+        r = ph__claim_bury(c, &c->unfit[i]);
+        if (r == 0 && c->unfit[i].stream)
+            r = ph__claim_bury_head(c, &c->unfit[i]);
     }
     c->unfit_count = 0;
     return r;
 }
 
-/* Of one level, the messages with certain topics. */
-static int claim_some(struct claiming *c, int level)
+/* Of one level, the messages with certain topics, or not of all streams. */
+static int claim_some(struct ph__claiming *c, int level)
 {
-    struct ph__query query = level_query(c, PH__SQL_claim_look, level);
-    size_t first = c->batch->count;
+    struct ph__query query = look_query(c, level);
+    size_t first = c->batch->count, run = c->run_count;
     int r = 0;
 
     while (!c->stop && (r = look_further(c, &query)) > 0) {
@@ -268,13 +289,14 @@ static int claim_some(struct claiming *c, int level)
             break;
     }
     ph__query_end(&query);
-    return r < 0 ? r : delete_scattered(c, level, first);
+    return r < 0 ? r : delete_scattered(c, level, first, run);
 }
 
 /* Of one level, any: what leaves pending is everything up to the last row visited. */
-static int claim_any(struct claiming *c, int level)
+static int claim_any(struct ph__claiming *c, int level)
 {
-    struct ph__query query = level_query(c, PH__SQL_claim_walk, level);
+    struct ph__query query =
+        level_query(c, c->more_columns ? PH__SQL_claim_walk_more : PH__SQL_claim_walk, level);
     int64_t due = 0, id = 0;
     bool any = false;
     int r = 0;
@@ -284,8 +306,8 @@ static int claim_any(struct claiming *c, int level)
         if (r <= 0)
             break;
         any = true;
-        due = ph__column_int(&query, DUE);
-        id = ph__column_int(&query, ID);
+        due = ph__column_int(&query, PH__CLAIM_DUE);
+        id = ph__column_int(&query, PH__CLAIM_ID);
     }
     ph__query_end(&query);
     if (r < 0 || !any)
@@ -294,7 +316,7 @@ static int claim_any(struct claiming *c, int level)
 }
 
 /* An empty batch would look like an empty queue. */
-static bool goes_on(struct claiming *c)
+static bool goes_on(struct ph__claiming *c)
 {
     if (!c->batch->more || c->batch->count > 0 || ph__deadline_left_ms(c->bury_until) == 0)
         return false;
@@ -303,19 +325,23 @@ static bool goes_on(struct claiming *c)
     return true;
 }
 
-static int claim_level(struct claiming *c, int level)
+static int claim_level(struct ph__claiming *c, int level)
 {
+    bool some = c->topics.sorted || c->affinity.on;
     int r;
 
+    c->level = level;
     do {
-        r = c->topics.sorted ? claim_some(c, level) : claim_any(c, level);
+        c->again = false;
+        r = some ? claim_some(c, level) : claim_any(c, level);
         if (r == 0)
             r = bury_unfit(c);
-    } while (r == 0 && goes_on(c));
+    } while (r == 0 && (goes_on(c) || (c->again && !c->stop)));
+    c->walked |= 1U << level;
     return r;
 }
 
-static int claim_levels(struct claiming *c)
+static int claim_levels(struct ph__claiming *c)
 {
     struct ph__query query = ph__query(c->tx, PH__SQL_fence_last);
     int64_t last;
@@ -324,11 +350,11 @@ static int claim_levels(struct claiming *c)
 
     for (int i = 0; r == 0 && i < PH__LEVELS && !c->stop; i++)
         r = claim_level(c, reverse ? PH__LEVELS - 1 - i : i);
-    return r;
+    return r < 0 || c->stop ? r : ph__claim_extend(c);
 }
 
 /* What only messages with a past have. */
-static int load_past(struct claiming *c, ph_delivery *item)
+static int load_past(struct ph__claiming *c, ph_delivery *item)
 {
     struct ph__query query;
     int r;
@@ -346,83 +372,96 @@ static int load_past(struct claiming *c, ph_delivery *item)
     return r;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    const int64_t *left = a, *right = b;
+struct numbered {
+    int64_t id;
+    size_t index; /* in the batch */
+};
 
-    return *left < *right ? -1 : *left > *right;
+static int compare_numbered(const void *a, const void *b)
+{
+    const struct numbered *left = a, *right = b;
+
+    return left->id < right->id ? -1 : left->id > right->id;
 }
 
-/* The ids ascending, and their attempts beside them unless all are 1. */
-static int list_items(struct claiming *c, int64_t **ret_ids, int **ret_attempts)
+/* The batch as its lease has it. */
+struct listed {
+    int64_t *ids;     /* ascending */
+    int *attempts;    /* beside them; NULL: all are 1 */
+    uint16_t *places; /* of each item in ids; NULL: there are no runs */
+};
+
+static int list_items(struct ph__claiming *c, struct listed *ret)
 {
     size_t count = c->batch->count;
     bool sorted = true, past = false;
-    struct {
-        int64_t id;
-        int attempts;
-    } *pairs = ph__arena_alloc(c->arena, count * sizeof(*pairs));
-    int64_t *ids = ph__arena_alloc(c->arena, count * sizeof(*ids));
-    int *attempts = ph__arena_alloc(c->arena, count * sizeof(*attempts));
+    struct numbered *order = ph__arena_alloc(c->arena, count * sizeof(*order));
+    uint16_t *places = ph__arena_alloc(c->arena, count * sizeof(*places));
 
-    if (!pairs || !ids || !attempts)
+    ret->ids = ph__arena_alloc(c->arena, count * sizeof(*ret->ids));
+    ret->attempts = ph__arena_alloc(c->arena, count * sizeof(*ret->attempts));
+    if (!order || !places || !ret->ids || !ret->attempts)
         return fail_memory(c);
     for (size_t i = 0; i < count; i++) {
-        pairs[i].id = number_of(&c->batch->items[i]);
-        pairs[i].attempts = c->batch->items[i].attempts;
-        sorted = sorted && (i == 0 || pairs[i].id > pairs[i - 1].id);
-        past = past || pairs[i].attempts > 1;
+        order[i] = (struct numbered){ number_of(&c->batch->items[i]), i };
+        sorted = sorted && (i == 0 || order[i].id > order[i - 1].id);
+        past = past || c->batch->items[i].attempts > 1;
     }
     if (!sorted)
-        qsort(pairs, count, sizeof(*pairs), compare_ids);
+        qsort(order, count, sizeof(*order), compare_numbered);
     for (size_t i = 0; i < count; i++) {
-        ids[i] = pairs[i].id;
-        attempts[i] = pairs[i].attempts;
+        ret->ids[i] = order[i].id;
+        ret->attempts[i] = c->batch->items[order[i].index].attempts;
+        places[order[i].index] = (uint16_t)i;
     }
-    *ret_ids = ids;
-    *ret_attempts = past ? attempts : NULL;
+    ret->attempts = past ? ret->attempts : NULL;
+    ret->places = c->run_count ? places : NULL;
     return 0;
 }
 
-static int insert_lease(struct claiming *c, const int64_t *ids, const int *attempts)
+static int insert_lease(struct ph__claiming *c, const struct listed *listed)
 {
     struct ph__query query = ph__query(c->tx, PH__SQL_lease_insert);
-    struct ph__buffer packed_ids = { 0 }, packed_attempts = { 0 };
+    struct ph__buffer ids = { 0 }, attempts = { 0 }, runs = { 0 };
     size_t count = c->batch->count;
     int r;
 
-    ph__pack_ids(&packed_ids, ids, count);
-    if (attempts)
-        ph__pack_attempts(&packed_attempts, attempts, count);
+    ph__pack_ids(&ids, listed->ids, count);
+    if (listed->attempts)
+        ph__pack_attempts(&attempts, listed->attempts, count);
+    if (listed->places)
+        ph__claim_pack_runs(c, listed->places, &runs);
     ph__query_id(&query, c->claim->owner.b);
     ph__query_int(&query, c->queue.id);
     ph__query_int(&query, c->tx->now);
     ph__query_int(&query, c->tx->now + (int64_t)c->claim->lease_s * 1000000);
     ph__query_int(&query, c->lost);
     ph__query_int(&query, (int64_t)count);
-    ph__query_int(&query, ids[0]);
-    ph__query_int(&query, ids[count - 1]);
-    ph__query_text(&query, packed_attempts.data);
-    ph__query_text(&query, packed_ids.data);
-    r = packed_ids.failed || packed_attempts.failed ? fail_memory(c) : ph__query_run(&query);
-    ph__buffer_free(&packed_ids);
-    ph__buffer_free(&packed_attempts);
+    ph__query_int(&query, listed->ids[0]);
+    ph__query_int(&query, listed->ids[count - 1]);
+    ph__query_text(&query, attempts.data);
+    ph__query_text(&query, ids.data);
+    ph__query_text(&query, runs.data);
+    r = ids.failed || attempts.failed || runs.failed ? fail_memory(c) : ph__query_run(&query);
+    ph__buffer_free(&ids);
+    ph__buffer_free(&attempts);
+    ph__buffer_free(&runs);
     return r;
 }
 
-static int lease_items(struct claiming *c)
+static int lease_items(struct ph__claiming *c)
 {
-    int64_t *ids = NULL, fence;
-    int *attempts = NULL;
+    struct listed listed = { 0 };
+    int64_t fence;
     char *ns;
     int r;
 
     if (c->batch->count == 0)
         return 0;
     ns = ph__arena_copy(c->arena, c->claim->ns, strlen(c->claim->ns));
-    r = ns ? list_items(c, &ids, &attempts) : fail_memory(c);
+    r = ns ? list_items(c, &listed) : fail_memory(c);
     if (r == 0)
-        r = insert_lease(c, ids, attempts);
+        r = insert_lease(c, &listed);
     fence = sqlite3_last_insert_rowid(c->tx->db);
     for (size_t i = 0; r == 0 && i < c->batch->count; i++) {
         c->batch->items[i].fence = fence;
@@ -432,18 +471,31 @@ static int lease_items(struct claiming *c)
     return r;
 }
 
-/* 1 if a claim would find something to do. Takes no lock. */
-static int look(struct claiming *c)
+/* The queue: 1 if there is one that is not paused. */
+static int enter(struct ph__claiming *c)
 {
     int r = ph__queue_by_name(c->tx, c->claim->door, c->claim->ns, &c->queue);
 
     if (r < 0 || !c->queue.id || c->queue.paused)
         return r;
+    c->more_columns = c->queue.has_streams || c->claim->door == PH__INBOX;
+    if (c->queue.has_streams)
+        r = ph__affinity_load(&c->affinity, c->tx, c->claim, c->queue.affinity_grace_ms, c->arena);
+    return r < 0 ? r : 1;
+}
+
+/* 1 if a claim would find something to do. Takes no lock. */
+static int look(struct ph__claiming *c)
+{
+    int r = enter(c);
+
+    if (r <= 0)
+        return r;
     r = ph__reap_needed(c->tx, c->claim->door);
     if (r == 0 && c->claim->door == PH__OUTBOX)
         r = ph__joins_expire_needed(c->tx);
     for (int level = 0; r == 0 && level < PH__LEVELS; level++) {
-        struct ph__query query = level_query(c, PH__SQL_claim_look, level);
+        struct ph__query query = look_query(c, level);
 
         r = look_further(c, &query);
         if (r > 0)
@@ -452,7 +504,7 @@ static int look(struct claiming *c)
     return r;
 }
 
-static int look_first(struct claiming *c, struct ph__call *call)
+static int look_first(struct ph__claiming *c, struct ph__call *call)
 {
     int r = ph__sqlite_begin_read(c->tx, call), found;
 
@@ -464,7 +516,7 @@ static int look_first(struct claiming *c, struct ph__call *call)
 }
 
 /* What was buried may have been steps. A continuation that this sent was not looked at. */
-static int count_steps(struct claiming *c)
+static int count_steps(struct ph__claiming *c)
 {
     const struct ph__join_ends *ends = &c->tx->call->ends;
     size_t waits = ends->wait_count;
@@ -475,13 +527,14 @@ static int count_steps(struct claiming *c)
     return r;
 }
 
-static int claim_under_lock(struct claiming *c)
+static int claim_under_lock(struct ph__claiming *c)
 {
     int64_t reaped = 0, joins;
-    int r = ph__queue_by_name(c->tx, c->claim->door, c->claim->ns, &c->queue);
+    int r = enter(c);
 
-    if (r < 0 || !c->queue.id || c->queue.paused)
+    if (r <= 0)
         return r;
+    r = 0;
     if (c->claim->door == PH__OUTBOX)
         r = ph__joins_expire(c->tx, EXPIRE_JOINS_MAX, &joins);
     if (r == 0)
@@ -493,14 +546,14 @@ static int claim_under_lock(struct claiming *c)
     return r < 0 ? r : lease_items(c);
 }
 
-static int set_up(struct claiming *c, struct ph__sqlite_tx *tx, struct ph__call *call,
+static int set_up(struct ph__claiming *c, struct ph__sqlite_tx *tx, struct ph__call *call,
                   const struct ph__claim *claim, ph_batch *batch)
 {
-    *c = (struct claiming){ .tx = tx,
-                            .claim = claim,
-                            .batch = batch,
-                            .arena = &batch->arena,
-                            .bury_until = ph__deadline_in(BURY_MS) };
+    *c = (struct ph__claiming){ .tx = tx,
+                                .claim = claim,
+                                .batch = batch,
+                                .arena = &batch->arena,
+                                .bury_until = ph__deadline_in(BURY_MS) };
     if (!ph__topics_load(&c->topics, claim->topics, claim->topic_count, c->arena))
         return ph__fail_memory(call->err);
     return 0;
@@ -508,16 +561,24 @@ static int set_up(struct claiming *c, struct ph__sqlite_tx *tx, struct ph__call 
 
 int ph__claim_under_lock(struct ph__sqlite_tx *tx, const struct ph__claim *claim, ph_batch *batch)
 {
-    struct claiming c;
+    struct ph__claiming c;
     int r = set_up(&c, tx, tx->call, claim, batch);
 
     return r < 0 ? r : claim_under_lock(&c);
 }
 
+int ph__claim_look(struct ph__sqlite_tx *tx, const struct ph__claim *claim, ph_batch *batch)
+{
+    struct ph__claiming c;
+    int r = set_up(&c, tx, tx->call, claim, batch);
+
+    return r < 0 ? r : look(&c);
+}
+
 int ph__sqlite_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch)
 {
     struct ph__sqlite_tx tx;
-    struct claiming c;
+    struct ph__claiming c;
     int r = set_up(&c, &tx, call, claim, batch);
 
     if (r == 0)

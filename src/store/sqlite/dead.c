@@ -1,6 +1,7 @@
 /* dead.c - what an operator does with dead messages: retry and discard. */
+#include "core/error.h"
 #include "core/id.h"
-#include "store/sqlite/moves.h"
+#include "store/sqlite/stream_row.h"
 #include "store/sqlite/topics.h"
 #include "store/sqlite/verbs.h"
 #include "util/random.h"
@@ -8,7 +9,7 @@
 #include <string.h>
 
 struct dead_message {
-    int64_t number, queue;
+    int64_t number, queue, stream, seq; /* stream 0: none */
     int level;
     ph_message_id message_id;
     uint32_t topic;
@@ -36,6 +37,8 @@ static int load(struct ph__sqlite_tx *tx, ph_work_id id, struct dead_message *re
         memcpy(ret->message_id.b, id.b, sizeof(ret->message_id.b));
     ret->topic = ph__topic_hash((const char *)sqlite3_column_text(query.stmt, 4));
     ret->retried = ph__column_int(&query, 5) != 0;
+    ret->stream = ph__column_int(&query, 6);
+    ret->seq = ph__column_int(&query, 7);
     ph__query_end(&query);
     return r;
 }
@@ -46,7 +49,8 @@ static uint64_t salt_like(const struct ph__sqlite_tx *tx, ph_work_id original)
     return ph__id_salt(original.b[8] >> 4 & 3, tx->store_id, (uint32_t)ph__random_u64());
 }
 
-static int insert_copy(struct ph__sqlite_tx *tx, const struct dead_message *dead, uint64_t salt)
+static int insert_copy(struct ph__sqlite_tx *tx, const struct dead_message *dead, uint64_t salt,
+                       int64_t seq)
 {
     struct ph__query query = ph__query(tx, PH__SQL_message_copy);
 
@@ -54,7 +58,34 @@ static int insert_copy(struct ph__sqlite_tx *tx, const struct dead_message *dead
     ph__query_int(&query, (int64_t)salt);
     ph__query_id(&query, dead->message_id.b);
     ph__query_int(&query, tx->now);
+    ph__query_int_or_null(&query, seq);
     return ph__query_run(&query);
+}
+
+/* Where the copy comes in its stream: in place of a dead head that blocks it, or at the end.
+ * *ret_seq 0: it has no stream; *ret_parked: it is not the head. */
+static int enter_stream(struct ph__sqlite_tx *tx, const struct dead_message *dead, int64_t *ret_seq,
+                        bool *ret_parked)
+{
+    struct ph__stream_row stream;
+    int r;
+
+    *ret_seq = dead->seq;
+    *ret_parked = false;
+    if (!dead->stream)
+        return 0;
+    r = ph__stream_unblock(tx, dead->stream, dead->number);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    r = ph__stream_by_id(tx, dead->stream, &stream);
+    if (r <= 0)
+        return r < 0 ? r
+                     : ph__fail(tx->call->err, PH_ECORRUPT,
+                                "the stream of a message is missing; restore a backup");
+    *ret_seq = ++stream.last_seq;
+    *ret_parked = stream.busy;
+    stream.busy = true;
+    return ph__stream_write(tx, &stream);
 }
 
 /* The key goes along, so that it lives as long as the copy. */
@@ -93,20 +124,26 @@ static int retry_one(struct ph__sqlite_tx *tx, ph_work_id id, ph_work_id *ret_ne
     struct ph__pending_row row;
     struct dead_message dead;
     struct ph__query query;
+    int64_t seq = 0;
+    bool parked;
     int r = load(tx, id, &dead);
 
     if (r <= 0 || dead.retried)
         return r < 0 ? r : 0;
-    r = insert_copy(tx, &dead, salt);
+    r = enter_stream(tx, &dead, &seq, &parked);
+    if (r == 0)
+        r = insert_copy(tx, &dead, salt, seq);
     if (r < 0)
         return r;
     row = (struct ph__pending_row){ .queue = dead.queue,
                                     .level = dead.level,
                                     .due = tx->now,
                                     .id = sqlite3_last_insert_rowid(tx->db),
-                                    .topic = dead.topic };
+                                    .topic = dead.topic,
+                                    .stream = dead.stream };
     *ret_new_id = ph__id_make(row.id, salt);
-    r = ph__put_pending(tx, &row);
+    if (!parked)
+        r = ph__put_pending(tx, &row);
     if (r == 0)
         r = move_key(tx, &dead, row.id, salt);
     if (r == 0)

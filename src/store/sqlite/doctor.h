@@ -10,4 +10,7 @@ bool ph__sqlite_may_lose_pages(int number);
 /* places.c: the file's pages, and whether every message is in exactly one place. Reads everything. */
 int ph__sqlite_examine_deep(struct ph__call *call, struct ph__examination *examination);
 
+/* places_streams.c: has every busy stream exactly one token, and every other none? */
+int ph__sqlite_examine_streams(struct ph__sqlite_tx *tx, struct ph__examination *examination);
+
 #endif

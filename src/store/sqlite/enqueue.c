@@ -31,7 +31,7 @@ static int find_duplicate(struct ph__storing *s, const struct ph__message *m, ph
         return 0;
     query = ph__query(s->tx, PH__SQL_dedupe_get);
     ph__query_int(&query, s->queue.id);
-    ph__query_text(&query, m->topic);
+    ph__query_text(&query, m->source ? m->source : m->topic);
     ph__query_text(&query, m->dedupe_key);
     r = ph__query_row(&query);
     if (r <= 0)
@@ -80,22 +80,31 @@ static int enqueue_one(struct ph__storing *s, const struct ph__message *m, long 
     return store_new(s, m, ret);
 }
 
-int ph__sqlite_enqueue(struct ph__call *call, enum ph__door door,
-                       const struct ph__message *messages, size_t count, ph_enqueued *ret_enqueued)
+int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, enum ph__door door,
+                           const struct ph__message *messages, size_t count,
+                           ph_enqueued *ret_enqueued)
 {
-    struct ph__sqlite_tx tx;
-    struct ph__storing s = { .tx = &tx, .door = door };
-    struct ph__attaching a = { .tx = &tx };
-    int r = ph__sqlite_begin_write(&tx, call);
+    struct ph__storing s = { .tx = tx, .door = door };
+    struct ph__attaching a = { .tx = tx };
+    int r = 0;
 
-    if (r < 0)
-        return r;
     for (size_t i = 0; r == 0 && i < count; i++) {
         r = enqueue_one(&s, &messages[i], count > 1 ? (long)i : -1, &ret_enqueued[i]);
         if (r == 0)
             r = attach(&a, &messages[i], &ret_enqueued[i]);
     }
     if (r == 0)
-        r = ph__attach_end(&a);
-    return ph__sqlite_end(&tx, r);
+        r = ph__store_end(&s);
+    return r < 0 ? r : ph__attach_end(&a);
+}
+
+int ph__sqlite_enqueue(struct ph__call *call, enum ph__door door,
+                       const struct ph__message *messages, size_t count, ph_enqueued *ret_enqueued)
+{
+    struct ph__sqlite_tx tx;
+    int r = ph__sqlite_begin_write(&tx, call);
+
+    if (r < 0)
+        return r;
+    return ph__sqlite_end(&tx, ph__enqueue_under_lock(&tx, door, messages, count, ret_enqueued));
 }

@@ -14,7 +14,7 @@ int ph__sqlite_exchange(struct ph__call *call, const ph_settlement *items, size_
     r = ph__sqlite_begin_write(&tx, call);
     if (r < 0)
         return r;
-    r = ph__settle_under_lock(&tx, claim->door, claim->owner, items, count, ret_outcomes);
+    r = ph__settle_under_lock(&tx, claim->door, claim->owner, items, count, ret_outcomes, false);
     if (r == 0)
         r = ph__claim_under_lock(&tx, claim, batch);
     return ph__sqlite_end(&tx, r);

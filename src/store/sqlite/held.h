@@ -12,6 +12,7 @@ struct ph__held {
     bool changed;
     size_t acked_count;
     bool *acked;        /* per message of the lease; NULL: none */
+    size_t *asked;      /* settle: per message in a run the item for it, from 1; NULL: none */
     ph_outcome renewal; /* renew: what came of it; 0: not tried yet */
 };
 
@@ -34,6 +35,7 @@ struct ph__hold {
     size_t position;
     ph_outcome outcome;
     struct ph__message_facts facts;
+    int64_t stream, seq; /* settle: of which stream it is the head; 0: of none */
 };
 int ph__held_find(struct ph__held_set *set, const ph_lease_ref *ref, struct ph__hold *ret_hold);
 

@@ -2,7 +2,12 @@
 
 #include "core/error.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define PLACE_WIDTH 4 /* of a place in a run */
 
 static int fail_damaged(const struct ph__query *query)
 {
@@ -27,6 +32,20 @@ void ph__pack_attempts(struct ph__buffer *to, const int *attempts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         ph__buffer_printf(to, "%0*d", PH__ATTEMPTS_WIDTH, attempts[i]);
+}
+
+void ph__pack_run(struct ph__buffer *to, const struct ph__lease_run *run)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    ph__buffer_printf(to, ",%" PRId64 ":%" PRId64 ":", run->stream, run->first_seq);
+    for (size_t i = 0; i < run->count; i++) {
+        uint16_t at = run->places[i];
+        const char one[PLACE_WIDTH] = { hex[at >> 12], hex[at >> 8 & 15], hex[at >> 4 & 15],
+                                        hex[at & 15] };
+
+        ph__buffer_bytes(to, one, sizeof(one));
+    }
 }
 
 static bool unpack_id(const unsigned char *from, int64_t *ret_id)
@@ -110,6 +129,105 @@ static int load_settled(const struct ph__query *query, int column, struct ph__ar
     return 0;
 }
 
+/* A decimal number and the colon behind it; NULL: it is damaged. */
+static const char *unpack_number(const char *at, int64_t *ret)
+{
+    char *end;
+
+    if (*at < '0' || *at > '9')
+        return NULL;
+    errno = 0;
+    *ret = strtoll(at, &end, 10);
+    return errno == 0 && *end == ':' ? end + 1 : NULL;
+}
+
+/* One place, which must be new to the lease. */
+static bool unpack_place(const char *at, size_t count, bool *in_run, uint16_t *ret)
+{
+    unsigned place = 0;
+
+    for (int i = 0; i < PLACE_WIDTH; i++) {
+        char c = at[i];
+
+        if (c >= '0' && c <= '9')
+            place = place << 4 | (unsigned)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            place = place << 4 | (unsigned)(c - 'a' + 10);
+        else
+            return false;
+    }
+    if (place >= count || in_run[place])
+        return false;
+    in_run[place] = true;
+    *ret = (uint16_t)place;
+    return true;
+}
+
+/* One run, without the comma before it; NULL: it is damaged. */
+static const char *unpack_run(const char *at, const struct ph__lease_row *lease, bool *in_run,
+                              uint16_t *places, struct ph__lease_run *ret)
+{
+    at = unpack_number(at, &ret->stream);
+    if (at)
+        at = unpack_number(at, &ret->first_seq);
+    ret->places = places;
+    for (; at && *at && *at != ','; at += PLACE_WIDTH) {
+        if (!unpack_place(at, lease->count, in_run, &places[ret->count++]))
+            return NULL;
+    }
+    return ret->count > 0 ? at : NULL;
+}
+
+static int load_runs(const struct ph__query *query, int column, struct ph__arena *arena,
+                     struct ph__lease_row *lease)
+{
+    const char *at = (const char *)sqlite3_column_text(query->stmt, column);
+    struct ph__lease_run *runs;
+    uint16_t *places;
+    bool *in_run;
+    size_t count = 0, used = 0;
+
+    if (!at)
+        return ph__column_is_null(query, column) ? 0 : ph__fail_memory(query->tx->call->err);
+    for (const char *comma = at; (comma = strchr(comma, ',')) != NULL; comma++)
+        count++;
+    if (count == 0 || count > lease->count)
+        return fail_damaged(query);
+    runs = ph__arena_alloc(arena, count * sizeof(*runs));
+    places = ph__arena_alloc(arena, lease->count * sizeof(*places));
+    in_run = ph__arena_alloc(arena, lease->count * sizeof(*in_run));
+    if (!runs || !places || !in_run)
+        return ph__fail_memory(query->tx->call->err);
+    for (size_t i = 0; i < count; i++) {
+        at = *at == ',' ? unpack_run(at + 1, lease, in_run, places + used, &runs[i]) : NULL;
+        if (!at)
+            return fail_damaged(query);
+        used += runs[i].count;
+    }
+    lease->runs = runs;
+    lease->run_count = count;
+    lease->in_run = in_run;
+    return 0;
+}
+
+size_t ph__run_first(const struct ph__lease_row *lease, const struct ph__lease_run *run)
+{
+    size_t i = 0;
+
+    while (i < run->count && lease->settled[run->places[i]] != '0')
+        i++;
+    return i;
+}
+
+size_t ph__lease_run_end(const struct ph__lease_row *lease, const struct ph__lease_run *run)
+{
+    size_t i = run->count;
+
+    while (i > 0 && lease->settled[run->places[i - 1]] != '0')
+        i--;
+    return i;
+}
+
 int ph__lease_load(const struct ph__query *query, struct ph__arena *arena,
                    struct ph__lease_row *ret_lease)
 {
@@ -130,6 +248,8 @@ int ph__lease_load(const struct ph__query *query, struct ph__arena *arena,
         r = load_settled(query, 7, arena, &lease);
     if (r == 0)
         r = load_attempts(query, 8, arena, &lease);
+    if (r == 0)
+        r = load_runs(query, 10, arena, &lease);
     if (r == 0)
         *ret_lease = lease;
     return r;

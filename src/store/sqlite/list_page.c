@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/id.h"
 #include "store/sqlite/lease_row.h"
+#include "store/sqlite/tokens.h"
 #include "store/sqlite/topics.h"
 
 #include <stdlib.h>
@@ -23,7 +24,8 @@ int ph__list_page_begin(struct ph__list_page *page, struct ph__sqlite_tx *tx,
 
     *page = (struct ph__list_page){ .tx = tx, .list = list, .size = (size_t)list->limit };
     page->topic_open =
-        list->topic && (list->state == PH_LIST_IN_PROGRESS || list->state == PH_LIST_DONE);
+        list->topic && (list->state == PH_LIST_IN_PROGRESS || list->state == PH_LIST_DONE ||
+                        list->state == PH_LIST_PARKED);
     if (page->topic_open && page->size < SIFT_SIZE)
         page->size = SIFT_SIZE;
     (void)ph__id_split(list->after, &number, &salt); /* the core has checked it */
@@ -180,6 +182,28 @@ static int next_done(struct ph__list_page *page)
     return r;
 }
 
+/* What lies behind a number of a stream is parked. */
+static int gather_parked(void *context, const struct ph__token *token)
+{
+    struct ph__list_page *page = context;
+    struct ph__query query = ph__query(page->tx, PH__SQL_stream_behind);
+    int r;
+
+    ph__query_int(&query, token->stream);
+    ph__query_int(&query, token->seq);
+    while ((r = ph__query_row(&query)) > 0)
+        gather(page, ph__column_int(&query, 0));
+    return r;
+}
+
+static int next_parked(struct ph__list_page *page)
+{
+    int r = ph__tokens_each(page->tx, page->list->door, page->list->ns, gather_parked, page);
+
+    sift(page);
+    return r;
+}
+
 int ph__list_page_next(struct ph__list_page *page)
 {
     if (page->count > 0)
@@ -195,6 +219,8 @@ int ph__list_page_next(struct ph__list_page *page)
         return next_done(page);
     case PH_LIST_DEAD:
         return next_by_number(page, PH__SQL_list_dead_newest, PH__SQL_list_dead_oldest);
+    case PH_LIST_PARKED:
+        return next_parked(page);
     case PH_LIST_WAITING:
         return next_by_number(page, PH__SQL_list_waiting_newest, PH__SQL_list_waiting_oldest);
     case PH_LIST_ALL:

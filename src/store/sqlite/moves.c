@@ -1,7 +1,11 @@
 #include "store/sqlite/moves.h"
 
+#include "core/id.h"
 #include "store/sqlite/joins.h"
+#include "store/sqlite/stream_row.h"
 #include "store/sqlite/topics.h"
+
+#include <string.h>
 
 int ph__message_facts(struct ph__sqlite_tx *tx, int64_t id, struct ph__message_facts *ret_facts)
 {
@@ -43,7 +47,8 @@ int ph__log_attempt(struct ph__sqlite_tx *tx, const struct ph__attempt_entry *en
 
 int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
 {
-    struct ph__query query = ph__query(tx, PH__SQL_pending_insert);
+    struct ph__query query =
+        ph__query(tx, row->stream ? PH__SQL_pending_insert_head : PH__SQL_pending_insert);
 
     ph__query_int(&query, row->queue);
     ph__query_int(&query, row->level);
@@ -52,6 +57,8 @@ int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
     ph__query_int(&query, row->attempts);
     ph__query_int(&query, row->lost);
     ph__query_int(&query, row->topic);
+    if (row->stream)
+        ph__query_int(&query, row->stream);
     return ph__query_run(&query);
 }
 
@@ -70,6 +77,79 @@ int ph__bury(struct ph__sqlite_tx *tx, int64_t id, int64_t queue, enum ph__dead_
     return r < 0 ? r : ph__steps_ended(tx, &id, 1, true);
 }
 
+/* What outlives a message only if others belong to it too. */
+struct belongings {
+    int64_t stream, seq; /* 0: none */
+    ph_message_id message_id;
+};
+
+static int look_for_any(struct ph__sqlite_tx *tx)
+{
+    struct ph__query query;
+    int r;
+
+    if (tx->any.known)
+        return 0;
+    query = ph__query(tx, PH__SQL_belongings_any);
+    r = ph__query_row(&query);
+    if (r <= 0)
+        return r;
+    tx->any.known = true;
+    tx->any.streams = ph__column_int(&query, 0) != 0;
+    tx->any.receptors = ph__column_int(&query, 1) != 0;
+    ph__query_end(&query);
+    return 0;
+}
+
+static int load_belongings(struct ph__sqlite_tx *tx, int64_t id, struct belongings *ret)
+{
+    struct ph__query query;
+    ph_work_id work_id;
+    int r = look_for_any(tx);
+
+    *ret = (struct belongings){ 0 };
+    if (r < 0 || (!tx->any.streams && !tx->any.receptors))
+        return r;
+    query = ph__query(tx, PH__SQL_message_belongs);
+    ph__query_int(&query, id);
+    r = ph__query_row(&query);
+    if (r <= 0)
+        return r;
+    ret->stream = ph__column_int(&query, 0);
+    ret->seq = ph__column_int(&query, 1);
+    work_id = ph__id_make(id, (uint64_t)ph__column_int(&query, 3));
+    if (!ph__column_id(&query, 2, ret->message_id.b))
+        memcpy(ret->message_id.b, work_id.b, sizeof(ret->message_id.b));
+    ph__query_end(&query);
+    return 0;
+}
+
+static int delete_receptors(struct ph__sqlite_tx *tx, const ph_message_id *message_id)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_receptors_delete);
+    int64_t number = 0;
+    uint64_t salt = 0;
+    ph_work_id id;
+
+    memcpy(id.b, message_id->b, sizeof(id.b));
+    (void)ph__id_split(id, &number, &salt);
+    ph__query_id(&query, message_id->b);
+    ph__query_int(&query, number);
+    ph__query_int(&query, (int64_t)salt);
+    return ph__query_run(&query);
+}
+
+static int delete_belongings(struct ph__sqlite_tx *tx, const struct belongings *belongings)
+{
+    int r = 0;
+
+    if (belongings->stream)
+        r = ph__stream_delete_unused(tx, belongings->stream);
+    if (r == 0 && tx->any.receptors)
+        r = delete_receptors(tx, &belongings->message_id);
+    return r;
+}
+
 int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id)
 {
     static const enum ph__sqlite_statement steps[] = {
@@ -78,7 +158,8 @@ int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id)
         PH__SQL_job_run_delete,
         PH__SQL_message_delete,
     };
-    int r = 0;
+    struct belongings belongings;
+    int r = load_belongings(tx, id, &belongings);
 
     for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(*steps); i++) {
         struct ph__query query = ph__query(tx, steps[i]);
@@ -86,7 +167,7 @@ int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id)
         ph__query_int(&query, id);
         r = ph__query_run(&query);
     }
-    return r;
+    return r < 0 ? r : delete_belongings(tx, &belongings);
 }
 
 int ph__delete_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
@@ -111,6 +192,18 @@ int ph__delete_done(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count)
     return r;
 }
 
+/* Is it a dead head? Then its stream goes on before it is deleted. */
+static int unblock(struct ph__sqlite_tx *tx, int64_t id)
+{
+    struct belongings belongings;
+    int r = load_belongings(tx, id, &belongings);
+
+    if (r < 0 || !belongings.stream)
+        return r;
+    r = ph__stream_unblock(tx, belongings.stream, id);
+    return r <= 0 ? r : ph__stream_go_on(tx, belongings.stream, belongings.seq);
+}
+
 int ph__delete_dead(struct ph__sqlite_tx *tx, int64_t id)
 {
     struct ph__query query = ph__query(tx, PH__SQL_dead_delete);
@@ -118,6 +211,8 @@ int ph__delete_dead(struct ph__sqlite_tx *tx, int64_t id)
 
     ph__query_int(&query, id);
     r = ph__query_run(&query);
+    if (r == 0)
+        r = unblock(tx, id);
     if (r == 0)
         r = ph__steps_keep(tx, &id, 1, PH__STEP_FAILED);
     return r < 0 ? r : ph__delete_message(tx, id);

@@ -29,26 +29,29 @@ struct ph__attempt_entry {
 int ph__log_attempt(struct ph__sqlite_tx *tx, const struct ph__attempt_entry *entry);
 
 /* Into pending. A due that differs from the newest history entry's next_due
- * would hide the row from lookups by id. */
+ * would hide the row from lookups by id, unless it is a stream's. */
 struct ph__pending_row {
     int64_t queue, due, id;
     int level, attempts, lost;
     uint32_t topic; /* ph__topic_hash() */
+    int64_t stream; /* above 0: the row is this stream's token (stream_row.h) */
 };
 int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row);
 
-/* Into dead: the one way there, which ph__steps_count() must follow. owner NULL: nobody held it. */
+/* Into dead: the one way there, which ph__steps_count() must follow, and ph__stream_head_died() if
+ * it was the head of a stream. owner NULL: nobody held it. */
 int ph__bury(struct ph__sqlite_tx *tx, int64_t id, int64_t queue, enum ph__dead_reason reason,
              const ph_owner *owner);
 
-/* Deletes body and history, a job run's row with it, and lets its dedupe key age out. The message
- * was never a step of a join. */
+/* Deletes body and history, a job run's row with it, and lets its dedupe key age out. With the
+ * last message of an idle stream the stream goes, and with the last one of a message id what its
+ * receptors have said. The message was never a step of a join. */
 int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id);
 /* The same for one in pending, whose whole key is given, with its row there. */
 int ph__delete_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row);
 /* The same for messages (ascending) that are done, and may be steps. */
 int ph__delete_done(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count);
-/* The same for a dead one, with its row in dead. */
+/* The same for a dead one, with its row in dead. A stream that it blocks goes on. */
 int ph__delete_dead(struct ph__sqlite_tx *tx, int64_t id);
 
 #endif

@@ -1,6 +1,7 @@
 /* operate.c - the clock, counts, and the settings of queues. */
 #include "store/sqlite/operate.h"
-#include "store/sqlite/queue_row.h"
+#include "store/sqlite/stream_row.h"
+#include "store/sqlite/tokens.h"
 #include "store/sqlite/verbs.h"
 
 int ph__sqlite_clock(struct ph__call *call, int64_t *ret_time)
@@ -43,6 +44,14 @@ static struct ph__query count_query(struct ph__sqlite_tx *tx, enum ph__sqlite_st
     return query;
 }
 
+static int count_parked(void *context, const struct ph__token *token)
+{
+    ph_outbox_counts *counts = context;
+
+    counts->parked += token->last_seq - token->seq;
+    return 0;
+}
+
 int ph__count_within(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
                      ph_outbox_counts *counts)
 {
@@ -66,7 +75,8 @@ int ph__count_within(struct ph__sqlite_tx *tx, enum ph__door door, const char *n
     ph__query_end(&query);
 
     query = count_query(tx, PH__SQL_count_dead, door, ns);
-    return ph__query_one(&query, &counts->dead, 0);
+    r = ph__query_one(&query, &counts->dead, 0);
+    return r < 0 ? r : ph__tokens_each(tx, door, ns, count_parked, counts);
 }
 
 int ph__sqlite_count(struct ph__call *call, enum ph__door door, const char *ns,
@@ -100,6 +110,8 @@ static int update_queue(struct ph__sqlite_tx *tx, int64_t id, const ph_queue_set
     ph__query_int(&query, settings->max_lease_s);
     ph__query_int(&query, settings->delete_on_ack);
     ph__query_text(&query, settings->join_wait_topic);
+    ph__query_int(&query, settings->dead_head);
+    ph__query_int(&query, settings->affinity_grace_ms);
     return ph__query_run(&query);
 }
 
@@ -115,6 +127,8 @@ int ph__sqlite_queue_set(struct ph__call *call, enum ph__door door, const char *
     r = ph__queue_obtain(&tx, door, ns, &queue);
     if (r == 0)
         r = update_queue(&tx, queue.id, settings);
+    if (r == 0 && settings->dead_head == PH_DEAD_HEAD_SKIP)
+        r = ph__stream_unblock_all(&tx, queue.id);
     return ph__sqlite_end(&tx, r);
 }
 

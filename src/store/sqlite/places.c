@@ -1,5 +1,6 @@
 /* places.c - the deep examination: are the file's pages sound, and is every
- * message in exactly one of pending, lease, done, dead and join_wait?
+ * message in exactly one of pending, lease, done, dead and join_wait, or parked behind the head of
+ * its stream?
  *
  * One snapshot is read. The numbers of messages are gone through in windows, one
  * byte each, so that memory stays bounded whatever the size of the store. */
@@ -9,6 +10,7 @@
 #include "store/sqlite/lease_row.h"
 #include "store/sqlite/long_read.h"
 #include "store/sqlite/moves.h"
+#include "store/sqlite/tokens.h"
 #include "util/alloc.h"
 #include "util/buffer.h"
 
@@ -19,8 +21,17 @@
 #define EXAMPLES 3
 
 /* What is known of a number: bits of a byte. */
-enum { DEAD = 1, DONE = 2, LEASE = 4, PENDING = 8, WAIT = 16, TWICE = 32, EXISTS = 128 };
-#define ANYWHERE (DEAD | DONE | LEASE | PENDING | WAIT)
+enum {
+    DEAD = 1,
+    DONE = 2,
+    LEASE = 4,
+    PENDING = 8,
+    WAIT = 16,
+    PARKED = 32,
+    TWICE = 64,
+    EXISTS = 128
+};
+#define ANYWHERE (DEAD | DONE | LEASE | PENDING | WAIT | PARKED)
 
 struct example {
     int64_t number;
@@ -150,6 +161,29 @@ static int read_lists(struct places *p, enum ph__sqlite_statement which,
     return r;
 }
 
+/* What lies behind a stream's token. */
+static int read_behind(void *context, const struct ph__token *token)
+{
+    struct places *p = context;
+    struct ph__query query = ph__query(&p->read.tx, PH__SQL_stream_behind);
+    int r;
+
+    ph__query_int(&query, token->stream);
+    ph__query_int(&query, token->seq);
+    while ((r = ph__query_row(&query)) > 0)
+        meet(p, ph__column_int(&query, 0), PARKED);
+    return r;
+}
+
+static int read_parked(struct places *p)
+{
+    int r = ph__tokens_each(&p->read.tx, PH__OUTBOX, NULL, read_behind, p);
+
+    if (r == 0)
+        r = ph__tokens_each(&p->read.tx, PH__INBOX, NULL, read_behind, p);
+    return r == PH_ECORRUPT ? ph__ok(p->read.tx.call->err) : r; /* read_lists() says it better */
+}
+
 static bool in_one_place(unsigned char seen)
 {
     unsigned char places = seen & ANYWHERE;
@@ -181,6 +215,8 @@ static int examine_window(struct places *p)
         r = read_lists(p, PH__SQL_places_lease, read_lease);
     if (r == 0)
         r = read_lists(p, PH__SQL_places_done, read_done);
+    if (r == 0)
+        r = read_parked(p);
     if (r == 0)
         judge(p);
     return r;
@@ -229,7 +265,8 @@ static int examine_places(struct places *p)
 /* "in dead and in pending" */
 static void describe_places(struct ph__buffer *text, unsigned char seen)
 {
-    static const char *const names[] = { "dead", "done", "lease", "pending", "join_wait" };
+    static const char *const names[] = { "dead",    "done",      "lease",
+                                         "pending", "join_wait", "the stream behind its head" };
     const char *before = "";
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -362,6 +399,8 @@ int ph__sqlite_examine_deep(struct ph__call *call, struct ph__examination *exami
         r = report_places(&p);
     if (r == 0)
         r = examine_joins(&p);
+    if (r == 0)
+        r = ph__sqlite_examine_streams(&p.read.tx, examination);
     if (r == PH_ECORRUPT) {
         ph__finding(examination, "integrity", PH_FINDING_ERROR, "restore a backup",
                     "the file cannot be read to its end: %s", call->err->message);

@@ -10,7 +10,7 @@
 /* clang-format off */
 enum { NAMESPACE, PAUSED, MAX_ATTEMPTS, BACKOFF, BACKOFF_BASE_MS, BACKOFF_MAX_MS, RETENTION_S,
        DEAD_RETENTION_S, DEDUPE_RETENTION_S, MAX_PAYLOAD_BYTES, MAX_LEASE_S, DELETE_ON_ACK,
-       JOIN_WAIT_TOPIC };
+       JOIN_WAIT_TOPIC, DEAD_HEAD, AFFINITY_GRACE_MS };
 /* clang-format on */
 
 static ph_queue_settings settings_of(const struct ph__query *query)
@@ -27,6 +27,8 @@ static ph_queue_settings settings_of(const struct ph__query *query)
     settings.max_payload_bytes = ph__column_int(query, MAX_PAYLOAD_BYTES);
     settings.max_lease_s = (int)ph__column_int(query, MAX_LEASE_S);
     settings.delete_on_ack = ph__column_int(query, DELETE_ON_ACK) ? 1 : -1;
+    settings.dead_head = (ph_dead_head)ph__column_int(query, DEAD_HEAD);
+    settings.affinity_grace_ms = (int)ph__column_int(query, AFFINITY_GRACE_MS);
     return settings;
 }
 

@@ -21,6 +21,9 @@ static int load(struct ph__query *query, struct ph__queue_row *to)
         .max_payload_bytes = ph__column_int(query, 6),
         .max_lease_s = (int)ph__column_int(query, 7),
         .delete_on_ack = ph__column_int(query, 8) != 0,
+        .dead_head = (ph_dead_head)ph__column_int(query, 9),
+        .affinity_grace_ms = (int)ph__column_int(query, 10),
+        .has_streams = ph__column_int(query, 11) != 0,
     };
     ph__query_end(query);
     return 0;

@@ -1,10 +1,11 @@
 #include "core/error.h"
+#include "store/sqlite/exchange.h"
 #include "store/sqlite/held.h"
 #include "store/sqlite/queue_row.h"
 #include "store/sqlite/verbs.h"
 
 struct renewing {
-    struct ph__sqlite_tx tx;
+    struct ph__sqlite_tx *tx;
     struct ph__held_set held;
     struct ph__queue_row queue;
     int lease_s;
@@ -19,17 +20,17 @@ static int renew_lease(struct renewing *n, struct ph__held *held)
 
     if (held->renewal)
         return 0;
-    r = ph__queue_by_id(&n->tx, held->lease.queue, &n->queue);
+    r = ph__queue_by_id(n->tx, held->lease.queue, &n->queue);
     if (r < 0)
         return r;
     cap = held->lease.claimed_at + (int64_t)n->queue.max_lease_s * 1000000;
-    held->renewal = cap <= n->tx.now ? PH_OUTCOME_STALE : PH_OUTCOME_RENEWED;
-    until = n->tx.now + (int64_t)n->lease_s * 1000000;
+    held->renewal = cap <= n->tx->now ? PH_OUTCOME_STALE : PH_OUTCOME_RENEWED;
+    until = n->tx->now + (int64_t)n->lease_s * 1000000;
     if (until > cap)
         until = cap;
     if (held->renewal == PH_OUTCOME_STALE || until <= held->lease.until)
         return 0;
-    query = ph__query(&n->tx, PH__SQL_lease_renew);
+    query = ph__query(n->tx, PH__SQL_lease_renew);
     ph__query_int(&query, held->lease.fence);
     ph__query_int(&query, until);
     return ph__query_run(&query);
@@ -52,7 +53,7 @@ static int renew_all(struct renewing *n, const ph_lease_ref *items, size_t count
                      ph_outcome *ret_outcomes)
 {
     const size_t *firsts;
-    int r = ph__held_firsts(items, sizeof(*items), count, n->held.arena, n->tx.call->err, &firsts);
+    int r = ph__held_firsts(items, sizeof(*items), count, n->held.arena, n->tx->call->err, &firsts);
 
     for (size_t i = 0; r == 0 && i < count; i++) {
         if (firsts && firsts[i] != i)
@@ -63,17 +64,28 @@ static int renew_all(struct renewing *n, const ph_lease_ref *items, size_t count
     return r;
 }
 
+int ph__renew_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner owner,
+                         const ph_lease_ref *items, size_t count, int lease_s,
+                         ph_outcome *ret_outcomes)
+{
+    struct renewing n = { .tx = tx, .lease_s = lease_s };
+    struct ph__arena arena = { 0 };
+    int r;
+
+    ph__held_init(&n.held, tx, &arena, door, owner);
+    r = renew_all(&n, items, count, ret_outcomes);
+    ph__arena_free(&arena);
+    return r;
+}
+
 int ph__sqlite_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
                      const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes)
 {
-    struct renewing n = { .lease_s = lease_s };
-    struct ph__arena arena = { 0 };
-    int r = ph__sqlite_begin_write(&n.tx, call);
+    struct ph__sqlite_tx tx;
+    int r = ph__sqlite_begin_write(&tx, call);
 
     if (r < 0)
         return r;
-    ph__held_init(&n.held, &n.tx, &arena, door, owner);
-    r = ph__sqlite_end(&n.tx, renew_all(&n, items, count, ret_outcomes));
-    ph__arena_free(&arena);
-    return r;
+    r = ph__renew_under_lock(&tx, door, owner, items, count, lease_s, ret_outcomes);
+    return ph__sqlite_end(&tx, r);
 }

@@ -134,6 +134,10 @@ int ph__sqlite_retention(struct ph__call *call, int limit, int64_t *ret_count)
         query = retention_query(&tx, PH__SQL_retention_dedupe, limit);
         r = ph__query_run(&query);
     }
+    if (r == 0) {
+        query = retention_query(&tx, PH__SQL_retention_instance, limit);
+        r = ph__query_run(&query);
+    }
     r = ph__sqlite_end(&tx, r);
     if (r == 0)
         *ret_count = count;

@@ -1,10 +1,14 @@
 /* settle.c - what becomes of leased messages. The write lock makes it simple:
- * what was read of a lease is still so when it is written. */
+ * what was read of a lease is still so when it is written.
+ *
+ * A run of a stream is settled from its front, in whatever order the items come: what is asked of
+ * its messages is gathered, and done when all items have been looked at. */
 #include "core/error.h"
 #include "store/sqlite/done_row.h"
 #include "store/sqlite/exchange.h"
 #include "store/sqlite/held.h"
 #include "store/sqlite/joins.h"
+#include "store/sqlite/stream_row.h"
 #include "store/sqlite/verbs.h"
 
 struct settling {
@@ -12,6 +16,9 @@ struct settling {
     struct ph__arena arena;
     struct ph__held_set held;
     struct ph__queue_row queue;
+    bool keep;
+    const ph_settlement *items;
+    ph_outcome *outcomes;
 };
 
 static int count_retries(struct settling *s, int64_t id, int *ret_count)
@@ -55,6 +62,7 @@ static int give_back(struct settling *s, const struct ph__attempt_entry *entry,
         .attempts = entry->attempt - refund,
         .lost = refund ? lease->lost : 0,
         .topic = hold->facts.topic,
+        .stream = hold->stream,
     };
     int r;
 
@@ -63,12 +71,23 @@ static int give_back(struct settling *s, const struct ph__attempt_entry *entry,
     return r < 0 ? r : ph__put_pending(s->tx, &row);
 }
 
-static int kill_off(struct settling *s, const struct ph__attempt_entry *entry, int64_t queue,
-                    enum ph__dead_reason reason)
+static int kill_off(struct settling *s, const struct ph__attempt_entry *entry,
+                    const struct ph__hold *hold, enum ph__dead_reason reason)
 {
+    int64_t queue = hold->held->lease.queue;
+    struct ph__pending_row head = { .queue = queue,
+                                    .level = hold->facts.level,
+                                    .id = entry->id,
+                                    .topic = hold->facts.topic,
+                                    .stream = hold->stream };
     int r = ph__log_attempt(s->tx, entry);
 
-    return r < 0 ? r : ph__bury(s->tx, entry->id, queue, reason, entry->owner);
+    if (r == 0)
+        r = ph__bury(s->tx, entry->id, queue, reason, entry->owner);
+    if (r < 0 || !hold->stream)
+        return r;
+    r = ph__queue_by_id(s->tx, queue, &s->queue);
+    return r < 0 ? r : ph__stream_head_died(s->tx, s->queue.dead_head, &head, hold->seq);
 }
 
 static int abandon(struct settling *s, const ph_settlement *item, const struct ph__hold *hold,
@@ -82,7 +101,7 @@ static int abandon(struct settling *s, const ph_settlement *item, const struct p
     max = hold->facts.max_attempts ? hold->facts.max_attempts : s->queue.max_attempts;
     if (entry->attempt >= max) {
         *ret_outcome = PH_OUTCOME_DEAD;
-        return kill_off(s, entry, s->queue.id, PH__DEAD_ATTEMPTS);
+        return kill_off(s, entry, hold, PH__DEAD_ATTEMPTS);
     }
     *ret_outcome = PH_OUTCOME_ABANDONED;
     r = due_after(s, item, entry->id, entry->attempt, &due);
@@ -130,7 +149,7 @@ static int apply(struct settling *s, const ph_settlement *item, const struct ph_
     case PH_FAIL:
         entry.kind = PH__FAILED;
         *ret_outcome = PH_OUTCOME_FAILED;
-        return kill_off(s, &entry, lease->queue, PH__DEAD_FAILED);
+        return kill_off(s, &entry, hold, PH__DEAD_FAILED);
     case PH_RELEASE:
         entry.kind = PH__RELEASED;
         *ret_outcome = PH_OUTCOME_RELEASED;
@@ -140,24 +159,122 @@ static int apply(struct settling *s, const ph_settlement *item, const struct ph_
                     (int)item->verb);
 }
 
-static int settle_one(struct settling *s, const ph_settlement *item, ph_outcome *ret_outcome)
+/* The message leaves its lease. */
+static void let_go(struct ph__held *held, size_t position)
 {
+    held->lease.settled[position] = '1';
+    held->lease.open--;
+    held->changed = true;
+}
+
+/* What is asked of a message in a run; until it is its turn the answer is stale. */
+static int ask(struct settling *s, const struct ph__hold *hold, size_t index)
+{
+    struct ph__held *held = hold->held;
+
+    if (!held->asked)
+        held->asked = ph__arena_alloc(&s->arena, held->lease.count * sizeof(*held->asked));
+    if (!held->asked)
+        return ph__fail_memory(s->tx->call->err);
+    held->asked[hold->position] = index + 1;
+    return 0;
+}
+
+static int settle_one(struct settling *s, size_t index)
+{
+    const ph_settlement *item = &s->items[index];
     struct ph__hold hold;
     int r = ph__held_find(&s->held, &item->lease, &hold);
 
-    *ret_outcome = hold.outcome;
+    s->outcomes[index] = hold.outcome;
     if (r < 0 || !hold.held)
         return r;
-    r = apply(s, item, &hold, ret_outcome);
-    hold.held->lease.settled[hold.position] = '1';
-    hold.held->lease.open--;
-    hold.held->changed = true;
+    if (hold.held->lease.in_run && hold.held->lease.in_run[hold.position])
+        return ask(s, &hold, index);
+    r = apply(s, item, &hold, &s->outcomes[index]);
+    let_go(hold.held, hold.position);
+    return r;
+}
+
+/* The first message of a run that is not settled: it is the head of its stream. Anything but an
+ * ack ends the run. */
+static int settle_head(struct settling *s, struct ph__held *held, const struct ph__lease_run *run,
+                       size_t at, size_t index)
+{
+    struct ph__hold hold = { .held = held,
+                             .position = run->places[at],
+                             .stream = run->stream,
+                             .seq = run->first_seq + (int64_t)at };
+    int r = 0;
+
+    if (s->items[index].verb != PH_ACK)
+        r = ph__message_facts(s->tx, held->lease.ids[hold.position], &hold.facts);
+    if (r == 0)
+        r = apply(s, &s->items[index], &hold, &s->outcomes[index]);
+    let_go(held, hold.position);
+    return r;
+}
+
+/* What is left of a run from a place on is parked again, as if it had not been claimed. */
+static void park(struct settling *s, struct ph__held *held, const struct ph__lease_run *run,
+                 size_t at)
+{
+    for (; at < run->count; at++) {
+        size_t position = run->places[at], index = held->asked[position];
+
+        if (held->lease.settled[position] != '0')
+            continue;
+        let_go(held, position);
+        if (index && s->items[index - 1].verb == PH_RELEASE)
+            s->outcomes[index - 1] = PH_OUTCOME_RELEASED;
+    }
+}
+
+static int settle_run(struct settling *s, struct ph__held *held, const struct ph__lease_run *run)
+{
+    size_t at = ph__run_first(&held->lease, run), end = ph__lease_run_end(&held->lease, run);
+    size_t index = 0;
+    int r = 0;
+
+    if (at == end)
+        return 0;
+    for (; r == 0 && at < end; at++) {
+        index = held->asked[run->places[at]];
+        if (!index)
+            break;
+        r = settle_head(s, held, run, at, index - 1);
+        if (s->items[index - 1].verb != PH_ACK) {
+            park(s, held, run, at + 1);
+            return r;
+        }
+    }
+    if (r < 0)
+        return r;
+    if (at == end) /* all acked: the stream goes on behind them */
+        return ph__stream_go_on(s->tx, run->stream, run->first_seq + (int64_t)end - 1);
+    for (; at < end; at++) { /* in the middle nothing but a release counts */
+        index = held->asked[run->places[at]];
+        if (index && s->items[index - 1].verb == PH_RELEASE) {
+            park(s, held, run, at);
+            break;
+        }
+    }
+    return 0;
+}
+
+static int settle_runs(struct settling *s, struct ph__held *held)
+{
+    int r = 0;
+
+    for (size_t i = 0; held->asked && r == 0 && i < held->lease.run_count; i++)
+        r = settle_run(s, held, &held->lease.runs[i]);
     return r;
 }
 
 static int write_acks(struct settling *s, const struct ph__held *held)
 {
     const struct ph__lease_row *lease = &held->lease;
+    struct ph__queue_row queue;
     int64_t *ids;
     size_t count = 0;
     int r;
@@ -172,11 +289,13 @@ static int write_acks(struct settling *s, const struct ph__held *held)
             ids[count++] = lease->ids[i];
     }
     r = ph__queue_by_id(s->tx, lease->queue, &s->queue);
+    queue = s->queue;
+    queue.delete_on_ack = queue.delete_on_ack && !s->keep;
     if (r == 0)
         r = ph__steps_ended(s->tx, ids, count, false);
-    if (r == 0 && s->queue.delete_on_ack) /* what is deleted cannot be counted any more */
+    if (r == 0 && queue.delete_on_ack) /* what is deleted cannot be counted any more */
         r = ph__steps_count(s->tx);
-    return r < 0 ? r : ph__put_done(s->tx, &s->queue, &lease->owner, ids, count);
+    return r < 0 ? r : ph__put_done(s->tx, &queue, &lease->owner, ids, count);
 }
 
 /* The lease's row goes with its last open message. */
@@ -193,36 +312,38 @@ static int write_lease(struct settling *s, const struct ph__lease_row *lease)
     return ph__query_run(&query);
 }
 
-static int settle_all(struct settling *s, const ph_settlement *items, size_t count,
-                      ph_outcome *ret_outcomes)
+static int settle_all(struct settling *s, size_t count)
 {
     const size_t *firsts;
-    int r = ph__held_firsts(items, sizeof(*items), count, &s->arena, s->tx->call->err, &firsts);
+    int r =
+        ph__held_firsts(s->items, sizeof(*s->items), count, &s->arena, s->tx->call->err, &firsts);
 
     for (size_t i = 0; r == 0 && i < count; i++) {
-        if (firsts && firsts[i] != i)
-            ret_outcomes[i] = ret_outcomes[firsts[i]];
-        else
-            r = settle_one(s, &items[i], &ret_outcomes[i]);
+        if (!firsts || firsts[i] == i)
+            r = settle_one(s, i);
     }
-    for (const struct ph__held *held = s->held.first; r == 0 && held; held = held->next) {
-        if (!held->changed)
+    for (struct ph__held *held = s->held.first; r == 0 && held; held = held->next) {
+        r = settle_runs(s, held);
+        if (r < 0 || !held->changed)
             continue;
         r = write_acks(s, held);
         if (r == 0)
             r = write_lease(s, &held->lease);
     }
+    for (size_t i = 0; r == 0 && firsts && i < count; i++)
+        s->outcomes[i] = s->outcomes[firsts[i]];
     return r < 0 ? r : ph__steps_count(s->tx);
 }
 
 int ph__settle_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner owner,
-                          const ph_settlement *items, size_t count, ph_outcome *ret_outcomes)
+                          const ph_settlement *items, size_t count, ph_outcome *ret_outcomes,
+                          bool keep)
 {
-    struct settling s = { .tx = tx };
+    struct settling s = { .tx = tx, .keep = keep, .items = items, .outcomes = ret_outcomes };
     int r;
 
     ph__held_init(&s.held, tx, &s.arena, door, owner);
-    r = settle_all(&s, items, count, ret_outcomes);
+    r = settle_all(&s, count);
     ph__arena_free(&s.arena);
     return r;
 }
@@ -235,5 +356,6 @@ int ph__sqlite_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
 
     if (r < 0)
         return r;
-    return ph__sqlite_end(&tx, ph__settle_under_lock(&tx, door, owner, items, count, ret_outcomes));
+    return ph__sqlite_end(
+        &tx, ph__settle_under_lock(&tx, door, owner, items, count, ret_outcomes, false));
 }

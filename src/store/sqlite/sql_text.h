@@ -5,7 +5,7 @@
 #include "util/buffer.h"
 #include "util/embedded.h"
 
-/* sql/statements.sql and sql/migrations/ (in order); each ends with a NULL name. */
+/* The statements in sql/, and sql/migrations/ (in order); each ends with a NULL name. */
 extern const struct ph__embedded ph__sqlite_statement_texts[];
 extern const struct ph__embedded ph__sqlite_migration_texts[];
 

@@ -11,7 +11,7 @@
 enum { SALT, DOOR, NAMESPACE, LEVEL, TOPIC, PAYLOAD, MESSAGE_ID, TENANT_ID, DEDUPE_KEY,
        CORRELATION_ID, HEADERS, CREATED_AT, DUE_AT, EXPIRES_AT, MAX_ATTEMPTS, STATUS, ATTEMPTS,
        RETRY_COUNT, LAST_ERROR, NEXT_DUE, FENCE, LOCKED_UNTIL, OWNER, PROCESSED_AT, UPDATED_AT,
-       REASON, RETRIED_AS, WAITS_FOR, DUE };
+       REASON, RETRIED_AS, WAITS_FOR, STREAM, SEQ, SOURCE, DUE };
 /* clang-format on */
 
 static int load_body(const struct ph__query *query, struct ph__arena *arena, ph_delivery *m)
@@ -41,6 +41,14 @@ static int load_texts(const struct ph__query *query, struct ph__arena *arena, ph
         r = ph__column_text(query, CORRELATION_ID, arena, &m->correlation_id, NULL);
     if (r == 0)
         r = ph__column_text(query, LAST_ERROR, arena, &m->last_error, NULL);
+    if (r == 0)
+        r = ph__column_text(query, STREAM, arena, &m->stream, NULL);
+    if (r == 0)
+        r = ph__column_text(query, SOURCE, arena, &m->source, NULL);
+    if (m->source) {
+        m->source_id = m->dedupe_key;
+        m->dedupe_key = NULL;
+    }
     return r;
 }
 
@@ -63,6 +71,7 @@ static int load_message(const struct ph__query *query, const struct ph__state_wa
     m->retry_count = (int)ph__column_int(query, RETRY_COUNT);
     m->created_at = ph__column_int(query, CREATED_AT);
     m->due_at = ph__column_int(query, DUE);
+    m->seq = ph__column_int(query, SEQ);
     info->message = m;
     r = wanted->with_payload ? load_body(query, wanted->arena, m) : measure_body(query, m);
     return r < 0 ? r : load_texts(query, wanted->arena, m);

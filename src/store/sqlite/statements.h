@@ -7,13 +7,20 @@
 #include <posthorn/posthorn.h>
 #include <sqlite3.h>
 
-/* The names in sql/statements.sql. */
+/* The names in sql/statements.sql, sql/joins_schedule.sql and sql/coordination.sql. */
 /* clang-format off */
 #define PH__SQLITE_STATEMENTS(X)                                                                   \
     X(begin_read) X(begin_write) X(commit) X(rollback)                                             \
     X(savepoint) X(savepoint_undo) X(savepoint_release) X(lock) X(store_get) X(clock_set)          \
     X(temp_any) X(data_version) X(journal_mode) X(synchronous) X(quick_check)                      \
     X(queue_by_name) X(queue_by_id) X(queue_insert) X(queue_update) X(queue_pause)                 \
+    X(queue_has_streams) X(message_insert_more) X(pending_insert_head)                             \
+    X(claim_look_more) X(claim_one_more) X(claim_walk_more) X(claim_follow) X(lease_of_owner)      \
+    X(belongings_any) X(message_belongs) X(receptors_delete)                                       \
+    X(stream_get) X(stream_by_id) X(stream_insert) X(stream_update) X(stream_idle) X(stream_next)  \
+    X(stream_token) X(stream_blocked) X(stream_delete) X(stream_tokens) X(stream_behind)           \
+    X(lease_with_runs) X(instance_service) X(instance_live)                                        \
+    X(places_streams) X(places_busy) X(places_tokens)                                              \
     X(message_insert) X(pending_insert) X(dedupe_get) X(dedupe_insert)                             \
     X(claim_look) X(claim_one) X(claim_walk) X(fence_last) X(pending_delete)                       \
     X(pending_delete_up_to) X(attempt_facts) X(lease_insert)                                       \
@@ -41,7 +48,12 @@
     X(message_newest) X(message_named) X(message_as_step)                                          \
     X(wait_body) X(wait_insert) X(wait_next) X(wait_delete)                                        \
     X(join_info) X(join_list_newest) X(join_list_oldest) X(join_group_newest)                      \
-    X(join_group_oldest) X(retention_join) X(members_delete) X(join_delete)
+    X(join_group_oldest) X(retention_join) X(members_delete) X(join_delete)              \
+    X(instance_get) X(instance_insert) X(instance_beat) X(instance_stale) X(instance_end)          \
+    X(instance_list) X(service_first) X(lease_lost) X(retention_instance)                          \
+    X(receptor_message) X(receptor_report) X(receptor_list)                                        \
+    X(stream_by_name) X(consumer_get) X(consumer_put) X(stream_between) X(consumer_list)           \
+    X(stream_after) X(stream_list) X(stream_one) X(stream_shown)
 /* clang-format on */
 
 enum ph__sqlite_statement {

@@ -25,6 +25,9 @@ struct ph__sqlite_tx {
     int64_t now;                           /* the clock, read once */
     uint32_t store_id;
     struct ph__ended ended;
+    struct { /* what a message may belong to, looked up when the first one is deleted (moves.c) */
+        bool known, streams, receptors;
+    } any;
 };
 
 /* Sets up for statements outside a transaction, or for one that is begun by hand;

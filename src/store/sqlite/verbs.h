@@ -67,5 +67,26 @@ int ph__sqlite_tick(struct ph__call *call, const struct ph__tick *tick,
 int ph__sqlite_advance(struct ph__call *call, const struct ph__job_step *steps, size_t count,
                        int64_t *ret_runs);
 int ph__sqlite_retention(struct ph__call *call, int limit, int64_t *ret_count);
+/* batch.c */
+int ph__sqlite_work_batch(struct ph__call *call, struct ph__work_batch *batch);
+/* instance.c */
+int ph__sqlite_instance_leave(struct ph__call *call, ph_owner id, bool *ret_left);
+int ph__sqlite_instance_list(struct ph__call *call, const char *service, bool all,
+                             ph_instance_list *ret_list);
+int ph__sqlite_stream_list(struct ph__call *call, const struct ph__stream_query *query,
+                           ph_stream_list *ret_list);
+int ph__sqlite_stream_read(struct ph__call *call, const struct ph__stream *stream, int64_t after,
+                           int limit, ph_message_list *ret_list);
+/* receptor.c */
+int ph__sqlite_receptor_report(struct ph__call *call, const ph_receptor_result *results,
+                               size_t count);
+int ph__sqlite_receptor_list(struct ph__call *call, ph_work_id id, ph_receptor_list *ret_list);
+/* consumer.c */
+int ph__sqlite_checkpoint_report(struct ph__call *call, const struct ph__checkpoint *results,
+                                 size_t count);
+int ph__sqlite_checkpoint_rewind(struct ph__call *call, const struct ph__stream *stream,
+                                 const char *consumer, int64_t seq, int64_t *ret_old);
+int ph__sqlite_checkpoint_list(struct ph__call *call, const struct ph__stream *stream,
+                               const char *consumer, ph_checkpoint_list *ret_list);
 
 #endif

@@ -8,16 +8,16 @@ SELECT {schema}.{p}clock()
 
 -- name: enqueue
 SELECT work_id, message_id, is_new, problem, 0, join_problem, joins
-FROM {schema}.{p}work_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+FROM {schema}.{p}work_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 
 -- name: enqueue_many
 SELECT work_id, message_id, is_new, problem, ord, join_problem, joins
-FROM {schema}.{p}work_enqueue_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+FROM {schema}.{p}work_enqueue_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 
 -- name: claim
 SELECT work_id, message_id, fence, topic, payload, tenant_id, dedupe_key, correlation_id, headers::text, attempts,
-       retry_count, created_at, due_at, last_error, priority, joins
-FROM {schema}.{p}work_claim($1, $2, $3, $4, $5, $6, $7, $8)
+       retry_count, created_at, due_at, last_error, priority, joins, stream, seq, source
+FROM {schema}.{p}work_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
 -- name: settle
 SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
@@ -34,13 +34,14 @@ FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
 WITH settled AS MATERIALIZED (SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7))
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
-       outcomes
+       NULL::text, NULL::bigint, NULL::text, outcomes
 FROM settled
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
-       c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins, NULL
+       c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
+       c.stream, c.seq, c.source, NULL
 FROM settled, LATERAL {schema}.{p}work_claim($1, $2, $8, CASE WHEN outcomes IS NOT NULL THEN $9 END,
-                                             $10, $11, $12, $13) c
+                                             $10, $11, $12, $13, $14, $15) c
 
 -- name: renew
 SELECT {schema}.{p}work_renew($1, $2, $3, $4, $5)
@@ -58,14 +59,15 @@ SELECT id, message_id, coalesce(fence, 0), topic, payload, tenant_id, dedupe_key
        coalesce(owner_token, processed_by::uuid, (SELECT x.owner_token FROM {schema}.{p}dead_letters x WHERE x.id = o.id)),
        processed_at, updated_at, next_attempt_at,
        (SELECT x.reason FROM {schema}.{p}dead_letters x WHERE x.id = o.id),
-       (SELECT x.retried_as FROM {schema}.{p}dead_letters x WHERE x.id = o.id), waits_for
+       (SELECT x.retried_as FROM {schema}.{p}dead_letters x WHERE x.id = o.id), waits_for,
+       stream, seq, source
 FROM {schema}.{p}work_state o WHERE o.id = $1 AND o.door = $2
 
 -- name: history
 SELECT attempt, kind, error, at, owner, next_due FROM {schema}.{p}work_history($1)
 
 -- name: count
-SELECT ready, scheduled, in_progress, dead, expired_leases, oldest_ready_ms FROM {schema}.{p}work_count($1, $2)
+SELECT ready, scheduled, in_progress, dead, expired_leases, oldest_ready_ms, parked FROM {schema}.{p}work_count($1, $2)
 
 -- name: dead_retry
 SELECT old, new FROM {schema}.{p}dead_retry($1)
@@ -198,3 +200,94 @@ FROM (SELECT j.id, j.attached_steps <> coalesce(m.attached, 0) OR j.completed_st
       LEFT JOIN (SELECT m.join_id, count(*) AS attached, count(*) FILTER (WHERE m.status_code = 1) AS completed,
                         count(*) FILTER (WHERE m.status_code = 2) AS failed
                  FROM {schema}.{p}join_members m GROUP BY m.join_id) m ON m.join_id = j.id) j
+
+-- name: work_batch
+-- The first row has what came of the parts before the claims, the others are claimed messages; all
+-- may tell of joins. The claims take their batch size from the first row, so that they cannot come
+-- before; null: none. It is hidden from the planner in b, whose plan would change with it.
+WITH b AS MATERIALIZED (SELECT *, $24::int AS outbox_n, $32::int AS inbox_n FROM {schema}.{p}work_batch(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+    $22))
+SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
+       NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
+       NULL::text, NULL::bigint, NULL::text, NULL::boolean,
+       NULL::smallint, registered, evicted, ended_at, outbox_outcomes, inbox_outcomes, outbox_renewed, inbox_renewed
+FROM b
+UNION ALL
+SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
+       c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
+       c.stream, c.seq, c.source, c.orphan, 0::smallint,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $23, b.outbox_n, $25, $26, $27, $28, $29, $30) c
+WHERE b.outbox_n IS NOT NULL AND b.ended_at IS NULL
+UNION ALL
+SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
+       c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
+       c.stream, c.seq, c.source, c.orphan, 1::smallint,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $31, b.inbox_n, $33, $34, $35, $36, $37, $38) c
+WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL
+
+-- name: work_batch_whole
+WITH b AS MATERIALIZED (SELECT *, $67::int AS outbox_n, $75::int AS inbox_n FROM {schema}.{p}work_batch_whole(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+    $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40,
+    $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59,
+    $60, $61, $62, $63, $64, $65))
+SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
+       NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
+       NULL::text, NULL::bigint, NULL::text, NULL::boolean,
+       NULL::smallint, registered, evicted, ended_at, outbox_outcomes, inbox_outcomes, outbox_renewed, inbox_renewed,
+       new_outbox_ids, new_outbox_message_ids, new_outbox_is_new, new_inbox_ids, new_inbox_message_ids, new_inbox_is_new,
+       part, at, result_problem, join_problem, problem_message, problem
+FROM b
+UNION ALL
+SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
+       c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
+       c.stream, c.seq, c.source, c.orphan, 0::smallint,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $66, b.outbox_n, $68, $69, $70, $71, $72, $73) c
+WHERE b.outbox_n IS NOT NULL AND b.ended_at IS NULL AND b.part IS NULL
+UNION ALL
+SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
+       c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
+       c.stream, c.seq, c.source, c.orphan, 1::smallint,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $74, b.inbox_n, $76, $77, $78, $79, $80, $81) c
+WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL AND b.part IS NULL
+
+-- name: instance_leave
+SELECT has_left, joins FROM {schema}.{p}work_leave($1)
+
+-- name: instances
+SELECT id, service, host, process_id, metadata::text, array_position('{live,left,evicted}', state), started_at,
+       last_heartbeat_at, ended_at, lease_seconds, stale_threshold_seconds, in_progress
+FROM {schema}.{p}instances WHERE ($1 IS NULL OR service = $1) AND ($2 OR state = 'live')
+ORDER BY service, started_at, id
+
+-- name: streams
+SELECT * FROM {schema}.{p}work_streams($1, $2, $3, $4, $5, $6, $7, $8, $9)
+
+-- name: stream_read
+SELECT * FROM {schema}.{p}work_stream_read($1, $2, $3, $4, $5)
+
+-- name: receptor_report
+SELECT problem, at FROM {schema}.{p}work_receptors($1, $2, $3, $4)
+
+-- name: receptors
+SELECT r.receptor, r.status = 'completed', r.attempts, r.error, r.first_at, r.last_at
+FROM {schema}.{p}receptors r
+WHERE r.message_id = (SELECT w.message_id FROM {schema}.{p}work_state w WHERE w.id = $1 AND w.door IN (0, 1))
+ORDER BY r.receptor
+
+-- name: checkpoint_report
+SELECT problem, at FROM {schema}.{p}work_checkpoints($1, $2, $3, $4, $5, $6, $7)
+
+-- name: checkpoint_rewind
+SELECT problem, old FROM {schema}.{p}work_checkpoint_rewind($1, $2, $3, $4, $5)
+
+-- name: checkpoints
+SELECT consumer, seq, ahead, lag, error, error_seq, error_at, updated_at, rewound_at
+FROM {schema}.{p}checkpoints
+WHERE door = CASE $1 WHEN 0 THEN 'outbox' ELSE 'inbox' END AND namespace = $2 AND stream = $3 AND ($4 IS NULL OR consumer = $4)
+ORDER BY consumer

@@ -1,11 +1,12 @@
 -- The roles, made if they are missing (that needs CREATEROLE); grants.sql gives them
 -- their rights. Grant them to your logins:
 --     GRANT {s}_producer TO web_app;
--- {s}_producer  enqueues, schedules and cancels timers, starts and steers joins, rings the doorbell, and
---               nothing else
--- {s}_worker    the same, and claims, settles, reaps behind every door; runs the scheduler and triggers jobs;
---               reads what the reader reads
--- {s}_reader    reads the views, lists and counts; runs the doctor
+-- {s}_producer  enqueues, receives into the inbox, schedules and cancels timers, starts and steers joins,
+--               rings the doorbell, and nothing else
+-- {s}_worker    the same, and claims, settles, reaps behind every door, as an instance or not; reports of
+--               receptors and checkpoints, and rewinds those; runs the scheduler and triggers jobs; reads
+--               what the reader reads
+-- {s}_reader    reads the views, lists, streams and counts; runs the doctor
 -- The owner of the schema may do everything, dead letters, jobs, queue settings
 -- and retention among it.
 DO $$

@@ -1,5 +1,5 @@
--- statements.sql - every statement of the library, by name. Parameters are
--- numbered in the order in which the C code binds them.
+-- statements.sql - the statements of the library, by name: those of messages and queues. Parameters
+-- are numbered in the order in which the C code binds them.
 
 -- name: begin_read
 BEGIN
@@ -55,16 +55,21 @@ PRAGMA quick_check(5)
 
 -- name: queue_by_name
 SELECT id, paused, max_attempts, backoff, backoff_base_ms, backoff_max_ms, max_payload_bytes,
-       max_lease_s, delete_on_ack
+       max_lease_s, delete_on_ack, dead_head, affinity_grace_ms, has_streams
   FROM {p}queue WHERE door = ?1 AND namespace = ?2
 
 -- name: queue_by_id
 SELECT id, paused, max_attempts, backoff, backoff_base_ms, backoff_max_ms, max_payload_bytes,
-       max_lease_s, delete_on_ack
+       max_lease_s, delete_on_ack, dead_head, affinity_grace_ms, has_streams
   FROM {p}queue WHERE id = ?1
 
 -- name: queue_insert
-INSERT INTO {p}queue (door, namespace) VALUES (?1, ?2)
+-- An inbox keeps its dedupe keys for ever.
+INSERT INTO {p}queue (door, namespace, dedupe_retention_s)
+VALUES (?1, ?2, iif(?1 = 1, -1, 604800))
+
+-- name: queue_has_streams
+UPDATE {p}queue SET has_streams = 1 WHERE id = ?1
 
 -- name: queue_update
 -- A policy other than the present one brings its own defaults. 0: leave as it is.
@@ -83,7 +88,9 @@ UPDATE {p}queue
        max_payload_bytes = iif(?9 <> 0, ?9, max_payload_bytes),
        max_lease_s = iif(?10 <> 0, ?10, max_lease_s),
        delete_on_ack = iif(?11 <> 0, ?11 > 0, delete_on_ack),
-       join_wait_topic = coalesce(?12, join_wait_topic)
+       join_wait_topic = coalesce(?12, join_wait_topic),
+       dead_head = iif(?13 <> 0, ?13, dead_head),
+       affinity_grace_ms = iif(?14 <> 0, ?14, affinity_grace_ms)
  WHERE id = ?1
 
 -- name: queue_pause
@@ -97,9 +104,21 @@ INSERT INTO {p}message (salt, queue, level, topic, message_id, tenant_id, dedupe
                         payload)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 
+-- name: message_insert_more
+-- The same with a stream or a source.
+INSERT INTO {p}message (salt, queue, level, topic, message_id, tenant_id, dedupe_key,
+                        correlation_id, headers, created_at, due_at, expires_at, max_attempts,
+                        payload, stream, seq, source)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+
 -- name: pending_insert
 INSERT INTO {p}pending (queue, level, due, id, attempts, lost, topic)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+
+-- name: pending_insert_head
+-- The token of a stream.
+INSERT INTO {p}pending (queue, level, due, id, attempts, lost, topic, stream)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
 -- name: dedupe_get
 SELECT id, salt, message_id FROM {p}dedupe WHERE queue = ?1 AND topic = ?2 AND key = ?3
@@ -132,6 +151,37 @@ SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_
  WHERE p.queue = ?1 AND p.level = ?2 AND p.due <= ?3
  ORDER BY p.due, p.id
 
+-- name: claim_look_more
+-- The three above for queues with streams or sources.
+SELECT due, id, topic, stream
+  FROM {p}pending
+ WHERE queue = ?1 AND level = ?2 AND due <= ?3
+ ORDER BY due, id
+
+-- name: claim_one_more
+SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
+       m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
+       p.stream, m.seq, m.source
+  FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
+ WHERE p.queue = ?1 AND p.level = ?2 AND p.due = ?3 AND p.id = ?4
+
+-- name: claim_walk_more
+SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
+       m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
+       p.stream, m.seq, m.source
+  FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
+ WHERE p.queue = ?1 AND p.level = ?2 AND p.due <= ?3
+ ORDER BY p.due, p.id
+
+-- name: claim_follow
+-- What follows in a stream, as if it were in pending.
+SELECT max(coalesce(due_at, created_at), created_at), id, 0, 0, salt, topic, message_id, tenant_id,
+       dedupe_key, correlation_id, headers, created_at, expires_at, max_attempts, payload,
+       stream, seq, source, level, due_at
+  FROM {p}message
+ WHERE stream = ?1 AND seq > ?2
+ ORDER BY seq
+
 -- name: fence_last
 SELECT seq FROM sqlite_sequence WHERE name = '{prefix}lease'
 
@@ -147,25 +197,30 @@ SELECT (SELECT count(*) FROM {p}attempt_log WHERE message = ?1 AND kind = 1),
          ORDER BY n DESC LIMIT 1)
 
 -- name: lease_insert
-INSERT INTO {p}lease (owner, queue, claimed_at, until, lost, open, lo, hi, attempts, ids)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+INSERT INTO {p}lease (owner, queue, claimed_at, until, lost, open, lo, hi, attempts, ids, runs)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
 
 -- ---------------------------------------------------- settle, renew, reap
 
 -- name: lease_by_fence
-SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids, runs
   FROM {p}lease WHERE fence = ?1 AND owner = ?2
 
 -- name: lease_by_owner
-SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids, runs
   FROM {p}lease WHERE owner = ?1 ORDER BY fence
 
 -- name: lease_expired
 -- The first one. A subquery, not a join, so that the index on until gives the order.
-SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids, runs
   FROM {p}lease l
  WHERE until < ?1 AND (SELECT door FROM {p}queue q WHERE q.id = l.queue) = ?2
  ORDER BY until, fence LIMIT 1
+
+-- name: lease_of_owner
+-- The first one.
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids, runs
+  FROM {p}lease WHERE owner = ?1 ORDER BY fence LIMIT 1
 
 -- name: lease_settle
 UPDATE {p}lease SET open = ?2, settled = ?3 WHERE fence = ?1
@@ -197,8 +252,8 @@ INSERT INTO {p}dead (id, queue, reason, died_at, owner) VALUES (?1, ?2, ?3, ?4, 
 -- name: dedupe_gone
 UPDATE {p}dedupe AS d SET gone = 1
   FROM {p}message m
- WHERE m.id = ?1 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue AND d.topic = m.topic
-   AND d.key = m.dedupe_key AND d.id = m.id
+ WHERE m.id = ?1 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue
+   AND d.topic = coalesce(m.source, m.topic) AND d.key = m.dedupe_key AND d.id = m.id
 
 -- name: attempt_log_delete
 DELETE FROM {p}attempt_log WHERE message = ?1
@@ -209,6 +264,21 @@ DELETE FROM {p}job_run WHERE id = ?1
 -- name: message_delete
 DELETE FROM {p}message WHERE id = ?1
 
+-- name: belongings_any
+-- Are there streams, or receptors, to which a message could belong?
+SELECT EXISTS (SELECT 1 FROM {p}stream), EXISTS (SELECT 1 FROM {p}receptor)
+
+-- name: message_belongs
+SELECT stream, seq, message_id, salt FROM {p}message WHERE id = ?1
+
+-- name: receptors_delete
+-- With the last message that has this id, be it given (?1) or the work id (?2, ?3).
+DELETE FROM {p}receptor
+ WHERE message_id = ?1
+   AND NOT EXISTS (SELECT 1 FROM {p}message m WHERE m.message_id = ?1)
+   AND NOT EXISTS (SELECT 1 FROM {p}message m
+                    WHERE m.id = ?2 AND m.salt = ?3 AND m.message_id IS NULL)
+
 -- ------------------------------------------------------- look and operate
 
 -- name: state_get
@@ -216,8 +286,9 @@ SELECT salt, door, namespace, level, topic, payload, message_id, tenant_id, dedu
        correlation_id, headers, created_at, due_at, expires_at, max_attempts, status, attempts,
        retry_count, last_error, next_due, fence, locked_until,
        coalesce(lease_owner, done_owner, dead_owner), done_at, updated_at,
-       reason, retried_as, waits_for,
-       coalesce((SELECT a.next_due FROM {p}attempt_log a
+       reason, retried_as, waits_for, stream, seq, source,
+       coalesce(next_due,
+                (SELECT a.next_due FROM {p}attempt_log a
                   WHERE a.message = s.id AND a.next_due IS NOT NULL ORDER BY a.n DESC LIMIT 1),
                 max(coalesce(due_at, created_at), created_at))
   FROM {p}message_state s WHERE id = ?1
@@ -227,9 +298,11 @@ SELECT attempt, kind, error, at, owner, next_due
   FROM {p}attempt_log WHERE message = ?1 ORDER BY n
 
 -- name: count_pending
+-- A stream that a dead head blocks is not a message.
 SELECT coalesce(sum(due <= ?3), 0), coalesce(sum(due > ?3), 0), min(due)
   FROM {p}pending
- WHERE queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+ WHERE due < 9223372036854775807
+   AND queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
 
 -- name: count_lease
 SELECT coalesce(sum(open), 0), coalesce(sum(iif(until < ?3, open, 0)), 0)
@@ -245,7 +318,7 @@ SELECT count(*)
 -- name: queue_list
 SELECT namespace, paused, max_attempts, backoff, backoff_base_ms, backoff_max_ms, retention_s,
        dead_retention_s, dedupe_retention_s, max_payload_bytes, max_lease_s, delete_on_ack,
-       join_wait_topic
+       join_wait_topic, dead_head, affinity_grace_ms
   FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2) ORDER BY namespace
 
 -- name: list_all_newest
@@ -266,12 +339,12 @@ SELECT id FROM {p}message
 -- Not in the order of claiming, hence sorted: SQLite keeps no more than the limit.
 -- ?4: those that are due, or those that are not; ?5: 1 ascending, -1 descending.
 SELECT id FROM {p}pending
- WHERE (due <= ?3) = ?4 AND id * ?5 > ?6 AND (?7 IS NULL OR topic = ?7)
+ WHERE (due <= ?3) = ?4 AND due < 9223372036854775807 AND id * ?5 > ?6 AND (?7 IS NULL OR topic = ?7)
    AND queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
  ORDER BY id * ?5 LIMIT ?8
 
 -- name: list_lease
-SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids, runs
   FROM {p}lease
  WHERE queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
 
@@ -314,295 +387,30 @@ SELECT w.id FROM {p}join_wait w CROSS JOIN {p}message m ON m.id = w.id
  ORDER BY w.id LIMIT ?5
 
 -- name: dead_get
-SELECT m.salt, m.queue, m.level, m.message_id, m.topic, x.retried_as IS NOT NULL
+SELECT m.salt, m.queue, m.level, m.message_id, m.topic, x.retried_as IS NOT NULL, m.stream, m.seq
   FROM {p}dead x CROSS JOIN {p}message m ON m.id = x.id
  WHERE x.id = ?1
 
 -- name: message_copy
 INSERT INTO {p}message (salt, queue, level, topic, message_id, tenant_id, dedupe_key,
                         correlation_id, headers, created_at, due_at, expires_at, max_attempts,
-                        payload)
+                        payload, stream, seq, source)
 SELECT ?2, queue, level, topic, ?3, tenant_id, dedupe_key, correlation_id, headers, ?4, NULL,
-       iif(expires_at > ?4, expires_at, NULL), max_attempts, payload
+       iif(expires_at > ?4, expires_at, NULL), max_attempts, payload, stream, ?5, source
   FROM {p}message WHERE id = ?1
 
 -- name: dedupe_move
 -- The key of a dead message belongs to the copy that was put back.
 UPDATE {p}dedupe AS d SET id = ?2, salt = ?3, message_id = ?4
   FROM {p}message m
- WHERE m.id = ?1 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue AND d.topic = m.topic
-   AND d.key = m.dedupe_key AND d.id = m.id
+ WHERE m.id = ?1 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue
+   AND d.topic = coalesce(m.source, m.topic) AND d.key = m.dedupe_key AND d.id = m.id
 
 -- name: dead_mark
 UPDATE {p}dead SET retried_as = ?2 WHERE id = ?1
 
 -- name: dead_delete
 DELETE FROM {p}dead WHERE id = ?1
-
--- ----------------------------------------------------------------- joins
-
--- name: join_insert
-INSERT INTO {p}join_head (salt, expected, created_at, updated_at, deadline, grouping_key, metadata)
-VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6)
-
--- name: join_get
-SELECT id, salt, expected, attached, completed, failed, status, updated_at
-  FROM {p}join_head WHERE id = ?1
-
--- name: join_overdue
--- The first open join whose deadline has passed.
-SELECT id, salt, expected, attached, completed, failed, status, updated_at
-  FROM {p}join_head
- WHERE status = 0 AND deadline IS NOT NULL AND deadline <= ?1 ORDER BY deadline, id LIMIT 1
-
--- name: join_update
--- Touches no index.
-UPDATE {p}join_head SET attached = ?2, completed = ?3, failed = ?4, updated_at = ?5 WHERE id = ?1
-
--- name: join_finish
-UPDATE {p}join_head
-   SET attached = ?2, completed = ?3, failed = ?4, updated_at = ?5, status = ?6, finished_at = ?5
- WHERE id = ?1
-
--- name: steps_between
--- Steps without a status of their own, by the numbers of their messages: all in the index.
-SELECT message, join_id FROM {p}join_member
- WHERE status IS NULL AND message BETWEEN ?1 AND ?2 ORDER BY message
-
--- name: steps_keep
--- What the steps of a join show becomes a status of their own.
-UPDATE {p}join_member AS m
-   SET status = (SELECT s.status FROM {p}join_step s
-                  WHERE s.join_id = m.join_id AND s.message_id = m.message_id)
- WHERE m.join_id = ?1 AND m.status IS NULL
-
--- name: steps_keep_message
--- The same for the steps that one message is.
-UPDATE {p}join_member SET status = ?2 WHERE message = ?1 AND status IS NULL
-
--- name: member_status
-SELECT status FROM {p}join_step WHERE join_id = ?1 AND message_id = ?2
-
--- name: member_insert
-INSERT INTO {p}join_member (join_id, message_id, message, salt, n, status, created_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-
--- name: member_report
-UPDATE {p}join_member SET status = ?3 WHERE join_id = ?1 AND message_id = ?2
-
--- name: members_get
--- The first ones: n has no gaps, so that no more than those are sorted.
-SELECT message_id, id, salt, status, created_at, topic
-  FROM {p}join_step WHERE join_id = ?1 AND n <= ?2 ORDER BY n
-
--- name: message_newest
--- Of the outbox, with a message id that was given.
-SELECT m.id, m.salt FROM {p}message m
- WHERE m.message_id = ?1 AND (SELECT q.door FROM {p}queue q WHERE q.id = m.queue) = 0
- ORDER BY m.id DESC LIMIT 1
-
--- name: message_named
--- Is the work id the message id too?
-SELECT 1 FROM {p}message WHERE id = ?1 AND salt = ?2 AND message_id IS NULL
-
--- name: message_as_step
--- What a message shows as a step: 0 pending, 1 completed, 2 failed; 3: it is a wait, or was one
--- (nobody else is done by the owner zero).
-SELECT CASE WHEN EXISTS (SELECT 1 FROM {p}dead x WHERE x.id = ?1) THEN 2
-            WHEN EXISTS (SELECT 1 FROM {p}join_wait w WHERE w.id = ?1) THEN 3
-            ELSE coalesce((SELECT iif(d.owner = zeroblob(16), 3, 1) FROM {p}done d
-                            WHERE d.hi BETWEEN ?1 AND ?1 + 1000 AND d.lo <= ?1
-                              AND instr(d.ids, printf(',%012x', ?1)) > 0), 0) END
-
--- name: wait_body
-SELECT join_wait_topic,
-       json_object('join_id', ?2, 'fail_if_any_step_failed', json(iif(?3, 'true', 'false')),
-                   'on_complete_topic', ?4, 'on_complete_payload', ?5,
-                   'on_fail_topic', ?6, 'on_fail_payload', ?7)
-  FROM {p}queue WHERE id = ?1
-
--- name: wait_insert
-INSERT INTO {p}join_wait (id, join_id) VALUES (?1, ?2)
-
--- name: wait_next
--- The first wait for a join, with the messages that it may send.
-SELECT w.id, m.salt, q.namespace, json_extract(m.payload, '$.fail_if_any_step_failed'),
-       json_extract(m.payload, '$.on_complete_topic'),
-       json_extract(m.payload, '$.on_complete_payload'),
-       json_extract(m.payload, '$.on_fail_topic'), json_extract(m.payload, '$.on_fail_payload')
-  FROM {p}join_wait w CROSS JOIN {p}message m ON m.id = w.id
- CROSS JOIN {p}queue q ON q.id = m.queue
- WHERE w.join_id = ?1 ORDER BY w.id LIMIT 1
-
--- name: wait_delete
-DELETE FROM {p}join_wait WHERE id = ?1
-
--- name: join_info
-SELECT j.id, j.salt, j.expected, j.attached, j.completed, j.failed, j.status, j.updated_at,
-       j.created_at, j.deadline, j.finished_at, j.grouping_key, j.metadata,
-       (SELECT count(*) FROM {p}join_wait w WHERE w.join_id = j.id)
-  FROM {p}join_head j WHERE j.id = ?1
-
--- name: join_list_newest
-SELECT j.id, j.salt, j.expected, j.attached, j.completed, j.failed, j.status, j.updated_at,
-       j.created_at, j.deadline, j.finished_at, j.grouping_key, j.metadata,
-       (SELECT count(*) FROM {p}join_wait w WHERE w.join_id = j.id)
-  FROM {p}join_head j
- WHERE j.id < ?1 AND (?2 < 0 OR j.status = ?2)
- ORDER BY j.id DESC LIMIT ?3
-
--- name: join_list_oldest
-SELECT j.id, j.salt, j.expected, j.attached, j.completed, j.failed, j.status, j.updated_at,
-       j.created_at, j.deadline, j.finished_at, j.grouping_key, j.metadata,
-       (SELECT count(*) FROM {p}join_wait w WHERE w.join_id = j.id)
-  FROM {p}join_head j
- WHERE j.id > ?1 AND (?2 < 0 OR j.status = ?2)
- ORDER BY j.id LIMIT ?3
-
--- name: join_group_newest
-SELECT j.id, j.salt, j.expected, j.attached, j.completed, j.failed, j.status, j.updated_at,
-       j.created_at, j.deadline, j.finished_at, j.grouping_key, j.metadata,
-       (SELECT count(*) FROM {p}join_wait w WHERE w.join_id = j.id)
-  FROM {p}join_head j
- WHERE j.grouping_key = ?4 AND j.id < ?1 AND (?2 < 0 OR j.status = ?2)
- ORDER BY j.id DESC LIMIT ?3
-
--- name: join_group_oldest
-SELECT j.id, j.salt, j.expected, j.attached, j.completed, j.failed, j.status, j.updated_at,
-       j.created_at, j.deadline, j.finished_at, j.grouping_key, j.metadata,
-       (SELECT count(*) FROM {p}join_wait w WHERE w.join_id = j.id)
-  FROM {p}join_head j
- WHERE j.grouping_key = ?4 AND j.id > ?1 AND (?2 < 0 OR j.status = ?2)
- ORDER BY j.id LIMIT ?3
-
--- ----------------------------------------------- timers, jobs, scheduler
-
--- name: pending_of
--- A message in pending, through its whole key.
-SELECT p.queue, p.level, p.due
-  FROM {p}message m
- CROSS JOIN {p}pending p
-    ON p.queue = m.queue AND p.level = m.level AND p.id = m.id
-   AND p.due = coalesce((SELECT a.next_due FROM {p}attempt_log a
-                          WHERE a.message = m.id ORDER BY a.n DESC LIMIT 1),
-                        max(coalesce(m.due_at, m.created_at), m.created_at))
- WHERE m.id = ?1 AND m.salt = ?2
-
--- name: job_update
-UPDATE {p}job
-   SET namespace = ?2, topic = ?3, payload = ?4, cron = ?5, timezone = ?6, misfire = ?7,
-       misfire_limit = ?8, overlap = ?9, updated_at = ?10, anchor_at = ?10, next_at = NULL,
-       problem = NULL, generation = generation + 1
- WHERE name = ?1
-RETURNING 1
-
--- name: job_insert
--- The first generation is a random number: what a scheduler has seen of a job that was deleted
--- never fits a new one of the same name.
-INSERT INTO {p}job (name, namespace, topic, payload, cron, timezone, misfire, misfire_limit,
-                    overlap, updated_at, created_at, anchor_at, generation)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?10, random() & 4611686018427387903)
-
--- name: job_get
-SELECT name, namespace, topic, payload, cron, timezone, misfire, misfire_limit, overlap, paused,
-       problem, next_at, last_at, last_run, skipped, created_at, updated_at, generation
-  FROM {p}job WHERE name = ?1
-
--- name: job_list
-SELECT name, namespace, topic, payload, cron, timezone, misfire, misfire_limit, overlap, paused,
-       problem, next_at, last_at, last_run, skipped, created_at, updated_at, generation
-  FROM {p}job WHERE name > ?1 AND (?2 IS NULL OR namespace = ?2) ORDER BY name LIMIT ?3
-
--- name: job_pause
-UPDATE {p}job SET paused = 1, generation = generation + 1 WHERE name = ?1
-
--- name: job_resume
-UPDATE {p}job
-   SET paused = 0, problem = NULL, anchor_at = ?2, next_at = NULL, generation = generation + 1
- WHERE name = ?1 AND (paused OR problem IS NOT NULL)
-
--- name: job_delete
-DELETE FROM {p}job WHERE name = ?1 RETURNING 1
-
--- name: job_pending_runs
--- From pending on, where few wait, and not from the job on, which may have had many runs.
-SELECT p.queue, p.level, p.due, p.id
-  FROM {p}queue q
- CROSS JOIN {p}pending p ON p.queue = q.id
- CROSS JOIN {p}job_run r ON r.id = p.id
- WHERE q.door = 3 AND r.job = ?1
-
--- name: job_ran
-UPDATE {p}job SET last_at = ?2, last_run = ?3 WHERE name = ?1
-
--- name: job_run_headers
-SELECT printf('{"job": %s, "scheduled_at": "%s"}', json_quote(?1), {time:?2})
-
--- name: job_run_insert
-INSERT INTO {p}job_run (id, job, scheduled_at, triggered, maybe_open) VALUES (?1, ?2, ?3, ?4, 1)
-
--- name: job_run_exists
-SELECT 1 FROM {p}job_run WHERE job = ?1 AND scheduled_at = ?2 AND NOT triggered
-
--- name: job_run_open
--- Runs that may not have ended, the newest first: most likely it is that one.
-SELECT r.id, m.salt
-  FROM {p}job_run r CROSS JOIN {p}message m ON m.id = r.id
- WHERE r.job = ?1 AND r.maybe_open
- ORDER BY r.id DESC LIMIT 1
-
--- name: job_run_mark
-UPDATE {p}job_run SET maybe_open = ?2 WHERE id = ?1
-
--- name: job_run_message
--- The newest stay of a message, by the id that it was given.
-SELECT id FROM {p}message WHERE message_id = ?1 ORDER BY id DESC LIMIT 1
-
--- name: message_status
-SELECT status FROM {p}message_state WHERE id = ?1
-
--- name: tick_first
--- The earliest time after ?2 at which something behind a door is due. One look per queue: a
--- minimum over all of them would walk through everything that is scheduled.
-SELECT min((SELECT p.due FROM {p}pending p
-             WHERE p.queue = q.id AND p.level = 1 AND p.due > ?2 ORDER BY p.due LIMIT 1))
-  FROM {p}queue q WHERE q.door = ?1 AND NOT q.paused
-
--- name: tick_queues
--- Where something is due: the queue that has waited longest comes first.
-SELECT q.id, q.namespace, (SELECT p.due FROM {p}pending p
-                            WHERE p.queue = q.id AND p.level = 1 AND p.due <= ?2
-                            ORDER BY p.due LIMIT 1) AS first
-  FROM {p}queue q WHERE q.door = ?1 AND NOT q.paused AND first IS NOT NULL
- ORDER BY first, q.id
-
--- name: tick_walk
-SELECT p.due, p.id, m.salt, m.topic, m.correlation_id, m.headers, m.payload
-  FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
- WHERE p.queue = ?1 AND p.level = 1 AND p.due <= ?2
- ORDER BY p.due, p.id
-
--- name: tick_jobs
--- Those whose next instant is not known come first.
-SELECT name, cron, timezone, generation, next_at, anchor_at, misfire, misfire_limit
-  FROM {p}job
- WHERE NOT paused AND problem IS NULL AND coalesce(next_at, 0) <= ?1
- ORDER BY coalesce(next_at, 0), name LIMIT ?2
-
--- name: tick_next_job
-SELECT next_at FROM {p}job
- WHERE NOT paused AND problem IS NULL AND coalesce(next_at, 0) > ?1
- ORDER BY coalesce(next_at, 0) LIMIT 1
-
--- name: tick_next_deadline
-SELECT deadline FROM {p}join_head
- WHERE status = 0 AND deadline IS NOT NULL AND deadline > ?1 ORDER BY deadline LIMIT 1
-
--- name: job_problem
-UPDATE {p}job SET problem = ?2 WHERE name = ?1
-
--- name: job_advance
-UPDATE {p}job SET next_at = ?2, skipped = skipped + ?3 WHERE name = ?1
 
 -- ------------------------------------------------------------- retention
 
@@ -642,6 +450,12 @@ SELECT j.id
  WHERE q.door = 0 AND q.namespace = '' AND q.retention_s >= 0 AND j.finished_at IS NOT NULL
  ORDER BY j.finished_at, j.id LIMIT ?2
 
+-- name: retention_instance
+-- For a day a zombie is told that it was evicted.
+DELETE FROM {p}instance
+ WHERE id IN (SELECT id FROM {p}instance
+               WHERE state <> 1 AND ended_at < ?1 - 86400000000 LIMIT ?2)
+
 -- name: members_delete
 DELETE FROM {p}join_member WHERE join_id = ?1
 
@@ -658,13 +472,15 @@ SELECT (SELECT min(id) FROM {p}message), (SELECT max(id) FROM {p}message),
 SELECT id FROM {p}message WHERE id >= ?1 AND id < ?2
 
 -- name: places_pending
-SELECT id FROM {p}pending
+-- A stream that a dead head blocks is not a message.
+SELECT id FROM {p}pending WHERE due < 9223372036854775807
 
 -- name: places_dead
 SELECT id FROM {p}dead NOT INDEXED
 
 -- name: places_lease
-SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids FROM {p}lease
+SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids, runs
+  FROM {p}lease
 
 -- name: places_done
 SELECT id, ids FROM {p}done
@@ -683,3 +499,21 @@ SELECT count(*), coalesce(sum(is_wrong), 0), min(iif(is_wrong, number, NULL)),
                OR (h.status <> 0 AND EXISTS (SELECT 1 FROM {p}join_wait w WHERE w.join_id = h.id))
                OR (h.status = 0 AND h.completed + h.failed >= h.expected) AS is_wrong
           FROM {p}join_head h LEFT JOIN {p}join_step s ON s.join_id = h.id GROUP BY h.id)
+
+-- name: places_streams
+SELECT count(*) FROM {p}stream
+
+-- name: places_busy
+SELECT id FROM {p}stream WHERE busy ORDER BY id
+
+-- name: places_tokens
+-- Tokens in pending that are wrong: of another stream than their message, or blocked by one that is
+-- not dead, or was retried.
+SELECT p.stream
+  FROM {p}pending p LEFT JOIN {p}message m ON m.id = p.id
+ WHERE p.stream IS NOT NULL
+   AND (m.stream IS NOT p.stream
+        OR (p.due = 9223372036854775807
+            AND NOT EXISTS (SELECT 1 FROM {p}dead x
+                             WHERE x.id = p.id AND x.retried_as IS NULL)))
+ ORDER BY p.stream

@@ -1,8 +1,10 @@
--- queue_get(door, ns) → the queue's row; makes it if it is missing. Two
+-- queue_get(door, ns) → the queue's row; makes it if it is missing: an inbox keeps its
+-- dedupe keys for ever, others theirs for 7 days, unless set otherwise. Two
 -- transactions that both make it: the second waits for the first, and makes it
 -- itself if the first rolls back.
 CREATE OR REPLACE FUNCTION {p}queue_get(_door smallint, _ns text) RETURNS {p}queue
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off -- a plan that is kept: who calls first may have none of this set
 AS $$
 DECLARE
     _queue {p}queue;
@@ -10,8 +12,8 @@ BEGIN
     LOOP
         SELECT * INTO _queue FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
         EXIT WHEN FOUND;
-        INSERT INTO {p}queue (door, namespace, store_id, clock)
-        SELECT _door, _ns, s.store_id, s.clock FROM {p}store s WHERE s.one ON CONFLICT DO NOTHING;
+        INSERT INTO {p}queue (door, namespace, store_id, clock, dedupe_retention_s)
+        SELECT _door, _ns, s.store_id, s.clock, CASE WHEN _door = 1 THEN -1 ELSE 604800 END FROM {p}store s WHERE s.one ON CONFLICT DO NOTHING;
     END LOOP;
     RETURN _queue;
 END

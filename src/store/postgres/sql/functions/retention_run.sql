@@ -1,7 +1,7 @@
 -- retention_run(batch) → how many messages and joins were deleted: settled and dead
 -- messages whose retention is over, joins that ended as long ago as the outbox queue
 -- '' keeps its messages, with their steps; and, not counted, dedupe keys whose message
--- is gone. At most `batch` of each kind; never what is pending or leased. Rows that
+-- is gone, and instances that ended a day ago. At most `batch` of each kind; never what is pending or leased. Rows that
 -- another run is deleting are passed over.
 CREATE OR REPLACE FUNCTION {p}retention_run(batch int = 1000) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
@@ -57,6 +57,7 @@ BEGIN
             _joins_until := _t - _queue.retention_s * interval '1 s';
         END IF;
     END LOOP;
+    PERFORM {p}work_instances_forget(_t, batch);
     RETURN _settled + _dead + {p}work_join_forget(_joins_until, batch); -- joins last: see there
 END
 $$;

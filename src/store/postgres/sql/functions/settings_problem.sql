@@ -11,11 +11,14 @@ BEGIN
     END IF;
     SELECT CASE
         WHEN s.k NOT IN ('max_attempts', 'backoff', 'backoff_base_ms', 'backoff_max_ms', 'retention_s', 'dead_retention_s',
-                         'dedupe_retention_s', 'max_payload_bytes', 'max_lease_s', 'delete_on_ack', 'join_wait_topic')
+                         'dedupe_retention_s', 'max_payload_bytes', 'max_lease_s', 'delete_on_ack', 'join_wait_topic',
+                         'dead_head', 'affinity_grace_ms')
             THEN format('unknown setting "%s"', s.k)
         WHEN jsonb_typeof(s.v) = 'null' THEN NULL
         WHEN s.k = 'backoff' THEN CASE
             WHEN s.v NOT IN ('"exponential"', '"equal-jitter"') THEN 'backoff: allowed are exponential and equal-jitter' END
+        WHEN s.k = 'dead_head' THEN CASE
+            WHEN s.v NOT IN ('"skip"', '"block"') THEN 'dead_head: allowed are skip and block' END
         WHEN s.k = 'delete_on_ack' THEN CASE
             WHEN jsonb_typeof(s.v) <> 'boolean' THEN 'delete_on_ack is not true or false' END
         WHEN s.k = 'join_wait_topic' THEN CASE
@@ -30,6 +33,8 @@ BEGIN
         WHEN s.k = 'max_payload_bytes' AND s.v::bigint NOT BETWEEN 1 AND 67108864
             THEN 'max_payload_bytes: allowed are 1 to 67108864'
         WHEN s.k = 'max_lease_s' AND s.v::bigint NOT BETWEEN 1 AND 86400 THEN 'max_lease_s: allowed are 1 to 86400'
+        WHEN s.k = 'affinity_grace_ms' AND s.v::bigint NOT BETWEEN 1 AND 3600000 AND s.v <> '-1'
+            THEN 'affinity_grace_ms: allowed are 1 ms to an hour, or -1 for none'
         END AS problem
     INTO _problem FROM jsonb_each(_settings) s(k, v) ORDER BY problem LIMIT 1;
     RETURN _problem;

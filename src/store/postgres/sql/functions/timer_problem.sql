@@ -1,5 +1,5 @@
 -- timer_problem(…) → what is wrong with a message behind another door than the
--- outbox, or null: only timers can be enqueued there, and they are plain. The
+-- outbox and the inbox, or null: only timers can be enqueued there, and they are plain. The
 -- rules for all messages are in message_problem.
 CREATE OR REPLACE FUNCTION {p}timer_problem(
     _door smallint, _tenant_id uuid, _dedupe_key text, _level smallint, _due_at timestamptz, _expires_at timestamptz,

@@ -4,8 +4,14 @@
 --
 -- Locks, in this order: joins past their deadline, expired leases, pending rows, all
 -- SKIP LOCKED; it waits for nobody, unless it buries steps of joins: then for those
--- who count in the same joins, with what it took back first and once more at the end. An empty claim writes nothing, unless it was slow
--- over a large index and leaves a hint, and takes no transaction id.
+-- who count in the same joins, with what it took back first and once more at the end. An empty claim
+-- writes nothing, unless it was slow over a large index and leaves a hint, and takes no transaction id.
+-- In a queue that has streams, rows are picked a few at a time, and the head of a stream brings
+-- a run of what follows it (work_take). Before that, empty tokens whose next message has come
+-- become heads; the others are looked at when there is room, when they are many, and in any case
+-- after 100 ms (work_tokens), which locks streams' rows, SKIP LOCKED.
+-- partitions above 0: the owner is an instance, to which heads of some partitions are left for
+-- a while (work_pick); max_partitions: of how many it may hold runs at the same time.
 -- from_due, from_id: per level, where this claimer's last full batch began; a
 -- hint that spares it the walk over index entries of rows already taken. Without
 -- it the hint table serves, which slow claims write (at most once per second).
@@ -13,10 +19,11 @@
 -- time.
 CREATE OR REPLACE FUNCTION {p}work_claim(
     _door smallint, _owner uuid, _lease_s int, _n int, _ns text, _topics text[], _from_due timestamptz[],
-    _from_id uuid[])
+    _from_id uuid[], _partitions int = 0, _max_partitions int = NULL)
     RETURNS TABLE (work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid,
                    dedupe_key text, correlation_id text, stream text, headers jsonb, attempts int,
-                   retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int, joins text)
+                   retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int, joins text,
+                   seq bigint, source text, orphan boolean)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
@@ -28,6 +35,8 @@ DECLARE
     _queue int;
     _max smallint;
     _paused boolean;
+    _has_streams boolean;
+    _grace interval;
     _hint {p}hint;
     _reap_from timestamptz := '-infinity';
     _bound timestamptz[] := _from_due;
@@ -37,6 +46,18 @@ DECLARE
     _ids uuid[] := '{}';
     _attempts smallint[] := '{}';
     _dues timestamptz[] := '{}';
+    _streams bigint[]; -- in a queue that has streams: of each message, or null
+    _seqs bigint[];
+    _taken record;
+    _near record;      -- see work_affinity
+    _cap int := greatest(1, _n / 5); -- of a run, while other rows wait
+    _ask int := _n;    -- how many rows to pick
+    _got int;
+    _more_rows boolean;
+    _tokens record;    -- a look at the empty ones
+    _tokens_seen boolean;
+    _tokens_from timestamptz := '-infinity';
+    _runs bigint[];
     _lost smallint := 0;
     _buried int := 0;
     _all boolean := false; -- nothing more was due
@@ -46,7 +67,9 @@ DECLARE
     _joins text;
     _more text;
 BEGIN
-    SELECT coalesce(q.clock, clock_timestamp()), q.id, q.max_attempts, q.paused INTO _t, _queue, _max, _paused
+    SELECT coalesce(q.clock, clock_timestamp()), q.id, q.max_attempts, q.paused, q.has_streams,
+           q.affinity_grace_ms * interval '1 ms'
+    INTO _t, _queue, _max, _paused, _has_streams, _grace
     FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
     IF NOT FOUND OR _paused THEN
         RETURN;
@@ -76,67 +99,141 @@ BEGIN
         _bound := _hint.from_due;
     END IF;
 
+    _tokens_seen := NOT _has_streams;
+    SELECT NULL::bigint AS seed, NULL::bigint[] AS others, NULL::bigint[] AS held INTO _near;
+    IF _has_streams THEN
+        _ask := (_n + _cap - 1) / _cap;
+        IF _hint.written_at <= _t AND _t < _hint.whole_look_next THEN
+            _tokens_from := coalesce(_hint.from_due[5], '-infinity');
+        END IF;
+        -- In a large index mostly the recent ones: entries of such as are gone lie before them.
+        SELECT min(p.due) AS oldest, count(*) AS n, bool_or(m.is_there) AS some INTO _tokens
+        FROM (SELECT p.due, p.stream, p.seq FROM {p}pending p
+              WHERE p.lane = -_queue AND p.due <= _t
+                AND p.due >= CASE WHEN random() < 0.95 AND pg_relation_size('{p}pending_pkey') >= 1048576
+                                  THEN greatest(_tokens_from, _t - interval '1 s') ELSE _tokens_from END
+              ORDER BY p.lane, p.due, p.id LIMIT 100) p
+        CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM {p}message m WHERE m.stream_id = p.stream AND m.seq >= p.seq) AS is_there
+                            OFFSET 0) m;
+        IF _tokens.some THEN
+            PERFORM {p}work_tokens(_queue, _t, _tokens_from, false);
+        END IF;
+        IF _partitions > 0 THEN
+            _near := {p}work_affinity(_owner, _partitions, _max_partitions, _t);
+        END IF;
+    END IF;
     LOOP
-        _picked := {p}work_pick(_queue, _max, _levels, _t, _n - cardinality(_ids), _hashes, _bound,
-                                CASE WHEN _bound IS NOT NULL THEN _from_id END);
+        _picked := {p}work_pick(_queue, _max, _levels, _t, _ask, _hashes, _bound,
+                                CASE WHEN _bound IS NOT NULL THEN _from_id END, _has_streams, _partitions,
+                                CASE WHEN cardinality(_near.held) >= _max_partitions THEN _near.held END,
+                                _t - _grace, _near.seed, _near.others);
+        _got := coalesce(cardinality(_picked.ids), 0);
         IF _picked.unfit IS NOT NULL THEN -- rare: some have expired or spent their attempts
             PERFORM {p}work_bury_unfit(array_agg(u.id), array_agg(u.attempts), array_agg(u.expired), _t)
             FROM unnest(_picked.ids, _picked.attempts, _picked.expired, _picked.unfit) u(id, attempts, expired, unfit)
             WHERE u.unfit;
+            IF _has_streams THEN
+                PERFORM {p}work_heads_died(_queue, ARRAY(SELECT u.id FROM unnest(_picked.ids, _picked.unfit) u(id, unfit)
+                                                         WHERE u.unfit), _t);
+            END IF;
             _dead := _dead || ARRAY(SELECT u.id FROM unnest(_picked.ids, _picked.unfit) u(id, unfit) WHERE u.unfit);
             _buried := _buried + cardinality(array_positions(_picked.unfit, true));
             SELECT array_agg(u.id ORDER BY i) AS ids, array_agg(u.attempts ORDER BY i) AS attempts,
-                   array_agg(u.due ORDER BY i) AS dues, array_agg(u.lost ORDER BY i) AS lost, _picked.unfit AS unfit
+                   array_agg(u.due ORDER BY i) AS dues, array_agg(u.lost ORDER BY i) AS lost, _picked.unfit AS unfit,
+                   array_agg(u.stream ORDER BY i) AS streams, array_agg(u.seq ORDER BY i) AS seqs
             INTO _picked
-            FROM unnest(_picked.ids, _picked.attempts, _picked.dues, _picked.lost, _picked.unfit)
-                 WITH ORDINALITY u(id, attempts, due, lost, unfit, i)
+            FROM unnest(_picked.ids, _picked.attempts, _picked.dues, _picked.lost, _picked.unfit, _picked.streams, _picked.seqs)
+                 WITH ORDINALITY u(id, attempts, due, lost, unfit, stream, seq, i)
             WHERE NOT u.unfit;
         END IF;
         IF 0 < ANY (_picked.lost) AND cardinality(_ids) > 0 THEN -- goes alone: back, for the next claim
             PERFORM {p}work_unpick(_picked.ids[1], _picked.attempts[1], _picked.lost[1], _picked.dues[1]);
             EXIT;
         END IF;
-        _ids := _ids || _picked.ids;
-        _attempts := _attempts || _picked.attempts;
-        _dues := _dues || _picked.dues;
         _lost := coalesce(_picked.lost[1], _lost);
+        IF _has_streams AND _picked.ids IS NOT NULL THEN
+            _taken := {p}work_take(_picked.ids, _picked.attempts, _picked.dues, _picked.streams, _picked.seqs, _lost, _cap,
+                                   _n - cardinality(_ids), _topics, _t, _partitions, _max_partitions, _near.held);
+            _ids := _ids || _taken.ids;
+            _attempts := _attempts || _taken.attempts;
+            _dues := _dues || _taken.dues;
+            _streams := _streams || _taken.streams;
+            _seqs := _seqs || _taken.seqs;
+            _near.held := _taken.held;
+            _lost := CASE WHEN _taken.ids IS NULL THEN 0 ELSE _lost END;
+        ELSE
+            _ids := _ids || _picked.ids;
+            _attempts := _attempts || _picked.attempts;
+            _dues := _dues || _picked.dues;
+        END IF;
         EXIT WHEN cardinality(_ids) >= _n OR _lost > 0;
         EXIT WHEN _buried >= 1000 AND (cardinality(_ids) > 0 OR clock_timestamp() - _started > interval '500 ms');
+        _more_rows := _has_streams AND _got = _ask;
+        IF _has_streams AND array_remove(_picked.streams, NULL) <> '{}' THEN
+            _ask := (_n - cardinality(_ids) + _cap - 1) / _cap;
+            IF _n >= 100 THEN -- as many as will fill the batch if the next runs are as long as these; each has one message at least
+                _ask := least(_n - cardinality(_ids),
+                              greatest(_ask, (_n - cardinality(_ids)) * _got / greatest(cardinality(_taken.ids), 1)));
+            END IF;
+        ELSE -- plain messages need a row each
+            _ask := least(_n - cardinality(_ids), _ask::bigint * 4);
+        END IF;
         CONTINUE WHEN _picked.unfit IS NOT NULL;
         EXIT WHEN _picked.lost IS NOT NULL; -- the pick ended before a row that goes alone
+        CONTINUE WHEN _more_rows;
         -- That was all from the bound on: look from the start too, unless that is dear and was done lately.
         _all := _bound IS NULL OR coalesce(_hint.whole_look_next > _t, false);
+        IF _all AND NOT _tokens_seen THEN
+            _tokens_seen := true;
+            CONTINUE WHEN {p}work_tokens(_queue, _t, _tokens_from, _dead IS NULL) > 0;
+        END IF;
         EXIT WHEN _all;
         _bound := NULL;
     END LOOP;
+    IF _has_streams AND _all AND _lost = 0 AND cardinality(_ids) BETWEEN 1 AND _n - 1 THEN
+        SELECT x.ids, x.attempts, x.dues, x.streams, x.seqs INTO _ids, _attempts, _dues, _streams, _seqs
+        FROM {p}work_runs_extend(_ids, _attempts, _dues, _streams, _seqs, _cap, _n - cardinality(_ids), _topics, _t) x;
+    END IF;
     -- A claim that named topics, or stopped before the end, does not know what others can take.
-    IF _topics IS NULL AND (_all OR cardinality(_ids) >= _n)
+    -- Nor does one that has left heads to others.
+    IF _topics IS NULL AND _near.others IS NULL AND _near.held IS NULL AND (_all OR cardinality(_ids) >= _n)
        AND clock_timestamp() - _started > greatest(interval '5 ms', cardinality(_ids) * interval '20 us') THEN
         PERFORM {p}work_claim_hint(_queue, _t, clock_timestamp() - _started, _bound IS NULL, cardinality(_ids) >= _n,
-                                   _hint, _ids, _dues);
+                                   _hint, _ids, _dues, _streams, _has_streams AND _tokens_seen);
     END IF;
     IF _dead IS NOT NULL AND _door = 0 THEN
         _more := {p}work_count_steps(NULL, ARRAY(SELECT x FROM unnest(_dead) x ORDER BY x), _t);
         _joins := concat_ws(E'\n', _joins, _more);
     END IF;
+    IF NOT _tokens_seen THEN
+        IF _tokens.n >= 50 OR _tokens.oldest <= _t - interval '100 ms' THEN
+            PERFORM {p}work_tokens(_queue, _t, greatest(_tokens_from, _tokens.oldest), true);
+        END IF;
+    END IF;
 
     IF _topics IS NOT NULL AND cardinality(_ids) > 0 THEN -- the hash is only a filter
         SELECT array_agg(m.id) INTO _wrong FROM unnest(_ids) u(id), {p}message m
         WHERE m.id = u.id AND m.topic <> ALL (_topics);
-        IF _wrong IS NOT NULL THEN
+        IF _wrong IS NOT NULL THEN -- heads and plain messages: what follows a head was compared in full
             PERFORM {p}work_unpick(u.id, u.attempts, _lost, u.due) FROM unnest(_ids, _attempts, _dues) u(id, attempts, due)
             WHERE u.id = ANY (_wrong);
-            SELECT array_agg(u.id ORDER BY i), array_agg(u.attempts ORDER BY i), array_agg(u.due ORDER BY i)
-            INTO _ids, _attempts, _dues FROM unnest(_ids, _attempts, _dues) WITH ORDINALITY u(id, attempts, due, i)
-            WHERE u.id <> ALL (_wrong);
+            SELECT array_agg(u.id ORDER BY i), array_agg(u.attempts ORDER BY i), array_agg(u.due ORDER BY i),
+                   array_agg(u.stream ORDER BY i), array_agg(u.seq ORDER BY i)
+            INTO _ids, _attempts, _dues, _streams, _seqs
+            FROM unnest(_ids, _attempts, _dues, _streams, _seqs) WITH ORDINALITY u(id, attempts, due, stream, seq, i)
+            WHERE u.id <> ALL (_wrong)
+              AND (u.stream IS NULL OR _ids[array_position(_streams, u.stream)] <> ALL (_wrong));
         END IF;
     END IF;
     IF cardinality(_ids) > 0 THEN
         _fence := nextval('{p}fence');
-        INSERT INTO {p}lease (id, owner, claimed_at, until, queue, open, door, lost, ids, attempts)
+        IF _has_streams THEN
+            _runs := {p}lease_runs(_streams, _seqs);
+        END IF;
+        INSERT INTO {p}lease (id, owner, claimed_at, until, queue, open, door, lost, ids, attempts, runs)
         VALUES (_fence, _owner, _t, _t + make_interval(secs => _lease_s), _queue, cardinality(_ids), _door, _lost, _ids,
                 CASE WHEN 0 < ANY (_attempts) THEN (SELECT array_agg((a + 1)::smallint ORDER BY i)
-                                                    FROM unnest(_attempts) WITH ORDINALITY u(a, i)) END);
+                                                    FROM unnest(_attempts) WITH ORDINALITY u(a, i)) END, _runs);
         RETURN QUERY
         SELECT m.id, coalesce(m.message_id, m.id), _fence, m.topic, m.payload, m.tenant_id, m.dedupe_key,
                m.correlation_id, m.stream, m.headers, u.attempts + 1,
@@ -144,7 +241,7 @@ BEGIN
                m.created_at, u.due,
                CASE WHEN u.attempts > 0 THEN (SELECT a.error FROM {p}attempt_log a WHERE a.id = m.id AND a.kind IN (1, 2)
                                               ORDER BY a.id DESC, a.n DESC LIMIT 1) END,
-               m.level::int, NULL::text
+               m.level::int, NULL::text, m.seq, m.source, _lost > 0
         FROM unnest(_ids, _attempts, _dues) u(id, attempts, due)
         -- OFFSET 0 keeps this a look-up per id, in their order: a join could start from a small table of messages.
         CROSS JOIN LATERAL (SELECT * FROM {p}message m WHERE m.id = u.id OFFSET 0) m;
@@ -152,7 +249,7 @@ BEGIN
     IF _joins <> '' THEN
         RETURN QUERY SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text,
                             NULL::text, NULL::jsonb, NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text,
-                            NULL::int, _joins;
+                            NULL::int, _joins, NULL::bigint, NULL::text, NULL::boolean;
     END IF;
 END
 $$;

@@ -1,14 +1,16 @@
 -- work_claim_hint(…): after a slow claim, remembers where its batch began. One
 -- writer at a time, at most once per second, so that the row stays small even
 -- when an old transaction keeps its dead versions. Not while the index is small:
--- then something else was slow, such as planning in a new session.
+-- then something else was slow, such as planning in a new session. The fifth element is
+-- for empty tokens (work_tokens).
 CREATE OR REPLACE FUNCTION {p}work_claim_hint(
     _queue int, _t timestamptz, _took interval, _whole boolean, _full boolean, _hint {p}hint, _ids uuid[],
-    _dues timestamptz[]) RETURNS void
+    _dues timestamptz[], _streams bigint[], _tokens_seen boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 DECLARE
     _from timestamptz[];
+    _tokens timestamptz := CASE WHEN _tokens_seen THEN _t ELSE _hint.from_due[5] END;
 BEGIN
     IF pg_relation_size('{p}pending_pkey') < 4194304 -- 4 MB
        OR (_hint.written_at <= _t AND _hint.written_at > _t - interval '1 s' AND NOT _whole)
@@ -17,11 +19,13 @@ BEGIN
     END IF;
     IF _full THEN
         SELECT array_agg(b.due ORDER BY v.level) INTO _from FROM generate_series(0, 3) v(level)
-        LEFT JOIN (SELECT m.level, min(u.due) AS due FROM unnest(_ids, _dues) u(id, due), {p}message m
-                   WHERE m.id = u.id GROUP BY m.level) b ON b.level = v.level;
+        LEFT JOIN (SELECT m.level, min(u.due) AS due FROM unnest(_ids, _dues, _streams) WITH ORDINALITY u(id, due, stream, i), {p}message m
+                   WHERE m.id = u.id AND (u.stream IS NULL OR array_position(_streams, u.stream) = u.i) -- no followers
+                   GROUP BY m.level) b ON b.level = v.level;
     ELSE -- all there was has been taken: what comes later is due from now on
         _from := array_fill(_t, ARRAY[4]);
     END IF;
+    _from := _from || _tokens;
     INSERT INTO {p}hint AS h (queue, written_at, from_due, whole_look_next)
     VALUES (_queue, _t, _from, _t + CASE WHEN _whole THEN 20 * _took ELSE interval '0' END)
     ON CONFLICT (queue) DO UPDATE SET written_at = _t, from_due = _from,

@@ -1,8 +1,8 @@
 -- work_count(door, ns) → how many messages are where; ns null: all namespaces.
--- Counts the small tables only.
+-- Counts the small tables only; numbers in a stream have no gaps, so what is parked need not be read.
 CREATE OR REPLACE FUNCTION {p}work_count(
     _door smallint, _ns text, OUT ready bigint, OUT scheduled bigint, OUT in_progress bigint, OUT dead bigint,
-    OUT expired_leases bigint, OUT oldest_ready_ms bigint)
+    OUT expired_leases bigint, OUT oldest_ready_ms bigint, OUT parked bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
 DECLARE
@@ -15,5 +15,7 @@ BEGIN
     SELECT coalesce(sum(l.open), 0), coalesce(sum(l.open) FILTER (WHERE l.until < _t), 0)
     INTO in_progress, expired_leases FROM {p}lease l WHERE l.queue = ANY (_queues);
     SELECT count(*) INTO dead FROM {p}dead d WHERE d.queue = ANY (_queues) AND d.retried_as IS NULL;
+    SELECT coalesce(sum(s.last_seq - t.upto), 0) INTO parked
+    FROM {p}work_token t JOIN {p}stream s ON s.id = t.stream WHERE s.queue = ANY (_queues);
 END
 $$;

@@ -1,8 +1,8 @@
--- work_done(…) → whether the caller must forget the messages, after it has counted
--- them as steps of joins: the queue does not keep them. The one way into done. The
+-- work_done(ids, queue, t, owner, keep) → whether the caller must forget the messages, after it has counted
+-- them as steps of joins: the queue does not keep them, and keep is false. The one way into done. The
 -- caller holds the lease that named these messages; ids in ascending order. Such as
--- lie far apart are written as several rows, so that each span stays narrow.
-CREATE OR REPLACE FUNCTION {p}work_done(_ids uuid[], _queue int, _t timestamptz, _owner uuid) RETURNS boolean
+-- lie far apart are written as several rows, so that no span is wider than 100 000 numbers.
+CREATE OR REPLACE FUNCTION {p}work_done(_ids uuid[], _queue int, _t timestamptz, _owner uuid, _keep boolean = false) RETURNS boolean
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 DECLARE
@@ -10,20 +10,20 @@ DECLARE
     _low bigint;
     _high bigint;
 BEGIN
-    IF (SELECT q.delete_on_ack FROM {p}queue q WHERE q.id = _queue) THEN
+    IF NOT _keep AND (SELECT q.delete_on_ack FROM {p}queue q WHERE q.id = _queue) THEN
         RETURN true;
     END IF;
     _text := _ids[1]::text; -- what id_number does, without the call
     _low := ('x' || substr(_text, 1, 8) || substr(_text, 10, 4))::bit(48)::bigint;
     _text := _ids[cardinality(_ids)]::text;
     _high := ('x' || substr(_text, 1, 8) || substr(_text, 10, 4))::bit(48)::bigint;
-    IF _high - _low < 10000 THEN
+    IF _high - _low < 10000 OR _high / 100000 = _low / 100000 THEN
         INSERT INTO {p}done (span, at, owner, queue, ids)
         VALUES (int8range(_low, _high, '[]'), _t, _owner, _queue, _ids);
     ELSE
         INSERT INTO {p}done (span, at, owner, queue, ids)
         SELECT int8range(min(n), max(n), '[]'), _t, _owner, _queue, array_agg(x ORDER BY x)
-        FROM (SELECT x, {p}id_number(x) AS n FROM unnest(_ids) x) s GROUP BY n / 10000;
+        FROM (SELECT x, {p}id_number(x) AS n FROM unnest(_ids) x) s GROUP BY n / 100000;
     END IF;
     RETURN false;
 END

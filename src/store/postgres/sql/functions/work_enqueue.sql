@@ -5,7 +5,11 @@
 -- transaction lives on. join_problem: it cannot become a step of its join (enum
 -- ph__join_problem); joins: what ended with it (see work_join_fire).
 -- Locks: the dedupe key, until the caller's transaction ends. With a join: of a
--- duplicate the message that has the key, where it is; then the join's head.
+-- duplicate the message that has the key, where it is; then the join's head. With a
+-- stream, last: the stream's row (work_streams_take), until the caller's transaction ends.
+-- The first message of an idle stream is its head; others are parked behind it.
+-- source: of an inbox message, whose id there is the dedupe key. handled: it is stored as
+-- done, by nobody.
 -- Two at once with one key: the second waits at the insert; if the first
 -- commits, the second reads its ids in a new statement (and snapshot); if it
 -- rolled back, the second's insert succeeds; if the key vanished in between,
@@ -14,6 +18,7 @@ CREATE OR REPLACE FUNCTION {p}work_enqueue(
     _door smallint, _ns text, _topic text, _payload text, _tenant_id uuid, _dedupe_key text,
     _correlation_id text, _stream text, _level smallint, _due_at timestamptz, _expires_at timestamptz,
     _headers jsonb, _message_id uuid, _max_attempts smallint, _join_id uuid,
+    _source text = NULL, _handled boolean = false,
     OUT work_id uuid, OUT message_id uuid, OUT is_new boolean, OUT problem text, OUT join_problem smallint,
     OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
@@ -25,23 +30,29 @@ DECLARE
     _queue int;
     _limit int;
     _attached record;
+    _scope CONSTANT text := coalesce(_source, _topic); -- of the dedupe key
+    _stream_id bigint;
+    _seq bigint;
+    _waits boolean := false; -- behind its stream's head
 BEGIN
     IF (_topic <> '' AND octet_length(_topic) <= 255 AND octet_length(_ns) <= 255 AND _payload IS NOT NULL
         AND _level BETWEEN 0 AND 3 AND coalesce(octet_length(_correlation_id), 0) <= 255 AND _tenant_id IS NULL
         AND _dedupe_key IS NULL AND _stream IS NULL AND _due_at IS NULL AND _expires_at IS NULL AND _headers IS NULL
-        AND _max_attempts IS NULL AND _message_id IS NULL) IS NOT TRUE THEN -- not plainly right: look closer
+        AND _max_attempts IS NULL AND _message_id IS NULL AND _door IN (0, 2) AND _source IS NULL) IS NOT TRUE THEN -- not plainly right: look closer
         problem := {p}message_problem(_topic, _payload, _ns, _tenant_id, _dedupe_key, _correlation_id, _stream, _level,
-                                      _due_at, _expires_at, _headers, _max_attempts, _message_id);
+                                      _due_at, _expires_at, _headers, _max_attempts, _message_id, _door, _source, _handled);
         IF problem IS NOT NULL THEN
             RETURN;
         END IF;
     END IF;
-    IF _door IS DISTINCT FROM 0 THEN
+    IF _door = 1 THEN
+        problem := CASE WHEN _join_id IS NOT NULL THEN 'a message of the inbox cannot be a step of a join' END;
+    ELSIF _door IS DISTINCT FROM 0 THEN
         problem := {p}timer_problem(_door, _tenant_id, _dedupe_key, _level, _due_at, _expires_at, _message_id, _max_attempts,
                                     _join_id);
-        IF problem IS NOT NULL THEN
-            RETURN;
-        END IF;
+    END IF;
+    IF problem IS NOT NULL THEN
+        RETURN;
     END IF;
     SELECT q.id, q.max_payload_bytes, coalesce(q.clock, clock_timestamp()), -- what clock() and id_new() do,
            encode(int8send((nextval('{p}message_number') << 16) | 32768)     -- without the calls
@@ -65,10 +76,10 @@ BEGIN
     IF _dedupe_key IS NOT NULL THEN
         LOOP
             INSERT INTO {p}dedupe (created_at, id, message_id, queue, topic, key)
-            VALUES (_t, work_id, _message_id, _queue, _topic, _dedupe_key) ON CONFLICT DO NOTHING;
+            VALUES (_t, work_id, _message_id, _queue, _scope, _dedupe_key) ON CONFLICT DO NOTHING;
             EXIT WHEN FOUND;
             SELECT d.id, coalesce(d.message_id, d.id), false INTO work_id, message_id, is_new
-            FROM {p}dedupe d WHERE d.queue = _queue AND d.topic = _topic AND d.key = _dedupe_key;
+            FROM {p}dedupe d WHERE d.queue = _queue AND d.topic = _scope AND d.key = _dedupe_key;
             IF FOUND THEN
                 IF _join_id IS NOT NULL AND _door = 0 THEN
                     _attached := {p}work_join_attach(_join_id, ARRAY[message_id]);
@@ -87,17 +98,25 @@ BEGIN
         join_problem := ({p}work_join_check(ARRAY[_join_id], ARRAY[message_id], NULL)).problem;
         IF join_problem IS NOT NULL THEN
             DELETE FROM {p}dedupe d
-            WHERE d.queue = _queue AND d.topic = _topic AND d.key = _dedupe_key AND d.id = work_id;
+            WHERE d.queue = _queue AND d.topic = _scope AND d.key = _dedupe_key AND d.id = work_id;
             RETURN;
         END IF;
     END IF;
+    IF _stream IS NOT NULL THEN
+        SELECT k.ids[1], k.firsts[1], k.were_busy[1] INTO _stream_id, _seq, _waits
+        FROM {p}work_streams_take(ARRAY[_queue], ARRAY[_stream], '{1}', _t) k;
+    END IF;
     INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
-                            max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload)
+                            max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload, stream_id, seq, source)
     VALUES (work_id, _t, _due_at, _expires_at, _message_id, _tenant_id, _queue, _level,
-            _max_attempts, _topic, _dedupe_key, _correlation_id, _stream, _headers, _payload);
-    INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
-    VALUES (greatest(_due_at, _t), work_id, _expires_at, _queue * 4 + _level, hashtext(_topic), 0, 0,
-            _max_attempts);
+            _max_attempts, _topic, _dedupe_key, _correlation_id, _stream, _headers, _payload, _stream_id, _seq, _source);
+    IF _handled THEN
+        PERFORM {p}work_handled(ARRAY[work_id], _queue, _t);
+    ELSIF NOT _waits THEN
+        INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
+        VALUES (greatest(_due_at, _t), work_id, _expires_at, _queue * 4 + _level, hashtext(_topic), 0, 0,
+                _max_attempts, _stream_id, _seq);
+    END IF;
     IF _join_id IS NOT NULL AND _door = 0 THEN
         joins := {p}work_join_add(ARRAY[_join_id], ARRAY[work_id], ARRAY[message_id], NULL, _t);
     END IF;

@@ -7,11 +7,14 @@
 --
 -- Locks: the dedupe keys, in sorted order, so that two calls with the same
 -- keys never wait for each other crosswise. With joins: of duplicates the messages
--- that have the keys, where they are; then the heads, in order of id.
+-- that have the keys, where they are; then the heads, in order of id. With streams, last:
+-- their rows, in order of queue and key (work_streams_take). See work_enqueue for streams,
+-- sources and handled; these three are null if there are none.
 CREATE OR REPLACE FUNCTION {p}work_enqueue_many(
     _door smallint, _ns text[], _topics text[], _payloads text[], _tenant_ids uuid[], _dedupe_keys text[],
     _correlation_ids text[], _streams text[], _levels smallint[], _due_ats timestamptz[],
-    _expires_ats timestamptz[], _headers jsonb[], _message_ids uuid[], _max_attempts smallint[], _join_ids uuid[])
+    _expires_ats timestamptz[], _headers jsonb[], _message_ids uuid[], _max_attempts smallint[], _join_ids uuid[],
+    _sources text[] = NULL, _handled boolean[] = NULL)
     RETURNS TABLE (ord int, work_id uuid, message_id uuid, is_new boolean, problem text, join_problem smallint, joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -34,24 +37,36 @@ DECLARE
     _problem text;
     _prepared record; -- the steps that this makes
     _joins text;
+    _scopes text[] := _topics; -- of the dedupe keys
+    _stream_ids bigint[];
+    _seqs bigint[];
+    _waits boolean[]; -- behind their streams' heads
 BEGIN
-    IF _door IS DISTINCT FROM 0 THEN
-        RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean, 'only the outbox takes many messages at once',
+    IF _door IS NULL OR _door NOT IN (0, 1) OR (_door = 1 AND _join_ids IS NOT NULL) THEN
+        RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean,
+                            CASE WHEN _door = 1 THEN 'a message of the inbox cannot be a step of a join'
+                                 ELSE 'only outbox and inbox take many messages at once' END,
                             NULL::smallint, NULL::text;
         RETURN;
     END IF;
+    IF 1 <> ANY (ARRAY[array_lower(_topics, 1), array_lower(_payloads, 1), array_lower(_dedupe_keys, 1), array_lower(_streams, 1),
+                       array_lower(_message_ids, 1), array_lower(_join_ids, 1), array_lower(_sources, 1)]) THEN
+        RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean, 'a list does not count from 1', NULL::smallint, NULL::text;
+        RETURN; -- below, items are found by their place
+    END IF;
     SELECT b.i, b.problem INTO _bad, _problem FROM (
         SELECT u.i, {p}message_problem(u.topic, u.payload, u.ns, u.tenant_id, u.key, u.correlation_id, u.stream, u.level,
-                                       u.due_at, u.expires_at, u.headers, u.max_attempts, u.message_id) AS problem
+                                       u.due_at, u.expires_at, u.headers, u.max_attempts, u.message_id, _door, u.source,
+                                       coalesce(u.handled, false)) AS problem
         FROM unnest(_topics, _payloads, _ns, _tenant_ids, _dedupe_keys, _correlation_ids, _streams, _levels, _due_ats,
-                    _expires_ats, _headers, _max_attempts, _message_ids)
+                    _expires_ats, _headers, _max_attempts, _message_ids, _sources, _handled)
              WITH ORDINALITY u(topic, payload, ns, tenant_id, key, correlation_id, stream, level, due_at,
-                               expires_at, headers, max_attempts, message_id, i)
+                               expires_at, headers, max_attempts, message_id, source, handled, i)
         WHERE (u.topic <> '' AND octet_length(u.topic) <= 255 AND octet_length(u.ns) <= 255 AND u.payload IS NOT NULL
                AND u.level BETWEEN 0 AND 3 AND coalesce(octet_length(u.correlation_id), 0) <= 255
                AND u.tenant_id IS NULL AND u.key IS NULL AND u.stream IS NULL AND u.due_at IS NULL
                AND u.expires_at IS NULL AND u.headers IS NULL AND u.max_attempts IS NULL
-               AND u.message_id IS NULL) IS NOT TRUE) b -- not plainly right: look closer
+               AND u.message_id IS NULL AND _door = 0 AND u.source IS NULL) IS NOT TRUE) b -- not plainly right: look closer
     WHERE b.problem IS NOT NULL ORDER BY b.i LIMIT 1;
     IF FOUND THEN
         RETURN QUERY SELECT _bad - 1, NULL::uuid, NULL::uuid, NULL::boolean, _problem, NULL::smallint, NULL::text;
@@ -75,16 +90,19 @@ BEGIN
     _ids := {p}ids_new(_door, _n);
     _final := _ids;
     _shown := _message_ids;
+    IF _door = 1 THEN
+        _scopes := _sources;
+    END IF;
 
-    FOR _i IN SELECT u.i FROM unnest(_queues, _topics, _dedupe_keys) WITH ORDINALITY u(queue, topic, key, i)
+    FOR _i IN SELECT u.i FROM unnest(_queues, _scopes, _dedupe_keys) WITH ORDINALITY u(queue, topic, key, i)
               WHERE u.key IS NOT NULL ORDER BY u.queue, u.topic COLLATE "C", u.key COLLATE "C", u.i LOOP
         LOOP
             INSERT INTO {p}dedupe (created_at, id, message_id, queue, topic, key)
-            VALUES (_t, _ids[_i], _message_ids[_i], _queues[_i], _topics[_i], _dedupe_keys[_i])
+            VALUES (_t, _ids[_i], _message_ids[_i], _queues[_i], _scopes[_i], _dedupe_keys[_i])
             ON CONFLICT DO NOTHING;
             EXIT WHEN FOUND;
             SELECT d.id, d.message_id INTO _taker FROM {p}dedupe d
-            WHERE d.queue = _queues[_i] AND d.topic = _topics[_i] AND d.key = _dedupe_keys[_i];
+            WHERE d.queue = _queues[_i] AND d.topic = _scopes[_i] AND d.key = _dedupe_keys[_i];
             IF FOUND THEN
                 _final[_i] := _taker.id;
                 _shown[_i] := _taker.message_id;
@@ -96,28 +114,56 @@ BEGIN
     IF _join_ids IS NOT NULL AND _door = 0 THEN
         _prepared := {p}work_join_prepare(_join_ids, _ids, _final, _shown);
         IF _prepared.problem IS NOT NULL THEN
-            DELETE FROM {p}dedupe d USING unnest(_ids, _queues, _topics, _dedupe_keys) u(id, queue, topic, key)
+            DELETE FROM {p}dedupe d USING unnest(_ids, _queues, _scopes, _dedupe_keys) u(id, queue, topic, key)
             WHERE d.queue = u.queue AND d.topic = u.topic AND d.key = u.key AND d.id = u.id;
             RETURN QUERY SELECT _prepared.at - 1, NULL::uuid, _prepared.messages[_prepared.at], NULL::boolean, NULL::text,
                                 _prepared.problem, NULL::text;
             RETURN;
         END IF;
     END IF;
-    INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
-                            max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload)
-    SELECT u.id, _t, u.due_at, u.expires_at, u.message_id, u.tenant_id, u.queue, u.level,
-           u.max_attempts, u.topic, u.key, u.correlation_id, u.stream, u.headers, u.payload
-    FROM unnest(_ids, _final, _due_ats, _expires_ats, _message_ids, _tenant_ids, _queues, _levels,
-                _max_attempts, _topics, _dedupe_keys, _correlation_ids, _streams, _headers, _payloads)
-         u(id, final, due_at, expires_at, message_id, tenant_id, queue, level,
-           max_attempts, topic, key, correlation_id, stream, headers, payload)
-    WHERE u.id = u.final;
-    INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
-    SELECT greatest(u.due_at, _t), u.id, u.expires_at, u.queue * 4 + u.level, hashtext(u.topic), 0, 0,
-           u.max_attempts
-    FROM unnest(_ids, _final, _due_ats, _expires_ats, _queues, _levels, _max_attempts, _topics)
-         u(id, final, due_at, expires_at, queue, level, max_attempts, topic)
-    WHERE u.id = u.final;
+    IF _door = 0 AND (array_remove(_streams, NULL) <> '{}') IS NOT TRUE THEN -- plain: each list more would cost something
+        INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
+                                max_attempts, topic, dedupe_key, correlation_id, headers, payload)
+        SELECT u.id, _t, u.due_at, u.expires_at, u.message_id, u.tenant_id, u.queue, u.level,
+               u.max_attempts, u.topic, u.key, u.correlation_id, u.headers, u.payload
+        FROM unnest(_ids, _final, _due_ats, _expires_ats, _message_ids, _tenant_ids, _queues, _levels,
+                    _max_attempts, _topics, _dedupe_keys, _correlation_ids, _headers, _payloads)
+             u(id, final, due_at, expires_at, message_id, tenant_id, queue, level,
+               max_attempts, topic, key, correlation_id, headers, payload)
+        WHERE u.id = u.final;
+        INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
+        SELECT greatest(u.due_at, _t), u.id, u.expires_at, u.queue * 4 + u.level, hashtext(u.topic), 0, 0,
+               u.max_attempts
+        FROM unnest(_ids, _final, _due_ats, _expires_ats, _queues, _levels, _max_attempts, _topics)
+             u(id, final, due_at, expires_at, queue, level, max_attempts, topic)
+        WHERE u.id = u.final;
+    ELSE
+        IF array_remove(_streams, NULL) <> '{}' THEN
+            SELECT x.streams, x.seqs, x.waits INTO _stream_ids, _seqs, _waits
+            FROM {p}work_streams_number(_queues, _streams, _ids, _final, _t) x;
+        END IF;
+        INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
+                                max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload, stream_id, seq, source)
+        SELECT u.id, _t, u.due_at, u.expires_at, u.message_id, u.tenant_id, u.queue, u.level,
+               u.max_attempts, u.topic, u.key, u.correlation_id, u.stream, u.headers, u.payload, u.stream_id, u.seq, u.source
+        FROM unnest(_ids, _final, _due_ats, _expires_ats, _message_ids, _tenant_ids, _queues, _levels,
+                    _max_attempts, _topics, _dedupe_keys, _correlation_ids, _streams, _headers, _payloads, _stream_ids, _seqs, _sources)
+             u(id, final, due_at, expires_at, message_id, tenant_id, queue, level,
+               max_attempts, topic, key, correlation_id, stream, headers, payload, stream_id, seq, source)
+        WHERE u.id = u.final;
+        INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
+        SELECT greatest(u.due_at, _t), u.id, u.expires_at, u.queue * 4 + u.level, hashtext(u.topic), 0, 0,
+               u.max_attempts, u.stream, u.seq
+        FROM unnest(_ids, _final, _due_ats, _expires_ats, _queues, _levels, _max_attempts, _topics, _stream_ids, _seqs, _waits, _handled)
+             u(id, final, due_at, expires_at, queue, level, max_attempts, topic, stream, seq, waits, handled)
+        WHERE u.id = u.final AND u.waits IS NOT TRUE AND u.handled IS NOT TRUE;
+        IF true = ANY (_handled) THEN
+            PERFORM {p}work_handled(h.ids, h.queue, _t)
+            FROM (SELECT u.queue, array_agg(u.id ORDER BY u.id) AS ids
+                  FROM unnest(_ids, _final, _queues, _handled) u(id, final, queue, handled)
+                  WHERE u.handled AND u.id = u.final GROUP BY u.queue) h;
+        END IF;
+    END IF;
 
     IF _join_ids IS NOT NULL AND _door = 0 THEN
         _joins := {p}work_join_add(_join_ids, _prepared.ids, _prepared.messages, _prepared.states, _t);

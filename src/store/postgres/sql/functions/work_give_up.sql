@@ -1,5 +1,7 @@
 -- work_give_up(…) → the outcome (3 abandoned, 4 failed, 5 dead, 6 released):
--- one message of a lease that the caller has locked comes back, or ends in dead.
+-- one message of a lease that the caller has locked comes back, or ends in dead. Of a stream
+-- only the head can: coming back it is the stream's token; if it died, the caller sees to it
+-- that the stream goes on (work_heads_died).
 CREATE OR REPLACE FUNCTION {p}work_give_up(
     _id uuid, _verb smallint, _attempts smallint, _lost smallint, _error text, _delay_ms bigint,
     _t timestamptz, _owner uuid) RETURNS smallint
@@ -10,7 +12,7 @@ DECLARE
     _due timestamptz;
     _retry_count bigint;
 BEGIN
-    SELECT m.expires_at, m.queue, m.level, m.topic, m.max_attempts,
+    SELECT m.expires_at, m.queue, m.level, m.topic, m.max_attempts, m.stream_id, m.seq,
            coalesce(m.max_attempts, q.max_attempts) AS most, q.backoff, q.backoff_base_ms, q.backoff_max_ms
     INTO _m FROM {p}message m, {p}queue q WHERE m.id = _id AND q.id = m.queue;
     IF _verb = 3 OR (_verb = 2 AND _attempts >= _m.most) THEN
@@ -34,8 +36,9 @@ BEGIN
     INSERT INTO {p}attempt_log (at, next_due, id, owner, attempt, kind, error)
     VALUES (_t, _due, _id, _owner, CASE _verb WHEN 2 THEN _attempts ELSE _attempts + 1 END,
             CASE _verb WHEN 2 THEN 1 ELSE 3 END, CASE _verb WHEN 2 THEN _error END);
-    INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
-    VALUES (_due, _id, _m.expires_at, _m.queue * 4 + _m.level, hashtext(_m.topic), _attempts, _lost, _m.max_attempts);
+    INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
+    VALUES (_due, _id, _m.expires_at, _m.queue * 4 + _m.level, hashtext(_m.topic), _attempts, _lost, _m.max_attempts,
+            _m.stream_id, _m.seq);
     RETURN CASE _verb WHEN 2 THEN 3 ELSE 6 END;
 END
 $$;

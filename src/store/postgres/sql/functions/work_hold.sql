@@ -2,11 +2,12 @@
 -- message, and where that is: 0 still to be done, and held there by this transaction;
 -- 1 done; 2 dead; 3 it is a wait; -1 there is none.
 --
--- Locks: rows of pending in order of id, then of lease in order of fence. It updates
+-- Locks: rows of pending, plain ones in order of id, then tokens in order of streams; then of lease in order of fence. It updates
 -- them, though nothing changes: so a claim passes them over, a settlement waits (and
 -- then sees what this transaction wrote; in a REPEATABLE READ transaction it fails
 -- with 40001), and a reap passes them over. A message that has moved between the look
--- and the update is looked for again, by a new statement.
+-- and the update is looked for again, by a new statement. Of a message that is parked behind the
+-- head of its stream the stream's token is held: it cannot end before that moves.
 CREATE OR REPLACE FUNCTION {p}work_hold(_message_ids uuid[], OUT ids uuid[], OUT states smallint[])
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
@@ -30,11 +31,14 @@ BEGIN
         IF array_position(states, NULL) IS NULL THEN
             RETURN;
         END IF;
-        FOR _at IN SELECT u.i, u.id, s.* FROM unnest(ids, states) WITH ORDINALITY u(id, state, i)
+        FOR _at IN SELECT u.i, u.id, s.*, t.token FROM unnest(ids, states) WITH ORDINALITY u(id, state, i)
                    LEFT JOIN LATERAL (
-                       SELECT s.status_code, s.lane, s.next_attempt_at AS due, s.fence, s.processed_by
+                       SELECT s.status_code, s.lane, s.next_attempt_at AS due, s.fence, s.processed_by, s.stream_id, s.seq
                        FROM {p}work_state s WHERE s.id = u.id OFFSET 0) s ON true
-                   WHERE u.state IS NULL ORDER BY s.fence NULLS FIRST, u.id LOOP
+                   LEFT JOIN LATERAL (
+                       SELECT t.fence AS token FROM {p}work_token t
+                       WHERE s.status_code = 5 AND t.stream = s.stream_id OFFSET 0) t ON true
+                   WHERE u.state IS NULL ORDER BY coalesce(s.fence, t.token) NULLS FIRST, s.stream_id NULLS FIRST, u.id LOOP
             IF _at.lane IS NULL THEN -- forgotten meanwhile
                 states[_at.i] := -1;
             ELSIF _at.status_code = 0 THEN
@@ -48,6 +52,19 @@ BEGIN
                 END IF;
                 _pos := array_position(_lease.ids, _at.id);
                 IF _pos IS NOT NULL AND (_lease.settled IS NULL OR get_bit(_lease.settled, _pos - 1) = 0) THEN
+                    states[_at.i] := 0;
+                END IF;
+            ELSIF _at.status_code = 5 AND _at.token IS NULL THEN
+                UPDATE {p}pending p SET lost = p.lost WHERE p.stream = _at.stream_id AND p.seq <= _at.seq;
+                IF FOUND THEN
+                    states[_at.i] := 0;
+                END IF;
+            ELSIF _at.status_code = 5 THEN
+                IF _lease.id IS DISTINCT FROM _at.token THEN
+                    UPDATE {p}lease l SET open = l.open WHERE l.id = _at.token RETURNING * INTO _lease;
+                END IF;
+                IF EXISTS (SELECT FROM generate_series(1, cardinality(_lease.runs), 4) r
+                           WHERE _lease.runs[r] = _at.stream_id AND _lease.runs[r + 2] > 0) THEN
                     states[_at.i] := 0;
                 END IF;
             ELSIF _at.status_code = 4 OR (_at.status_code = 2 AND _at.processed_by IS NULL) THEN

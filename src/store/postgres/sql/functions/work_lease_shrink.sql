@@ -1,6 +1,7 @@
--- work_lease_shrink(lease, positions): marks messages of a locked lease row as
--- settled; the row goes with its last one. Sets bits only: ids are not rewritten.
-CREATE OR REPLACE FUNCTION {p}work_lease_shrink(_lease {p}lease, _pos int[]) RETURNS void
+-- work_lease_shrink(lease, positions, runs): marks messages of a locked lease row as
+-- settled; the row goes with its last one. Sets bits only: ids are not rewritten. runs: those
+-- of the lease, as they are now.
+CREATE OR REPLACE FUNCTION {p}work_lease_shrink(_lease {p}lease, _pos int[], _runs bigint[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 DECLARE
@@ -14,6 +15,6 @@ BEGIN
     FOREACH _p IN ARRAY _pos LOOP
         _bits := set_bit(_bits, _p - 1, 1);
     END LOOP;
-    UPDATE {p}lease l SET settled = _bits, open = l.open - cardinality(_pos) WHERE l.id = _lease.id;
+    UPDATE {p}lease l SET settled = _bits, open = l.open - cardinality(_pos), runs = _runs WHERE l.id = _lease.id;
 END
 $$;

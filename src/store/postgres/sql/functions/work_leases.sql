@@ -3,7 +3,7 @@
 --
 -- With fences: those. Without: the owner's leases; first the live ones, which
 -- the index finds without walking over dead entries of past ones, and the
--- expired ones only if a message is not among those.
+-- expired ones only if a message is not (or no more) among those.
 CREATE OR REPLACE FUNCTION {p}work_leases(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _t timestamptz) RETURNS bigint[]
     LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
@@ -18,7 +18,8 @@ BEGIN
     SELECT array_agg(l.id ORDER BY l.id) INTO _live
     FROM {p}lease l WHERE l.owner = _owner AND l.until >= _t AND l.door = _door AND l.ids && _ids;
     IF EXISTS (SELECT FROM unnest(_ids) u(id)
-               WHERE NOT EXISTS (SELECT FROM {p}lease l WHERE l.id = ANY (_live) AND l.ids @> ARRAY[u.id])) THEN
+               WHERE NOT EXISTS (SELECT FROM {p}lease l WHERE l.id = ANY (_live) AND l.ids @> ARRAY[u.id]
+                                 AND (l.settled IS NULL OR get_bit(l.settled, array_position(l.ids, u.id) - 1) = 0))) THEN
         SELECT array_agg(l.id ORDER BY l.id) INTO _past
         FROM {p}lease l WHERE l.owner = _owner AND l.until < _t AND l.door = _door AND l.ids && _ids;
     END IF;

@@ -24,8 +24,11 @@ DECLARE
             'AND ($2 IS NULL OR EXISTS (SELECT FROM {p}message m WHERE m.id = x.id AND m.topic = $2))'
         WHEN _state = 6 THEN
             'join_wait w JOIN {p}message m ON m.id = w.id WHERE m.queue = ANY ($1) AND ($2 IS NULL OR m.topic = $2)'
+        WHEN _state = 7 THEN
+            'work_token t JOIN {p}message m ON m.stream_id = t.stream AND m.seq > t.upto '
+            'WHERE m.queue = ANY ($1) AND ($2 IS NULL OR m.topic = $2)'
         ELSE 'message WHERE queue = ANY ($1) AND ($2 IS NULL OR topic = $2)' END;
-    _id CONSTANT text := CASE _state WHEN 3 THEN 'u.id' WHEN 6 THEN 'w.id' ELSE 'id' END;
+    _id CONSTANT text := CASE _state WHEN 3 THEN 'u.id' WHEN 6 THEN 'w.id' WHEN 7 THEN 'm.id' ELSE 'id' END;
     _found uuid[];
     _kept uuid[];
     _ids uuid[] := '{}';

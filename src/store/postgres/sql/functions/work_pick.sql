@@ -1,6 +1,7 @@
 -- work_pick(…): takes up to n due rows out of pending, level by level, in
 -- order. Answers parallel arrays; lost and unfit are null unless a row has lost
--- its worker, or has expired or spent its attempts.
+-- its worker, or has expired or spent its attempts; streams and seqs are null if
+-- the queue has no streams.
 --
 -- Locks: pending rows, SKIP LOCKED. Only rows that the first statement has
 -- locked are taken, so nobody can take them in between; the last one deletes
@@ -8,12 +9,16 @@
 -- A row with lost > 0 (its worker died) is taken alone: if it comes first,
 -- only it; otherwise the pick ends before it.
 -- from_due, from_id: per level (1…4), where to start reading the index; null: the start.
+-- partitions above 0: the claimer is an instance. It takes heads of the partitions `only`
+-- (null: of all), and those that became due after `grace` only if none of the others (seeds of
+-- the live instances of its service; null: there are none) has a higher score than its own seed.
+-- has_streams false: heads are passed over, which are younger than the caller's look at the queue.
 -- Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_pick(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics int[], _from_due timestamptz[],
-    _from_id uuid[],
+    _from_id uuid[], _has_streams boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[],
-    OUT unfit boolean[], OUT expired boolean[])
+    OUT unfit boolean[], OUT expired boolean[], OUT streams bigint[], OUT seqs bigint[])
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 #variable_conflict use_column
@@ -23,18 +28,40 @@ DECLARE
     _keep int;
     _deleted int;
 BEGIN
-    SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special)
-    INTO _rows, ids, attempts, dues, _some_special FROM (
-        SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
-            SELECT p.ctid AS tid, p.id, p.attempts, p.due,
-                   p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
-            FROM {p}pending p
-            WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
-                  AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
-                                        coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
-                  AND (_topics IS NULL OR p.topic = ANY (_topics))
-            ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
-        LIMIT _n) c;
+    IF NOT _has_streams THEN
+        SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special)
+        INTO _rows, ids, attempts, dues, _some_special FROM (
+            SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
+                SELECT p.ctid AS tid, p.id, p.attempts, p.due,
+                       p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
+                FROM {p}pending p
+                WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
+                      AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
+                                            coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
+                      AND (_topics IS NULL OR p.topic = ANY (_topics)) AND p.stream IS NULL
+                ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
+            LIMIT _n) c;
+    ELSE
+        SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special),
+               array_agg(c.stream), array_agg(c.seq)
+        INTO _rows, ids, attempts, dues, _some_special, streams, seqs FROM (
+            SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
+                SELECT p.ctid AS tid, p.id, p.attempts, p.due, p.stream, p.seq,
+                       p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
+                FROM {p}pending p
+                WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
+                      AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
+                                            coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
+                      AND (_topics IS NULL OR p.topic = ANY (_topics))
+                      AND (_partitions = 0 OR p.stream IS NULL
+                           OR ((_only IS NULL OR (SELECT s.hash % _partitions FROM {p}stream s WHERE s.id = p.stream) = ANY (_only))
+                               AND (_others IS NULL OR p.due <= _grace OR NOT EXISTS (
+                                   SELECT FROM {p}stream s, unnest(_others) o(seed)
+                                   WHERE s.id = p.stream AND hashint8extended(s.hash % _partitions, o.seed)
+                                                             > hashint8extended(s.hash % _partitions, _seed)))))
+                ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
+            LIMIT _n) c;
+    END IF;
     IF _rows IS NULL THEN
         RETURN;
     END IF;
@@ -56,6 +83,8 @@ BEGIN
         lost := lost[1:_keep];
         expired := expired[1:_keep];
         unfit := CASE WHEN true = ANY (unfit[1:_keep]) THEN unfit[1:_keep] END;
+        streams := streams[1:_keep];
+        seqs := seqs[1:_keep];
     END IF;
     DELETE FROM {p}pending p WHERE p.ctid = ANY (_rows);
     GET DIAGNOSTICS _deleted = ROW_COUNT;

@@ -1,8 +1,10 @@
 -- work_places(from, n): the doctor's count of one stretch of messages, from an id
 -- on, n of them. Answers where the next stretch begins (null: this was the last),
 -- how many messages there are in this one, how many are not in exactly one of
--- pending, lease, done, dead and join_wait, or are there without a message, and up to three
--- of those in words; and about how many messages there are in all.
+-- pending, lease, done, dead and join_wait, or parked behind the token of their stream, or are
+-- there without a message, and up to three of those in words; and about how many messages
+-- there are in all. With the last stretch: leases that do not say how many are open, and streams
+-- without a token, or with one too many.
 --
 -- Reads only, and all of a stretch in one moment: messages may move meanwhile.
 -- pending and lease are read whole for each stretch; the others by their indexes.
@@ -18,9 +20,12 @@ BEGIN
     SELECT m.id INTO upto FROM {p}message m WHERE m.id >= _from ORDER BY m.id OFFSET _n LIMIT 1;
     _to := coalesce(upto, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     WITH place AS (
-        SELECT p.id, 'pending' AS place FROM {p}pending p WHERE p.id >= _from AND p.id < _to
+        SELECT p.id, 'pending' AS place FROM {p}pending p WHERE p.id >= _from AND p.id < _to AND p.lane > 0
         UNION ALL
         SELECT x.id, 'dead' FROM {p}dead x WHERE x.id >= _from AND x.id < _to
+        UNION ALL
+        SELECT m.id, 'parked' FROM {p}message m JOIN {p}work_token t ON t.stream = m.stream_id AND m.seq > t.upto
+        WHERE m.id >= _from AND m.id < _to
         UNION ALL
         SELECT w.id, 'join_wait' FROM {p}join_wait w WHERE w.id >= _from AND w.id < _to
         UNION ALL
@@ -45,6 +50,20 @@ BEGIN
         SELECT array_agg(format('lease %s says that %s messages are open, but has %s', l.id, l.open, c.open)) INTO _broken
         FROM {p}lease l, LATERAL (SELECT cardinality(l.ids) - coalesce(length(replace(l.settled::text, '0', '')), 0) AS open) c
         WHERE l.open < 1 OR l.open <> c.open;
+        wrong := wrong + coalesce(cardinality(_broken), 0);
+        examples := (examples || _broken)[1:3];
+        SELECT array_agg(format('stream %s: ', c.key) || c.what) INTO _broken
+        FROM (SELECT s.key, CASE WHEN s.busy AND t.n IS NULL THEN 'busy, but nowhere waits its head'
+                                 WHEN NOT s.busy AND t.n > 0 THEN 'idle, but its head waits somewhere'
+                                 WHEN t.n > 1 THEN 'its head is in ' || t.n || ' places'
+                                 WHEN t.upto > s.last_seq THEN 'its head has a number above the last one'
+                                 WHEN t.heads > 0 THEN 'the number of its head is not that of the message' END AS what
+              FROM {p}stream s
+              FULL JOIN (SELECT t.stream, count(*) AS n, max(t.upto) AS upto,
+                                count(*) FILTER (WHERE m.seq <> CASE t.kind WHEN 3 THEN t.upto ELSE t.next_seq END
+                                                 OR m.stream_id <> t.stream) AS heads
+                         FROM {p}work_token t LEFT JOIN {p}message m ON m.id = t.head GROUP BY t.stream) t ON t.stream = s.id) c
+        WHERE c.what IS NOT NULL OR c.key IS NULL;
         wrong := wrong + coalesce(cardinality(_broken), 0);
         examples := (examples || _broken)[1:3];
     END IF;

@@ -1,6 +1,7 @@
 -- work_settle(…) → one outcome per id (0 unknown, 1 stale, 2 acked, 3 abandoned,
 -- 4 failed, 5 dead, 6 released), in order; and what ended with it (see work_join_fire).
 --
+-- keep: acked messages stay, whatever their queue says.
 -- verbs (1 ack, 2 abandon, 3 fail, 4 release), errors and delays (ms; -1: by
 -- policy, of a release: none) have one element for all or one per id; fences:
 -- null, or one per id, where 0 means any.
@@ -8,10 +9,11 @@
 -- and what is done to its messages uses only the row as locked: a reap that was
 -- faster has deleted it, and then it is not found; one that comes later passes
 -- it over (SKIP LOCKED). Two partial settles of one lease wait for each other.
--- Then, if steps of joins have ended, the heads of those, in order of id.
+-- Then, if steps of joins have ended, the heads of those, in order of id. The rows of streams
+-- are not touched: who has one waits for nobody here, and nobody for him.
 CREATE OR REPLACE FUNCTION {p}work_settle(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _verbs smallint[], _errors text[], _delays bigint[],
-    OUT outcomes smallint[], OUT joins text)
+    _keep boolean = false, OUT outcomes smallint[], OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
@@ -23,6 +25,7 @@ DECLARE
     _lease {p}lease;
     _fence bigint;
     _mine record;
+    _run record;
     _acked uuid[];
     _done uuid[];
     _dead uuid[];
@@ -43,10 +46,14 @@ BEGIN
         IF _lease.ids = _ids AND _lease.settled IS NULL AND _verbs = '{1}' AND (_fences IS NULL OR _fence = ALL (_fences)) THEN
             DELETE FROM {p}lease l WHERE l.id = _fence; -- the whole batch at once
             SELECT array_agg(x ORDER BY x) INTO _done FROM unnest(_ids) x;
-            IF {p}work_done(_done, _lease.queue, _t, _owner) THEN
+            IF {p}work_done(_done, _lease.queue, _t, _owner, _keep) THEN
                 _forget := _done;
             END IF;
             outcomes := array_fill(2::smallint, ARRAY[_n]);
+            IF _lease.runs IS NOT NULL THEN
+                PERFORM {p}work_next_heads(_lease.queue, array_agg(_lease.runs[r]), array_agg(_lease.runs[r + 3]), _t)
+                FROM generate_series(1, cardinality(_lease.runs), 4) r WHERE _lease.runs[r + 2] > 0;
+            END IF;
             EXIT;
         END IF;
 
@@ -59,8 +66,20 @@ BEGIN
               AND (_fences IS NULL OR _fences[u.i] IN (0, _fence))
             ORDER BY p.pos, u.i) f;
         CONTINUE WHEN _mine.at IS NULL;
-        PERFORM {p}work_lease_shrink(_lease, _mine.pos);
-        FOR _k IN 1 .. cardinality(_mine.at) LOOP
+        IF _lease.runs IS NOT NULL THEN -- in runs not everything goes: see there
+            _run := {p}work_settle_runs(_lease, _mine.at, _mine.pos, _verbs);
+            _mine.at := _run.at;
+            _mine.pos := _run.pos;
+            FOR _k IN 1 .. coalesce(cardinality(_run.other_at), 0) LOOP
+                outcomes[_run.other_at[_k]] := _run.others[_k];
+            END LOOP;
+            IF cardinality(_run.gone) > 0 THEN
+                PERFORM {p}work_lease_shrink(_lease, _run.gone, _run.runs);
+            END IF;
+        ELSE
+            PERFORM {p}work_lease_shrink(_lease, _mine.pos, NULL);
+        END IF;
+        FOR _k IN 1 .. coalesce(cardinality(_mine.at), 0) LOOP
             _i := _mine.at[_k];
             CONTINUE WHEN {p}for_item(_verbs, _i) = 1;
             outcomes[_i] := {p}work_give_up(
@@ -68,15 +87,21 @@ BEGIN
                 {p}for_item(_errors, _i), coalesce({p}for_item(_delays, _i), -1), _t, _owner);
             IF outcomes[_i] IN (4, 5) THEN
                 _dead := _dead || _ids[_i];
+                IF _lease.runs IS NOT NULL THEN
+                    PERFORM {p}work_heads_died(_lease.queue, _ids[_i:_i], _t);
+                END IF;
             END IF;
         END LOOP;
         SELECT array_agg(_ids[x] ORDER BY _ids[x]) INTO _acked FROM unnest(_mine.at) x WHERE {p}for_item(_verbs, x) = 1;
-        IF _acked IS NOT NULL AND {p}work_done(_acked, _lease.queue, _t, _owner) THEN
+        IF _acked IS NOT NULL AND {p}work_done(_acked, _lease.queue, _t, _owner, _keep) THEN
             _forget := _forget || _acked;
         END IF;
         _done := _done || _acked;
         SELECT array_agg(CASE WHEN u.i = ANY (_mine.at) AND {p}for_item(_verbs, u.i::int) = 1 THEN 2 ELSE u.o END ORDER BY u.i)
         INTO outcomes FROM unnest(outcomes) WITH ORDINALITY u(o, i);
+        IF _lease.runs IS NOT NULL THEN
+            PERFORM {p}work_next_heads(_lease.queue, _run.ended, _run.after, _t);
+        END IF;
     END LOOP;
     IF _door = 0 AND (_done IS NOT NULL OR _dead IS NOT NULL) THEN
         IF _dead IS NOT NULL OR cardinality(_leases) > 1 THEN

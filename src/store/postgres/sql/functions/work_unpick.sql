@@ -3,8 +3,8 @@ CREATE OR REPLACE FUNCTION {p}work_unpick(_id uuid, _attempts smallint, _lost sm
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 BEGIN
-    INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
-    SELECT _due, m.id, m.expires_at, m.queue * 4 + m.level, hashtext(m.topic), _attempts, _lost, m.max_attempts
+    INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
+    SELECT _due, m.id, m.expires_at, m.queue * 4 + m.level, hashtext(m.topic), _attempts, _lost, m.max_attempts, m.stream_id, m.seq
     FROM {p}message m WHERE m.id = _id;
 END
 $$;

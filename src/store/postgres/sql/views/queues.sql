@@ -1,6 +1,6 @@
 -- queues: one row per queue, with its settings.
 CREATE OR REPLACE VIEW {p}queues AS
-SELECT CASE q.door WHEN 0 THEN 'outbox' WHEN 2 THEN 'timers' WHEN 3 THEN 'job_runs' END AS door,
+SELECT CASE q.door WHEN 0 THEN 'outbox' WHEN 1 THEN 'inbox' WHEN 2 THEN 'timers' WHEN 3 THEN 'job_runs' END AS door,
        q.namespace,
        q.paused,
        q.max_attempts::int AS max_attempts,
@@ -13,5 +13,7 @@ SELECT CASE q.door WHEN 0 THEN 'outbox' WHEN 2 THEN 'timers' WHEN 3 THEN 'job_ru
        q.max_payload_bytes,
        q.max_lease_s,
        q.delete_on_ack,
-       q.join_wait_topic
+       q.join_wait_topic,
+       CASE q.dead_head WHEN 1 THEN 'skip' WHEN 2 THEN 'block' END AS dead_head,
+       q.affinity_grace_ms
 FROM {p}queue q;

@@ -17,7 +17,7 @@ SELECT m.id,
        m.due_at AS due_time_utc,
        m.expires_at,
        CASE w.code WHEN 0 THEN 'ready' WHEN 1 THEN 'in_progress' WHEN 2 THEN 'done' WHEN 3 THEN 'failed'
-                   WHEN 4 THEN 'waiting' END AS status,
+                   WHEN 4 THEN 'waiting' WHEN 5 THEN 'parked' END AS status,
        w.code AS status_code,
        coalesce(p.attempts, l.attempts, h.tried + CASE WHEN d.at IS NOT NULL THEN 1 ELSE 0 END)::int AS attempts,
        coalesce(m.max_attempts, q.max_attempts)::int AS max_attempts,
@@ -30,11 +30,14 @@ SELECT m.id,
        l.fence,
        d.at IS NOT NULL AS is_processed,
        d.at AS processed_at,
-       nullif(d.owner, '00000000-0000-0000-0000-000000000000')::text AS processed_by, -- nobody's: a wait
+       nullif(d.owner, '00000000-0000-0000-0000-000000000000')::text AS processed_by, -- nobody's: a wait, or handled when it was stored
        greatest(m.created_at, h.last_at, l.claimed_at, d.at, x.died_at) AS updated_at,
        j.join_id AS waits_for,
        q.door,
-       m.queue * 4 + m.level AS lane
+       m.queue * 4 + m.level AS lane,
+       m.seq,
+       m.source,
+       m.stream_id
 FROM {p}message m
 JOIN {p}queue q ON q.id = m.queue
 CROSS JOIN LATERAL (
@@ -48,26 +51,35 @@ CROSS JOIN LATERAL (
 -- is made only if the ones before found nothing. Leases come last: they are read one after the other.
 LEFT JOIN LATERAL (
     SELECT p.due, p.attempts FROM {p}pending p
-    WHERE p.lane = m.queue * 4 + m.level AND p.due = h.due AND p.id = m.id
-    OFFSET 0) p ON true
+    WHERE m.stream_id IS NULL AND p.lane = m.queue * 4 + m.level AND p.due = h.due AND p.id = m.id
+    OFFSET 0) pp ON true
+LEFT JOIN LATERAL ( -- the token of its stream: it is its head, or parked, or neither
+    SELECT p.id, p.due, p.attempts, p.id <> m.id AND (m.seq > p.seq OR (m.seq = p.seq AND p.lane < 0 AND p.due < 'infinity')) AS parks
+    FROM {p}pending p WHERE p.stream = m.stream_id
+    OFFSET 0) t ON true
+CROSS JOIN LATERAL (
+    SELECT coalesce(pp.due, CASE WHEN t.id = m.id THEN t.due END) AS due,
+           coalesce(pp.attempts, CASE WHEN t.id = m.id THEN t.attempts END) AS attempts, coalesce(t.parks, false) AS parked
+    OFFSET 0) p
 LEFT JOIN LATERAL (
-    SELECT x.id, x.died_at FROM {p}dead x WHERE p.due IS NULL AND x.id = m.id
+    SELECT x.id, x.died_at FROM {p}dead x WHERE p.due IS NULL AND NOT p.parked AND x.id = m.id
     OFFSET 0) x ON true
 LEFT JOIN LATERAL (
-    SELECT j.join_id FROM {p}join_wait j WHERE p.due IS NULL AND x.id IS NULL AND j.id = m.id
+    SELECT j.join_id FROM {p}join_wait j WHERE p.due IS NULL AND NOT p.parked AND x.id IS NULL AND j.id = m.id
     OFFSET 0) j ON true
 LEFT JOIN LATERAL (
     SELECT d.at, d.owner FROM {p}done d
-    WHERE p.due IS NULL AND x.id IS NULL AND j.join_id IS NULL AND d.span @> {p}id_number(m.id) AND d.ids @> ARRAY[m.id]
+    WHERE p.due IS NULL AND NOT p.parked AND x.id IS NULL AND j.join_id IS NULL AND d.span @> {p}id_number(m.id) AND d.ids @> ARRAY[m.id]
     LIMIT 1) d ON true
 LEFT JOIN LATERAL (
     SELECT l.id AS fence, l.owner, l.until, l.claimed_at,
            coalesce(l.attempts[array_position(l.ids, m.id)], 1) AS attempts
     FROM {p}lease l
-    WHERE p.due IS NULL AND x.id IS NULL AND j.join_id IS NULL AND d.at IS NULL AND l.ids @> ARRAY[m.id]
+    WHERE p.due IS NULL AND NOT p.parked AND x.id IS NULL AND j.join_id IS NULL AND d.at IS NULL AND l.ids @> ARRAY[m.id]
       AND (l.settled IS NULL OR get_bit(l.settled, array_position(l.ids, m.id) - 1) = 0)
     LIMIT 1) l ON true
 CROSS JOIN LATERAL (
     SELECT CASE WHEN p.due IS NOT NULL THEN 0 WHEN l.fence IS NOT NULL THEN 1
                 WHEN d.at IS NOT NULL THEN 2 WHEN x.id IS NOT NULL THEN 3
-                WHEN j.join_id IS NOT NULL THEN 4 END AS code) w;
+                WHEN j.join_id IS NOT NULL THEN 4
+                WHEN m.stream_id IS NOT NULL THEN 5 END AS code) w; -- in no place: behind its stream's head

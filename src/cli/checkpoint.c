@@ -1,0 +1,297 @@
+/* checkpoint.c - posthorn checkpoint: how far the consumers of a stream are. */
+#include "commands.h"
+#include "stream.h"
+
+const struct cli_field cli_checkpoint_fields[] = {
+    { "consumer", CLI_F_TEXT, "who reads the stream", "Consumer", NULL },
+    { "seq", CLI_F_NUMBER, "all messages up to this number are completed", "Seq", NULL },
+    { "lag", CLI_F_NUMBER, "messages of the stream above it", "Lag", NULL },
+    { "ahead", CLI_F_NUMBER, "how many of these are completed already, above a gap", "Ahead",
+      NULL },
+    { "error_seq", CLI_F_NUMBER, "the message above seq that failed last; or null", "Failed seq",
+      NULL },
+    { "error_at", CLI_F_TIME, "when that was; or null", "Failed at", NULL },
+    { "error", CLI_F_TEXT, "what the consumer said; or null", "Error", NULL },
+    { "updated_at", CLI_F_TIME, "when it last changed", "Updated", NULL },
+    { "rewound_at", CLI_F_TIME, "when it was last set by hand; null: never", "Rewound", NULL },
+    { 0 },
+};
+
+static json_t *checkpoint_json(const ph_checkpoint_info *c)
+{
+    return json_pack("{s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "consumer",
+                     cli_json_text(c->consumer), "seq", (json_int_t)c->seq, "lag",
+                     (json_int_t)c->lag, "ahead", (json_int_t)c->ahead, "error_seq",
+                     c->error_seq ? json_integer(c->error_seq) : json_null(), "error_at",
+                     cli_json_time(c->error_at), "error", cli_json_text(c->error), "updated_at",
+                     cli_json_time(c->updated_at), "rewound_at", cli_json_time(c->rewound_at));
+}
+
+int cli_checkpoints_json(struct cli *cli, const struct cli_stream *stream, const char *consumer,
+                         json_t **ret_array)
+{
+    ph_checkpoint_list *list = NULL;
+
+    if (ph_checkpoint_list_get(cli->store, PH_OWN_TX, stream->door->door, stream->ns, stream->key,
+                               consumer, cli->timeout_ms, &list, &cli->err) < 0)
+        return cli_fail_store(cli);
+    *ret_array = cli_need(json_array());
+    for (size_t i = 0; i < ph_checkpoint_list_count(list); i++)
+        json_array_append_new(*ret_array,
+                              cli_need(checkpoint_json(ph_checkpoint_list_at(list, i))));
+    ph_checkpoint_list_free(list);
+    return CLI_OK;
+}
+
+/* Prints them; *ret_count: how many. */
+static int print(struct cli *cli, const struct cli_stream *stream, const char *consumer,
+                 size_t *ret_count)
+{
+    json_t *array = NULL;
+    int code = cli_checkpoints_json(cli, stream, consumer, &array);
+
+    if (code != CLI_OK)
+        return code;
+    *ret_count = json_array_size(array);
+    for (size_t i = 0; i < *ret_count; i++)
+        cli_row(cli, json_incref(json_array_get(array, i)));
+    json_decref(array);
+    return CLI_OK;
+}
+
+/* --------------------------------------------------------------------------- list */
+
+static int run_list(struct cli *cli)
+{
+    struct cli_stream stream = cli_stream_named(cli);
+    size_t count = 0;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code == CLI_OK)
+        code = print(cli, &stream, cli_text(cli, "consumer"), &count);
+    if (code == CLI_OK && count == 0) {
+        cli_note(cli, "no checkpoints: who has never reported begins at 0");
+        code = CLI_NOT_FOUND;
+    }
+    return code;
+}
+
+static const char *const list_description[] = {
+    "Lists how far the consumers of a stream are. A checkpoint says that all messages up to its "
+    "number are completed; those that were completed above a gap are counted as ahead, and the "
+    "checkpoint moves past them when the gap is closed. A failure is shown until that message is "
+    "completed.",
+    "Checkpoints are for those who read a stream (stream read) instead of claiming its messages; "
+    "each consumer has one of its own. It never goes back by itself.",
+    NULL,
+};
+
+static const struct cli_option list_options[] = {
+    CLI_STREAM_OPTIONS,
+    { .name = "consumer",
+      .letter = 'c',
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "only this one" },
+    { 0 },
+};
+
+static const struct cli_example list_examples[] = {
+    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+    { "posthorn checkpoint complete order-17 report 1", "A consumer has handled the first" },
+    { "posthorn checkpoint list order-17", "How far is everybody?" },
+    { "posthorn checkpoint list order-17 --consumer report --json", "One of them" },
+    { 0 },
+};
+
+static const struct cli_exit_note list_exits[] = {
+    { CLI_NOT_FOUND, "nobody has reported on this stream, or there is none" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_checkpoint_list = {
+    .name = "checkpoint list",
+    .group = "stream",
+    .summary = "list how far the consumers of a stream are",
+    .operands = "KEY",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = list_description,
+    .options = list_options,
+    .fields = cli_checkpoint_fields,
+    .columns = "consumer seq lag ahead error_seq error updated_at",
+    .examples = list_examples,
+    .exits = list_exits,
+    .run = run_list,
+};
+
+/* ----------------------------------------------------------------- complete and fail */
+
+static int seq_operand(struct cli *cli, int64_t least, int64_t *ret_seq)
+{
+    const struct cli_option operand = {
+        .name = "SEQ", .type = CLI_NUMBER, .min = least, .max = INT64_MAX
+    };
+    struct cli_setting setting;
+    int code = cli_parse_value(cli, &operand, cli->operands[2], &setting);
+
+    *ret_seq = setting.number;
+    return code;
+}
+
+static int report(struct cli *cli, bool failed)
+{
+    struct cli_stream stream = cli_stream_named(cli);
+    ph_checkpoint_result result = {
+        stream.door->door, stream.ns, stream.key, cli->operands[1], 0, failed, NULL
+    };
+    size_t count = 0;
+    int code = seq_operand(cli, 1, &result.seq);
+
+    if (failed)
+        result.error = cli_text(cli, "error");
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    if (ph_checkpoint_report(cli->store, PH_OWN_TX, &result, 1, cli->timeout_ms, &cli->err) < 0)
+        return cli_fail_store(cli);
+    return print(cli, &stream, cli->operands[1], &count);
+}
+
+static int run_complete(struct cli *cli)
+{
+    return report(cli, false);
+}
+
+static int run_fail(struct cli *cli)
+{
+    return report(cli, true);
+}
+
+static const char *const complete_description[] = {
+    "Says that a consumer has handled the message with this number of a stream, and prints where "
+    "its checkpoint is now: at the number up to which there is no gap. What was completed above a "
+    "gap is remembered. To complete it again changes nothing.",
+    NULL,
+};
+
+static const struct cli_option complete_options[] = { CLI_STREAM_OPTIONS, { 0 } };
+
+static const struct cli_example complete_examples[] = {
+    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+    { "posthorn checkpoint complete order-17 report 1", "One done: the checkpoint is 1" },
+    { "posthorn checkpoint complete order-17 report 3", "Not the next one: it stays there" },
+    { "posthorn checkpoint complete order-17 report 2", "The gap is closed: it is 3" },
+    { 0 },
+};
+
+static const struct cli_exit_note report_exits[] = {
+    { CLI_NOT_FOUND, "there is no such stream, or it has not come so far" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_checkpoint_complete = {
+    .name = "checkpoint complete",
+    .group = "stream",
+    .summary = "say that a consumer has handled a message",
+    .operands = "KEY CONSUMER SEQ",
+    .operands_min = 3,
+    .operands_max = 3,
+    .description = complete_description,
+    .options = complete_options,
+    .fields = cli_checkpoint_fields,
+    .layout = CLI_CARD,
+    .examples = complete_examples,
+    .exits = report_exits,
+    .run = run_complete,
+};
+
+static const char *const fail_description[] = {
+    "Says that a consumer could not handle the message with this number of a stream. The "
+    "checkpoint "
+    "stays where it is; the error is shown with it until that message is completed.",
+    NULL,
+};
+
+static const struct cli_option fail_options[] = {
+    CLI_STREAM_OPTIONS,
+    { .name = "error",
+      .letter = 'e',
+      .type = CLI_TEXT,
+      .argument = "TEXT",
+      .help = "why; kept with the checkpoint" },
+    { 0 },
+};
+
+static const struct cli_example fail_examples[] = {
+    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+    { "posthorn checkpoint fail order-17 report 1 --error 'no disk space'", "It did not work" },
+    { 0 },
+};
+
+const struct cli_command cli_checkpoint_fail = {
+    .name = "checkpoint fail",
+    .group = "stream",
+    .summary = "say that a consumer could not handle a message",
+    .operands = "KEY CONSUMER SEQ",
+    .operands_min = 3,
+    .operands_max = 3,
+    .description = fail_description,
+    .options = fail_options,
+    .fields = cli_checkpoint_fields,
+    .layout = CLI_CARD,
+    .examples = fail_examples,
+    .exits = report_exits,
+    .run = run_fail,
+};
+
+/* ------------------------------------------------------------------------- rewind */
+
+static int run_rewind(struct cli *cli)
+{
+    struct cli_stream stream = cli_stream_named(cli);
+    int64_t seq = 0;
+    size_t count = 0;
+    int code = seq_operand(cli, 0, &seq);
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    if (ph_checkpoint_rewind(cli->store, PH_OWN_TX, stream.door->door, stream.ns, stream.key,
+                             cli->operands[1], seq, cli->timeout_ms, NULL, &cli->err) < 0)
+        return cli_fail_store(cli); /* the library's log says where it was */
+    return print(cli, &stream, cli->operands[1], &count);
+}
+
+static const char *const rewind_description[] = {
+    "Sets the checkpoint of a consumer to a number, on purpose: the next message that it reads is "
+    "the one after. 0 begins anew. What was completed above is forgotten, so those messages are "
+    "handled again. A number ahead of the checkpoint leaves messages out. A warning says where it "
+    "was.",
+    NULL,
+};
+
+static const struct cli_example rewind_examples[] = {
+    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+    { "posthorn checkpoint complete order-17 report 1", "One done" },
+    { "posthorn checkpoint rewind order-17 report 0", "Once more from the beginning" },
+    { 0 },
+};
+
+const struct cli_command cli_checkpoint_rewind = {
+    .name = "checkpoint rewind",
+    .group = "stream",
+    .summary = "set a consumer's checkpoint by hand",
+    .operands = "KEY CONSUMER SEQ",
+    .operands_min = 3,
+    .operands_max = 3,
+    .description = rewind_description,
+    .options = complete_options,
+    .fields = cli_checkpoint_fields,
+    .layout = CLI_CARD,
+    .examples = rewind_examples,
+    .exits = report_exits,
+    .run = run_rewind,
+};

@@ -1,0 +1,47 @@
+/* explain.h - what the files of posthorn explain share. */
+#ifndef POSTHORN_CLI_EXPLAIN_H
+#define POSTHORN_CLI_EXPLAIN_H
+
+#include "stream.h"
+
+#define EXPLAIN_OTHERS_MAX 4
+
+struct story {
+    struct cli *cli;
+    const struct cli_door *door;
+    const ph_message_info *info;
+    int64_t now;
+    bool paused;
+    int64_t ready;    /* messages of its queue */
+    int64_t grace_us; /* of its queue: how long a head is left to its partition's owner */
+    ph_stream_list *streams;
+    const ph_stream_info *stream; /* NULL: it is in none, or that is gone */
+    const char *state;
+    json_t *reasons;
+    const char *advice;
+    const char *others[EXPLAIN_OTHERS_MAX]; /* what could be done instead; ended by NULL */
+};
+
+/* One more reason: a stable word, and a sentence. */
+void explain_because(struct story *story, const char *code, const char *text);
+
+/* "2024-05-01T12:00:00.000000Z (in 3 min)" */
+const char *explain_when(const struct story *story, int64_t time);
+
+/* " --door inbox --namespace n", as far as it is not the default. */
+const char *explain_queue_options(const struct story *story);
+
+/* --------------------------------------------------------- explain_stream.c */
+
+/* Looks the message's stream up. Returns an exit code. */
+int explain_stream_look(struct story *story);
+
+/* It waits behind its stream's head: why, and what that waits for. */
+void explain_parked(struct story *story);
+
+/* What its stream has to do with it, if it waits to be claimed, is leased or dead. */
+void explain_head(struct story *story);
+void explain_run(struct story *story);
+void explain_dead_head(struct story *story);
+
+#endif

@@ -1,0 +1,193 @@
+/* instance.c - posthorn instance: who works, and who has gone. */
+#include "commands.h"
+#include "cli.h"
+
+static const char *state_of(const ph_instance_info *instance, int64_t now)
+{
+    switch (instance->state) {
+    case PH_INSTANCE_LIVE:
+        return now - instance->last_heartbeat_at > instance->stale_threshold_s * 1000000LL ? "stale"
+                                                                                           : "live";
+    case PH_INSTANCE_LEFT:
+        return "left";
+    case PH_INSTANCE_EVICTED:
+        return "evicted";
+    }
+    return "unknown";
+}
+
+static json_t *instance_json(const ph_instance_info *instance, int64_t now)
+{
+    int64_t silent_s = (now - instance->last_heartbeat_at) / 1000000;
+
+    return json_pack(
+        "{s:o, s:o, s:o, s:i, s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o}", "instance_id",
+        cli_json_id(instance->id.b), "service", cli_json_text(instance->service), "host",
+        cli_json_text(instance->host), "process_id", instance->process_id, "state",
+        state_of(instance, now), "in_progress", (json_int_t)instance->in_progress, "silent_s",
+        (json_int_t)(silent_s > 0 ? silent_s : 0), "stale_threshold_s", instance->stale_threshold_s,
+        "lease_s", instance->lease_s, "started_at", cli_json_time(instance->started_at),
+        "last_heartbeat_at", cli_json_time(instance->last_heartbeat_at), "ended_at",
+        cli_json_time(instance->ended_at), "metadata", cli_json_parsed(instance->metadata));
+}
+
+/* --------------------------------------------------------------------------- list */
+
+static int run_list(struct cli *cli)
+{
+    bool all = cli_given(cli, "all");
+    ph_instance_list *instances = NULL;
+    int64_t now = 0;
+    size_t count;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
+        ph_instance_list_get(cli->store, PH_OWN_TX, cli_text(cli, "service"), all, cli->timeout_ms,
+                             &instances, &cli->err) < 0)
+        return cli_fail_store(cli);
+    count = ph_instance_list_count(instances);
+    for (size_t i = 0; i < count; i++)
+        cli_row(cli, instance_json(ph_instance_list_at(instances, i), now));
+    if (count == 0)
+        cli_note(cli, all ? "no instances" : "no live instances; with --all, those that have gone");
+    ph_instance_list_free(instances);
+    return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static const char *const list_description[] = {
+    "Lists the running workers: every dispatcher, posthorn work among them, and every program that "
+    "uses process_work_batch. Each has an id of its own at every start, under which it claims.",
+    "live: its heart beats. stale: it was silent for longer than its threshold, and the next call "
+    "of any other instance removes it; its messages are handed out again then. With --all also "
+    "those of the last day that have gone: left (it has said good-bye) and evicted (it was removed "
+    "because it was silent).",
+    NULL,
+};
+
+static const struct cli_option list_options[] = {
+    { .name = "all",
+      .letter = 'a',
+      .type = CLI_SWITCH,
+      .help = "also those that have gone in the last day" },
+    { .name = "service",
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "only instances of this service" },
+    { 0 },
+};
+
+static const struct cli_field list_fields[] = {
+    { "instance_id", CLI_F_UUID, "names it; the owner of what it has claimed", "Instance id",
+      NULL },
+    { "service", CLI_F_TEXT, "what it does: shared by all that do the same", "Service", NULL },
+    { "host", CLI_F_TEXT, "the machine it runs on", "Host", NULL },
+    { "process_id", CLI_F_NUMBER, "its process there", "Process", NULL },
+    { "state", CLI_F_STATE, "live, stale, left or evicted", "State", NULL },
+    { "in_progress", CLI_F_NUMBER, "messages that it has claimed", "In progress", NULL },
+    { "silent_s", CLI_F_LIFETIME, "seconds since its last heartbeat was written", "Silent for",
+      NULL },
+    { "stale_threshold_s", CLI_F_LIFETIME, "after so many seconds of silence it is removed",
+      "Stale after", NULL },
+    { "lease_s", CLI_F_LIFETIME, "how many seconds its leases last", "Lease", NULL },
+    { "started_at", CLI_F_TIME, "when it registered", "Started", NULL },
+    { "last_heartbeat_at", CLI_F_TIME, "when its last heartbeat was written", "Heartbeat", NULL },
+    { "ended_at", CLI_F_TIME, "when it left or was removed; null: it is there", "Ended", NULL },
+    { "metadata", CLI_F_JSON, "what it says of itself: an object; or null", "Metadata", NULL },
+    { 0 },
+};
+
+static const struct cli_example list_examples[] = {
+    { "posthorn enqueue mail.send hello; posthorn work mail.send --service mailer --drain --exec "
+      "cat",
+      "A worker that ends" },
+    { "posthorn instance list --all", "Who works, and who did" },
+    { "posthorn instance list --all --service mailer --json", "One service, for programs" },
+    { 0 },
+};
+
+static const struct cli_exit_note list_exits[] = {
+    { CLI_NOT_FOUND, "no instance matches" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_instance_list = {
+    .name = "instance list",
+    .group = "instance",
+    .summary = "list the running workers",
+    .operands = "",
+    .description = list_description,
+    .options = list_options,
+    .fields = list_fields,
+    .columns = "instance_id service host process_id state in_progress silent_s stale_threshold_s",
+    .examples = list_examples,
+    .exits = list_exits,
+    .run = run_list,
+};
+
+/* -------------------------------------------------------------------------- leave */
+
+static int run_leave(struct cli *cli)
+{
+    char text[PH_ID_TEXT_SIZE];
+    bool left = false;
+    ph_owner id;
+    int code = cli_parse_id(cli, cli->operands[0], id.b);
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    if (ph_instance_leave(cli->store, PH_OWN_TX, id, cli->timeout_ms, &left, &cli->err) < 0)
+        return cli_fail_store(cli);
+    if (!left)
+        return cli_fail(cli, CLI_NOT_FOUND, "%s is not a live instance; see: %s",
+                        ph_id_text(id.b, text), cli_command_line(cli, "instance list --all"));
+    cli_row(cli, json_pack("{s:o, s:s}", "instance_id", cli_json_id(id.b), "state", "left"));
+    return CLI_OK;
+}
+
+static const char *const leave_description[] = {
+    "Removes an instance by hand, as if it had said good-bye: what it has claimed is given back at "
+    "once, and the attempts do not count. For a worker of which you know that it is dead, instead "
+    "of waiting until its leases have run out.",
+    "If it runs after all it is told so at its next call, and registers anew; what it was doing "
+    "may be done twice.",
+    NULL,
+};
+
+static const struct cli_field leave_fields[] = {
+    { "instance_id", CLI_F_UUID, "the instance", "Instance id", NULL },
+    { "state", CLI_F_STATE, "left", "State", NULL },
+    { 0 },
+};
+
+static const struct cli_example leave_examples[] = {
+    { "posthorn work mail.send --service mailer --exec cat & worker=$!; until posthorn instance "
+      "list -q --service mailer --no-header > gone; do sleep 0.1; done",
+      "A worker …" },
+    { "kill -9 $worker", "… that dies" },
+    { "posthorn instance leave \"$(cut -d' ' -f1 gone)\"", "Its messages need not wait" },
+    { 0 },
+};
+
+static const struct cli_exit_note leave_exits[] = {
+    { CLI_NOT_FOUND, "there is no such instance, or it has gone already" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_instance_leave = {
+    .name = "instance leave",
+    .group = "instance",
+    .summary = "remove a worker by hand",
+    .operands = "INSTANCE",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = leave_description,
+    .fields = leave_fields,
+    .layout = CLI_CARD,
+    .examples = leave_examples,
+    .exits = leave_exits,
+    .run = run_leave,
+};

@@ -1,0 +1,125 @@
+/* receive.c - posthorn receive: a message from elsewhere into the inbox, once; or one per line. */
+#include "commands.h"
+#include "enqueue.h"
+
+#include <string.h>
+
+static int receive_one(struct cli *cli, struct enqueue_draft *draft)
+{
+    ph_inbox_message message;
+    ph_received received;
+    int code = cli_payload(cli, cli->operand_count > 3 ? cli->operands[3] : "",
+                           &draft->message.payload, &draft->message.payload_length);
+
+    if (code != CLI_OK)
+        return code;
+    draft->source = cli->operands[0];
+    draft->source_id = cli->operands[1];
+    draft->message.topic = cli->operands[2];
+    message = enqueue_received(draft);
+    if (ph_inbox_receive(cli->store, PH_OWN_TX, &message, cli->timeout_ms, &received, &cli->err) <
+        0)
+        return cli_fail_store(cli);
+    enqueue_row_received(cli, &received);
+    if (!received.is_new)
+        cli_note(cli, "nothing new was stored: it had come before, as this message");
+    return CLI_OK;
+}
+
+static int arguments_check(struct cli *cli)
+{
+    if (!cli_given(cli, "from-jsonl") && cli->operand_count < 3)
+        return cli_usage(cli, "%s is missing; usage: posthorn receive SOURCE ID TOPIC [PAYLOAD|-]",
+                         cli->operand_count == 0   ? "the source"
+                         : cli->operand_count == 1 ? "the id"
+                                                   : "the topic");
+    if (cli_given(cli, "from-jsonl") && cli->operand_count > 1)
+        return cli_usage(cli,
+                         "with --from-jsonl all but the source comes from stdin; leave out "
+                         "\"%.80s\"",
+                         cli->operands[1]);
+    return CLI_OK;
+}
+
+static int run(struct cli *cli)
+{
+    struct enqueue_draft draft = { .message = PH_MESSAGE_INIT };
+    int code = arguments_check(cli);
+
+    if (code == CLI_OK)
+        code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    enqueue_draft_begin(cli, &draft);
+    if (!cli_given(cli, "from-jsonl"))
+        return receive_one(cli, &draft);
+    draft.source = cli->operand_count ? cli->operands[0] : NULL;
+    return enqueue_lines(cli, &draft);
+}
+
+static const struct cli_field fields[] = {
+    { "work_id", CLI_F_UUID, "names this stay of the message in its queue", "Work id", NULL },
+    { "is_new", CLI_F_BOOL, "false: it had come before, and this is the id it was stored under",
+      "New", NULL },
+    { 0 },
+};
+
+static const char *const description[] = {
+    "Takes a message that comes from elsewhere into the inbox and prints its work id: SOURCE is "
+    "who sent it, such as a service or a broker's queue, and ID the id that it has there. The "
+    "payload is the fourth operand, or all of stdin if that is -, or empty.",
+    "However often it is delivered, it is stored once: the next time the same work id is printed, "
+    "a note says so, and the exit code is 0 all the same. That holds also long after it was "
+    "handled, and for two who bring it at the same time. It is remembered for ever, unless queue "
+    "set --door inbox --dedupe-retention says otherwise. Each --namespace remembers for itself.",
+    "Workers get it with work --door inbox or claim --door inbox.",
+    "With --from-jsonl each line of stdin is an object whose keys are source, source_id, topic, "
+    "payload, namespace, tenant_id, correlation_id, stream, priority and headers; what a line "
+    "leaves out comes from the command line. Lines are stored in batches, each wholly or not at "
+    "all; if one fails, those before it remain stored, and the error says how many.",
+    NULL,
+};
+
+static const struct cli_option options[] = {
+    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
+    CLI_STREAM_OPTION,
+    CLI_PRIORITY_OPTION,
+    CLI_CORRELATION_OPTION,
+    CLI_HEADERS_OPTION,
+    CLI_TENANT_OPTION,
+    { .name = "from-jsonl",
+      .type = CLI_SWITCH,
+      .help = "each line of stdin is an object that describes a message; then name at most the "
+              "SOURCE" },
+    CLI_STORE_BATCH_OPTION,
+    { 0 },
+};
+
+static const struct cli_example examples[] = {
+    { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}'", "A message arrives" },
+    { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}' --json",
+      "It is delivered again, and stored once" },
+    { "posthorn receive billing inv-18 invoice.paid '{\"order\": 17}' --stream order-17",
+      "In the order in which they arrive" },
+    { "echo '{\"source_id\": \"inv-19\", \"topic\": \"invoice.paid\", \"payload\": \"{}\"}' | "
+      "posthorn receive billing --from-jsonl",
+      "From a broker's client, a line each" },
+    { "posthorn work invoice.paid --door inbox --drain --exec cat", "Handle them" },
+    { 0 },
+};
+
+const struct cli_command cli_receive = {
+    .name = "receive",
+    .group = "enqueue",
+    .summary = "take a message from elsewhere in, once",
+    .operands = "SOURCE ID TOPIC [PAYLOAD|-]",
+    .operands_min = 0,
+    .operands_max = 4,
+    .description = description,
+    .options = options,
+    .fields = fields,
+    .layout = CLI_BARE,
+    .examples = examples,
+    .graceful = true,
+    .run = run,
+};

@@ -1,0 +1,499 @@
+/* stream.c - posthorn stream: ordered streams, what holds them up, and what is in them. */
+#include "stream.h"
+#include "commands.h"
+
+#include <string.h>
+
+#define PAGE 1000
+#define STATES "idle ready scheduled in_progress blocked"
+
+static const char *const states[] = { "idle", "ready", "scheduled", "in_progress", "blocked" };
+
+struct cli_stream cli_stream_named(const struct cli *cli)
+{
+    const char *ns = cli_text(cli, "namespace");
+
+    return (struct cli_stream){ cli_door(cli), ns ? ns : "", cli->operands[0] };
+}
+
+const char *cli_stream_options(struct cli *cli, const struct cli_stream *stream)
+{
+    const char *door =
+        stream->door == cli_outbox ? "" : cli_printf(cli, " --door %s", stream->door->name);
+
+    return *stream->ns ? cli_printf(cli, "%s --namespace %s", door, cli_quoted(cli, stream->ns))
+                       : door;
+}
+
+static void opts_fill(const struct cli *cli, ph_stream_list_opts *opts)
+{
+    opts->service = cli_text(cli, "service");
+    opts->partition_count = (int)cli_number(cli, "partitions");
+}
+
+int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_stream_list **ret_list)
+{
+    ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
+
+    opts_fill(cli, &opts);
+    opts.door = stream->door->door;
+    opts.ns = stream->ns;
+    opts.stream = stream->key;
+    opts.idle_too = true;
+    if (ph_stream_list_get(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, ret_list, &cli->err) < 0)
+        return cli_fail_store(cli);
+    return ph_stream_list_count(*ret_list) ? CLI_OK : CLI_NOT_FOUND;
+}
+
+int cli_stream_missing(struct cli *cli, const struct cli_stream *stream)
+{
+    return cli_fail(
+        cli, CLI_NOT_FOUND, "there is no stream \"%.80s\" in the %s queue \"%.80s\"; see: %s",
+        stream->key, stream->door->name, stream->ns,
+        cli_command_line(cli, cli_printf(cli, "stream list --all%s%s",
+                                         stream->door == cli_outbox ? "" : " --door ",
+                                         stream->door == cli_outbox ? "" : stream->door->name)));
+}
+
+static json_t *stream_json(const struct cli *cli, const ph_stream_info *stream)
+{
+    bool pending = stream->state == PH_STREAM_READY || stream->state == PH_STREAM_SCHEDULED;
+    bool at_work = pending || stream->state == PH_STREAM_IN_PROGRESS;
+
+    return json_pack(
+        "{s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o}",
+        "stream", cli_json_text(stream->stream), "door",
+        cli_json_door(cli, &cli_doors[stream->door == PH_INBOX]), "namespace",
+        cli_json_text(stream->ns), "state", states[stream->state], "unsettled",
+        (json_int_t)stream->unsettled, "next_seq", (json_int_t)stream->next_seq, "last_seq",
+        (json_int_t)stream->last_seq, "head", cli_json_id(stream->head.b), "head_due_at",
+        cli_json_time(pending ? stream->head_due_at : 0), "head_attempts",
+        at_work ? json_integer(stream->head_attempts) : json_null(), "locked_by",
+        cli_json_id(stream->locked_by.b), "locked_until", cli_json_time(stream->locked_until),
+        "partition", stream->partition, "affinity_service", cli_json_text(stream->affinity_service),
+        "affinity_owner", cli_json_id(stream->affinity_owner.b), "created_at",
+        cli_json_time(stream->created_at));
+}
+
+#define STREAM_FIELDS                                                                              \
+    { "stream", CLI_F_TEXT, "its key", "Stream", NULL },                                           \
+        { "door", CLI_F_TEXT, "outbox or inbox", "Door", NULL },                                   \
+        { "namespace", CLI_F_TEXT, "the queue it is in", "Namespace", NULL },                      \
+        { "state", CLI_F_STATE, STATES_HELP, "State", NULL },                                      \
+        { "unsettled", CLI_F_NUMBER, "messages that are neither done nor dead", "Unsettled",       \
+          NULL },                                                                                  \
+        { "next_seq", CLI_F_NUMBER, "the number of the first of these", "Next seq", NULL },        \
+        { "last_seq", CLI_F_NUMBER, "the number of the newest message", "Last seq", NULL },        \
+        { "head", CLI_F_UUID, "the work id of the first of these, or of the dead one that blocks", \
+          "Head", NULL },                                                                          \
+        { "head_due_at", CLI_F_TIME, "ready, scheduled: from when on it can be claimed; or null",  \
+          "Head due", NULL },                                                                      \
+        { "head_attempts", CLI_F_NUMBER, "how often the head was claimed; or null",                \
+          "Head attempts", NULL },                                                                 \
+        { "locked_by", CLI_F_UUID, "in_progress: who holds the stream; or null", "Locked by",      \
+          NULL },                                                                                  \
+        { "locked_until", CLI_F_TIME, "in_progress: when that lease runs out; or null",            \
+          "Locked until", NULL },                                                                  \
+        { "partition", CLI_F_NUMBER, "the partition that the key falls into", "Partition", NULL }, \
+        { "affinity_service", CLI_F_TEXT,                                                          \
+          "the service whose instances share the partitions; or "                                  \
+          "null",                                                                                  \
+          "Service", NULL },                                                                       \
+        { "affinity_owner", CLI_F_UUID,                                                            \
+          "the instance of it to which the partition belongs; or "                                 \
+          "null",                                                                                  \
+          "Partition owner", NULL },                                                               \
+    {                                                                                              \
+        "created_at", CLI_F_TIME, "when its first message was stored", "Created", NULL             \
+    }
+#define STATES_HELP                                                                                \
+    "idle (all is settled), ready, scheduled (its head is due later), in_progress, or blocked "    \
+    "(by "                                                                                         \
+    "a dead head)"
+
+/* --------------------------------------------------------------------------- list */
+
+/* Prints those of a page that are wanted, at most *left. Returns whether there may be more. */
+static bool page_print(struct cli *cli, const ph_stream_list *page, size_t limit, int *left,
+                       const ph_stream_info **ret_last)
+{
+    size_t count = ph_stream_list_count(page);
+    int state = cli_word(cli, "state");
+
+    for (size_t i = 0; i<count && * left> 0; i++) {
+        const ph_stream_info *stream = ph_stream_list_at(page, i);
+
+        *ret_last = stream;
+        if (state >= 0 && state != (int)stream->state)
+            continue;
+        cli_row(cli, stream_json(cli, stream));
+        --*left;
+    }
+    return *left > 0 && count == limit;
+}
+
+/* Where the next page begins. */
+static void more(struct cli *cli, const char *ns, const char *key)
+{
+    const char *last = cli_quoted(cli, key);
+
+    if (*ns && !cli_given(cli, "namespace"))
+        last = cli_printf(cli, "%s --after-namespace %s", last, cli_quoted(cli, ns));
+    cli_list_more(cli, last);
+}
+
+/* The library lists streams of every state: we pick ours. */
+static int list(struct cli *cli, ph_stream_list_opts *opts)
+{
+    int most = (int)cli_number(cli, "limit"), left = most;
+    bool on = true;
+
+    opts->limit = cli_given(cli, "state") ? PAGE : most;
+    while (on) {
+        const ph_stream_info *last = NULL;
+        ph_stream_list *page = NULL;
+
+        if (ph_stream_list_get(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &page, &cli->err) < 0)
+            return cli_fail_store(cli);
+        on = page_print(cli, page, (size_t)opts->limit, &left, &last);
+        if (last) {
+            opts->after_ns = cli_strdup(cli, last->ns);
+            opts->after_stream = cli_strdup(cli, last->stream);
+        }
+        ph_stream_list_free(page);
+    }
+    if (left == most)
+        cli_note(cli, opts->idle_too ? "no streams"
+                                     : "no streams with something to do; with --all, idle ones");
+    if (left == 0)
+        more(cli, opts->after_ns, opts->after_stream);
+    return left < most ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static int run_list(struct cli *cli)
+{
+    ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
+    const char *ns = cli_text(cli, "namespace"), *after_ns = cli_text(cli, "after-namespace");
+    int code;
+
+    if (after_ns && !cli_given(cli, "after"))
+        return cli_usage(cli, "--after-namespace belongs to --after; give both");
+    code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code != CLI_OK)
+        return code;
+    opts_fill(cli, &opts);
+    opts.door = cli_door(cli)->door;
+    opts.ns = ns;
+    opts.idle_too = cli_given(cli, "all") || cli_word(cli, "state") == PH_STREAM_IDLE;
+    opts.after_stream = cli_text(cli, "after");
+    if (opts.after_stream)
+        opts.after_ns = after_ns ? after_ns : ns ? ns : "";
+    return list(cli, &opts);
+}
+
+static const char *const list_description[] = {
+    "Lists streams with something to do, by queue and key; with --all also those in which all is "
+    "settled. ready: its head is due, and nobody has claimed it. scheduled: its head is due later, "
+    "or waits for its retry; what follows waits with it. in_progress: somebody holds it. blocked: "
+    "its head is dead, and the queue says that the stream stands still then.",
+    "A page has --limit streams; the next one begins with --after and the last key of this one, "
+    "and --after-namespace if that was not in the default queue.",
+    NULL,
+};
+
+static const struct cli_option list_options[] = {
+    CLI_STREAM_DOOR_OPTION("streams of messages, or of those from elsewhere"),
+    CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
+    { .name = "all", .letter = 'a', .type = CLI_SWITCH, .help = "also streams that are idle" },
+    { .name = "state",
+      .letter = 's',
+      .type = CLI_WORD,
+      .argument = "STATE",
+      .help = "only those in this state",
+      .choices = STATES },
+    CLI_PARTITION_OPTIONS,
+    CLI_LIMIT_OPTION,
+    { .name = "after",
+      .type = CLI_TEXT,
+      .argument = "KEY",
+      .help = "go on after this one, the last of the page before" },
+    { .name = "after-namespace",
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "the queue of the last one of the page before; without it that of --namespace, or "
+              "the default one" },
+    { 0 },
+};
+
+static const struct cli_field list_fields[] = { STREAM_FIELDS, { 0 } };
+
+static const struct cli_example list_examples[] = {
+    { "posthorn enqueue order.placed 17 --stream order-17; posthorn enqueue order.paid 17 --stream "
+      "order-17",
+      "A stream of two messages" },
+    { "posthorn stream list", "What is to be done, and who does it" },
+    { "posthorn stream list --all --door inbox -q || true", "Of what came from elsewhere" },
+    { "posthorn stream list --state blocked -q || true", "What stands still" },
+    { 0 },
+};
+
+static const struct cli_exit_note list_exits[] = {
+    { CLI_NOT_FOUND, "no stream matches" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_stream_list = {
+    .name = "stream list",
+    .group = "stream",
+    .summary = "list ordered streams",
+    .operands = "",
+    .description = list_description,
+    .options = list_options,
+    .fields = list_fields,
+    .columns = "namespace stream state unsettled next_seq last_seq head partition",
+    .examples = list_examples,
+    .exits = list_exits,
+    .run = run_list,
+};
+
+/* --------------------------------------------------------------------------- show */
+
+static json_t *process_json(const ph_instance_list *instances, ph_owner id)
+{
+    for (size_t i = 0; i < ph_instance_list_count(instances); i++) {
+        const ph_instance_info *instance = ph_instance_list_at(instances, i);
+        json_t *text;
+
+        if (memcmp(instance->id.b, id.b, sizeof(id.b)) != 0)
+            continue;
+        text = json_sprintf("%s:%d", instance->host, instance->process_id);
+        return text ? text : json_null(); /* a host's name that is not UTF-8 */
+    }
+    return json_null();
+}
+
+/* Where the two instances run, if they are such. */
+static int processes_add(struct cli *cli, const ph_stream_info *stream, json_t *row)
+{
+    ph_instance_list *instances = NULL;
+
+    if (ph_instance_list_get(cli->store, PH_OWN_TX, NULL, true, cli->timeout_ms, &instances,
+                             &cli->err) < 0)
+        return cli_fail_store(cli);
+    json_object_set_new(row, "locked_by_process", process_json(instances, stream->locked_by));
+    json_object_set_new(row, "affinity_process", process_json(instances, stream->affinity_owner));
+    ph_instance_list_free(instances);
+    return CLI_OK;
+}
+
+static int show(struct cli *cli, const struct cli_stream *name, const ph_stream_info *stream)
+{
+    json_t *row = cli_need(stream_json(cli, stream)), *checkpoints = NULL;
+    int code = processes_add(cli, stream, row);
+
+    if (code == CLI_OK)
+        code = cli_checkpoints_json(cli, name, NULL, &checkpoints);
+    if (code != CLI_OK) {
+        json_decref(row);
+        return code;
+    }
+    json_object_set_new(row, "checkpoints", checkpoints);
+    cli_row(cli, row);
+    if (stream->state != PH_STREAM_IDLE && !ph_id_is_zero(stream->head.b)) {
+        char id[PH_ID_TEXT_SIZE];
+
+        cli_note(
+            cli, "what holds it up, in words: %s",
+            cli_command_line(cli, cli_printf(cli, "explain %s", ph_id_text(stream->head.b, id))));
+    }
+    return CLI_OK;
+}
+
+static int run_show(struct cli *cli)
+{
+    struct cli_stream name = cli_stream_named(cli);
+    ph_stream_list *list = NULL;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    code = cli_stream_find(cli, &name, &list);
+    if (code == CLI_NOT_FOUND)
+        code = cli_stream_missing(cli, &name);
+    else if (code == CLI_OK)
+        code = show(cli, &name, ph_stream_list_at(list, 0));
+    ph_stream_list_free(list);
+    return code;
+}
+
+static const char *const show_description[] = {
+    "Shows a stream: how far it has come, its head and what that waits for, who holds it and until "
+    "when, the partition that its key falls into and the instance to which that belongs, and the "
+    "checkpoints of those who read it.",
+    "A stream goes on when its head is settled. Who holds it has claimed the head, and perhaps "
+    "some "
+    "messages after it; nobody else gets one of them. The owner of the partition comes first when "
+    "the head is due; after the queue's affinity grace anybody may take it.",
+    NULL,
+};
+
+static const struct cli_option show_options[] = {
+    CLI_STREAM_OPTIONS,
+    CLI_PARTITION_OPTIONS,
+    { 0 },
+};
+
+static const struct cli_field show_fields[] = {
+    STREAM_FIELDS,
+    { "locked_by_process", CLI_F_TEXT,
+      "where who holds it runs, HOST:PROCESS; null: nobody does, or it is no instance",
+      "Locked by process", NULL },
+    { "affinity_process", CLI_F_TEXT, "where the partition's owner runs, HOST:PROCESS; or null",
+      "Owner's process", NULL },
+    { "checkpoints", CLI_F_ROWS, "how far its consumers are", "Checkpoints",
+      cli_checkpoint_fields },
+    { 0 },
+};
+
+static const struct cli_example show_examples[] = {
+    { "posthorn enqueue order.placed 17 --stream order-17; posthorn enqueue order.paid 17 --stream "
+      "order-17",
+      "A stream of two messages" },
+    { "posthorn stream show order-17", "Where does it stand?" },
+    { "posthorn stream show order-17 --service shop --json", "With the partition's owner in shop" },
+    { 0 },
+};
+
+static const struct cli_exit_note show_exits[] = {
+    { CLI_NOT_FOUND, "there is no such stream" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_stream_show = {
+    .name = "stream show",
+    .group = "stream",
+    .summary = "show where a stream stands, and whose it is",
+    .operands = "KEY",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = show_description,
+    .options = show_options,
+    .fields = show_fields,
+    .layout = CLI_CARD,
+    .examples = show_examples,
+    .exits = show_exits,
+    .run = run_show,
+};
+
+/* --------------------------------------------------------------------------- read */
+
+/* Where a consumer goes on; one that never reported begins at the beginning. */
+static int after_of(struct cli *cli, const struct cli_stream *stream, int64_t *ret_after)
+{
+    const char *consumer = cli_text(cli, "consumer");
+    ph_checkpoint_list *list = NULL;
+
+    *ret_after = cli_number(cli, "after");
+    if (!consumer)
+        return CLI_OK;
+    if (ph_checkpoint_list_get(cli->store, PH_OWN_TX, stream->door->door, stream->ns, stream->key,
+                               consumer, cli->timeout_ms, &list, &cli->err) < 0)
+        return cli_fail_store(cli);
+    *ret_after = ph_checkpoint_list_count(list) ? ph_checkpoint_list_at(list, 0)->seq : 0;
+    ph_checkpoint_list_free(list);
+    return CLI_OK;
+}
+
+static int read_after(struct cli *cli, const struct cli_stream *stream, int64_t after)
+{
+    int limit = (int)cli_number(cli, "limit");
+    ph_message_list *messages = NULL;
+    int64_t now = 0;
+    size_t count;
+
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
+        ph_stream_read(cli->store, PH_OWN_TX, stream->door->door, stream->ns, stream->key, after,
+                       limit, cli->timeout_ms, &messages, &cli->err) < 0)
+        return cli_fail_store(cli);
+    count = ph_message_list_count(messages);
+    for (size_t i = 0; i < count; i++)
+        cli_row(cli,
+                cli_json_message(cli, stream->door, ph_message_list_at(messages, i), now, false));
+    if (count == 0)
+        cli_note(cli, "nothing after %lld", (long long)after);
+    if (count == (size_t)limit)
+        cli_note(cli, "there may be more: --after %lld",
+                 (long long)ph_message_list_at(messages, count - 1)->message->seq);
+    ph_message_list_free(messages);
+    return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static int run_read(struct cli *cli)
+{
+    struct cli_stream stream = cli_stream_named(cli);
+    int64_t after = 0;
+    int code;
+
+    if (cli_given(cli, "after") && cli_given(cli, "consumer"))
+        return cli_usage(cli, "--after and --consumer exclude each other; give one of them");
+    code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code == CLI_OK)
+        code = after_of(cli, &stream, &after);
+    return code == CLI_OK ? read_after(cli, &stream, after) : code;
+}
+
+static const char *const read_description[] = {
+    "Prints the messages of a stream in their order, from the beginning or after a number, "
+    "whatever "
+    "state they are in, as long as retention keeps them. It claims nothing and changes nothing: a "
+    "stream can be read by any number of consumers besides those who work on it.",
+    "With --consumer it goes on where that one's checkpoint is; checkpoint complete moves it.",
+    NULL,
+};
+
+static const struct cli_option read_options[] = {
+    CLI_STREAM_OPTIONS,
+    { .name = "after",
+      .type = CLI_NUMBER,
+      .argument = "SEQ",
+      .help = "those with a higher number",
+      .min = 0,
+      .max = INT64_MAX },
+    { .name = "consumer",
+      .letter = 'c',
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "those after the checkpoint of this consumer" },
+    CLI_LIMIT_OPTION,
+    { 0 },
+};
+
+static const struct cli_example read_examples[] = {
+    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+    { "posthorn stream read order-17", "All of it" },
+    { "posthorn stream read order-17 --consumer report --limit 2 --jsonl", "As a consumer …" },
+    { "posthorn checkpoint complete order-17 report 2", "… that has handled two" },
+    { "posthorn stream read order-17 --consumer report", "The third is left" },
+    { 0 },
+};
+
+static const struct cli_exit_note read_exits[] = {
+    { CLI_NOT_FOUND, "there is nothing more to read, or no such stream" },
+    { 0, NULL },
+};
+
+const struct cli_command cli_stream_read = {
+    .name = "stream read",
+    .group = "stream",
+    .summary = "read the messages of a stream in order",
+    .operands = "KEY",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description = read_description,
+    .options = read_options,
+    .fields = cli_message_fields,
+    .columns = "seq work_id state topic created_at payload",
+    .examples = read_examples,
+    .exits = read_exits,
+    .run = run_read,
+};

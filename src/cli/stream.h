@@ -1,0 +1,31 @@
+/* stream.h - streams and their checkpoints: what the verbs of both share. */
+#ifndef POSTHORN_CLI_STREAM_H
+#define POSTHORN_CLI_STREAM_H
+
+#include "message.h"
+
+/* The stream that --door, --namespace and the first operand name. */
+struct cli_stream {
+    const struct cli_door *door;
+    const char *ns, *key;
+};
+struct cli_stream cli_stream_named(const struct cli *cli);
+#define CLI_STREAM_OPTIONS                                                                         \
+    CLI_STREAM_DOOR_OPTION("a stream of messages, or of those from elsewhere"),                    \
+        CLI_NAMESPACE_OPTION(CLI_THE_QUEUE)
+
+/* " --door inbox --namespace n", as far as it is not the default; for a command line. */
+const char *cli_stream_options(struct cli *cli, const struct cli_stream *stream);
+
+/* Looks a stream up, by --service and --partitions; *ret_list holds it, to be freed by
+ * ph_stream_list_free(). Returns an exit code; CLI_NOT_FOUND is not said. */
+int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_stream_list **ret_list);
+/* Says that there is none. */
+int cli_stream_missing(struct cli *cli, const struct cli_stream *stream);
+
+/* The checkpoints of a stream (consumer NULL: all) as an array. Returns an exit code. */
+int cli_checkpoints_json(struct cli *cli, const struct cli_stream *stream, const char *consumer,
+                         json_t **ret_array);
+extern const struct cli_field cli_checkpoint_fields[];
+
+#endif

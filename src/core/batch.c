@@ -1,0 +1,347 @@
+/* batch.c - the one call: heartbeat, results, new messages, renewals and the next work, together. */
+#include "core/batch.h"
+
+#include "core/call.h"
+#include "core/claim.h"
+#include "core/coordination.h"
+#include "core/enqueue.h"
+#include "core/error.h"
+#include "core/join.h"
+#include "core/log.h"
+#include "core/message.h"
+#include "core/options.h"
+#include "core/settle.h"
+#include "util/alloc.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEASE_S 300
+#define KNOWN_FLAGS (PH_BATCH_KEEP_COMPLETED | PH_BATCH_NO_OUTBOX | PH_BATCH_NO_INBOX)
+
+/* --------------------------------------------------------------- the exchange */
+
+static void log_instance(const ph_store *store, const struct ph__work_batch *batch)
+{
+    char text[PH_ID_TEXT_SIZE], evicted[24];
+    ph_log_field registered[] = { { "instance", ph_id_text(batch->instance.id.b, text) },
+                                  { "service", batch->instance.service },
+                                  { "host", batch->instance.host } };
+    ph_log_field removed = { "count", evicted };
+
+    if (batch->ret_registered && ph__log_wants(store, PH_LOG_INFO))
+        ph__log(store, PH_LOG_INFO, "instance", "registered", registered, 3);
+    if (batch->ret_evicted == 0 || !ph__log_wants(store, PH_LOG_WARN))
+        return;
+    snprintf(evicted, sizeof(evicted), "%d", batch->ret_evicted);
+    ph__log(store, PH_LOG_WARN, "instance", "taken for dead; what they had claimed was taken back",
+            &removed, 1);
+}
+
+static void log_part(const ph_store *store, enum ph__door door, ph_owner owner,
+                     const struct ph__work_part *part)
+{
+    if (part->renew_count > 0)
+        ph__outcomes_log(store, "renew", owner, part->ret_renewed, part->renew_count);
+    if (part->message_count > 0)
+        ph__enqueued_log(store, door, part->messages, part->ret_enqueued, part->message_count);
+    if (part->claim)
+        ph__claim_log(store, part->claim, part->batch);
+}
+
+/* A part with its settlements as a backend takes them. */
+static int prepare(struct ph__call *call, ph_owner owner, struct ph__work_part *part,
+                   struct ph__settling *settling)
+{
+    int r = ph__settling_load(settling, call, owner, part->settle, part->settle_count, 0);
+
+    part->settle = settling->items;
+    part->ret_settled = settling->outcomes;
+    return r;
+}
+
+static int exchange(struct ph__call *call, struct ph__work_batch *batch)
+{
+    const struct ph__work_part outbox = batch->outbox, inbox = batch->inbox;
+    struct ph__settling first = { 0 }, second = { 0 };
+    ph_owner owner = batch->instance.id;
+    int r = prepare(call, owner, &batch->outbox, &first);
+
+    if (r == 0)
+        r = prepare(call, owner, &batch->inbox, &second);
+    if (r == 0)
+        r = ph__call_joins(call, call->store->backend->work_batch(call, batch));
+    batch->outbox.settle = outbox.settle;
+    batch->outbox.ret_settled = outbox.ret_settled;
+    batch->inbox.settle = inbox.settle;
+    batch->inbox.ret_settled = inbox.ret_settled;
+    if (r == 0) {
+        ph__settling_done(&first, call->store, owner, outbox.ret_settled);
+        ph__settling_done(&second, call->store, owner, inbox.ret_settled);
+        log_part(call->store, PH__OUTBOX, owner, &batch->outbox);
+        log_part(call->store, PH__INBOX, owner, &batch->inbox);
+        log_instance(call->store, batch);
+    }
+    ph__settling_free(&first);
+    ph__settling_free(&second);
+    return r == PH_EEVICTED ? ph__fail_evicted(call->err, owner) : r;
+}
+
+int ph__work_batch(ph_store *store, struct ph__work_batch *batch, int timeout_ms, ph_error *reterr)
+{
+    struct ph__call call;
+    ph_error spare;
+    int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr, &spare);
+
+    return r < 0 ? r : exchange(&call, batch);
+}
+
+/* ------------------------------------------------------------ the public call */
+
+/* What a call makes of its options, and what it hands out. */
+struct whole {
+    ph_work_batch result; /* first: the public pointer is cast back */
+    struct ph__arena arena;
+    struct ph__work_batch batch;
+    struct ph__claim claims[2];
+    char host[HOST_NAME_MAX + 1];
+};
+
+static int counts_check(const ph_work_batch_opts *o, ph_error *err)
+{
+    const struct {
+        const char *what;
+        const void *items;
+        size_t count;
+    } parts[] = {
+        { "outbox", o->outbox, o->outbox_count },
+        { "inbox", o->inbox, o->inbox_count },
+        { "receptors", o->receptors, o->receptor_count },
+        { "checkpoints", o->checkpoints, o->checkpoint_count },
+        { "new_outbox", o->new_outbox, o->new_outbox_count },
+        { "new_inbox", o->new_inbox, o->new_inbox_count },
+        { "renew_outbox", o->renew_outbox, o->renew_outbox_count },
+        { "renew_inbox", o->renew_inbox, o->renew_inbox_count },
+    };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        if (parts[i].count > PH_BATCH_MAX)
+            return ph__fail(err, PH_EINVAL, "%s: %zu items; at most %d are allowed", parts[i].what,
+                            parts[i].count, PH_BATCH_MAX);
+        if (parts[i].count > 0 && !parts[i].items)
+            return ph__fail(err, PH_EINVAL, "%s is NULL, but has a count", parts[i].what);
+    }
+    return 0;
+}
+
+/* Puts the name of a part before an error. */
+static int in_part(const char *part, int r, ph_error *err)
+{
+    ph_error copy = *err;
+
+    return r < 0 && copy.code == PH_EINVAL ? ph__fail(err, r, "%s: %s", part, copy.message) : r;
+}
+
+static int instance_load(struct whole *w, const ph_work_batch_opts *o, ph_error *err)
+{
+    int r;
+
+    w->batch.instance = (struct ph__instance){
+        .id = o->instance_id,
+        .service = o->service_name,
+        .host = o->host_name ? o->host_name : w->host,
+        .metadata = o->metadata,
+        .process_id = o->process_id ? o->process_id : (int)getpid(),
+        .lease_s = o->lease_s ? o->lease_s : LEASE_S,
+        .stale_s = o->stale_threshold_s ? o->stale_threshold_s : PH_STALE_THRESHOLD_S,
+    };
+    if (!o->host_name && gethostname(w->host, sizeof(w->host) - 1) < 0)
+        snprintf(w->host, sizeof(w->host), "unknown");
+    if (ph_id_is_zero(o->instance_id.b))
+        return ph__fail(err, PH_EINVAL,
+                        "instance_id is empty; make one with ph_owner_new() when the program "
+                        "starts");
+    if (w->batch.instance.stale_s < 1 || w->batch.instance.stale_s > PH_STALE_THRESHOLD_MAX_S)
+        return ph__fail(err, PH_EINVAL, "stale_threshold_s is %d; allowed are 1 to %d",
+                        w->batch.instance.stale_s, PH_STALE_THRESHOLD_MAX_S);
+    r = ph__name_check(o->service_name, "service_name", false, err);
+    if (r == 0)
+        r = ph__name_check(w->batch.instance.host, "host_name", false, err);
+    return r < 0 ? r : ph__object_check(o->metadata, "metadata", false, err);
+}
+
+static int claims_load(struct whole *w, const ph_work_batch_opts *o, ph_error *err)
+{
+    ph_claim_opts claim = PH_CLAIM_OPTS_INIT;
+
+    claim.lease_s = w->batch.instance.lease_s;
+    claim.batch_size = o->batch_size;
+    claim.ns = o->ns;
+    claim.topics = o->topics;
+    claim.topic_count = o->topic_count;
+    if (o->flags & ~KNOWN_FLAGS)
+        return ph__fail(err, PH_EINVAL, "flags has bits that are no PH_BATCH_…");
+    if (o->partition_count < 0 || o->partition_count > PH_PARTITIONS_MAX)
+        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d",
+                        o->partition_count, PH_PARTITIONS_MAX);
+    if (o->max_partitions < 0)
+        return ph__fail(err, PH_EINVAL, "max_partitions is negative; give 0 for any number");
+    for (int door = PH__OUTBOX; door <= PH__INBOX; door++) {
+        struct ph__claim *to = &w->claims[door];
+        int r = ph__claim_load((enum ph__door)door, o->instance_id, &claim, to, err);
+
+        if (r < 0)
+            return r;
+        to->partition_count = o->partition_count ? o->partition_count : PH_PARTITIONS;
+        to->max_partitions = o->max_partitions;
+    }
+    w->batch.keep = o->flags & PH_BATCH_KEEP_COMPLETED;
+    w->batch.outbox.claim = o->flags & PH_BATCH_NO_OUTBOX ? NULL : &w->claims[PH__OUTBOX];
+    w->batch.inbox.claim = o->flags & PH_BATCH_NO_INBOX ? NULL : &w->claims[PH__INBOX];
+    return 0;
+}
+
+/* Room for the answers of one door. */
+static bool make_room(struct whole *w, struct ph__work_part *part, size_t message_count)
+{
+    part->ret_settled = ph__arena_alloc(&w->arena, part->settle_count * sizeof(ph_outcome));
+    part->ret_renewed = ph__arena_alloc(&w->arena, part->renew_count * sizeof(ph_outcome));
+    part->ret_enqueued = ph__arena_alloc(&w->arena, message_count * sizeof(ph_enqueued));
+    part->messages = ph__arena_alloc(&w->arena, message_count * sizeof(struct ph__message));
+    part->message_count = message_count;
+    part->batch = ph__alloc_zero(1, sizeof(*part->batch));
+    return part->ret_settled && part->ret_renewed && part->ret_enqueued && part->messages &&
+           part->batch;
+}
+
+static int parts_load(struct whole *w, const ph_work_batch_opts *o, bool own_transaction,
+                      ph_error *err)
+{
+    struct ph__work_part *outbox = &w->batch.outbox, *inbox = &w->batch.inbox;
+    ph_receptor_result *receptors = NULL;
+    struct ph__checkpoint *checkpoints = NULL;
+    int r = 0;
+
+    outbox->settle = o->outbox;
+    outbox->settle_count = o->outbox_count;
+    outbox->renew = o->renew_outbox;
+    outbox->renew_count = o->renew_outbox_count;
+    inbox->settle = o->inbox;
+    inbox->settle_count = o->inbox_count;
+    inbox->renew = o->renew_inbox;
+    inbox->renew_count = o->renew_inbox_count;
+    if (!make_room(w, outbox, o->new_outbox_count) || !make_room(w, inbox, o->new_inbox_count))
+        return ph__fail_memory(err);
+    if (o->new_outbox_count > 0)
+        r = in_part("new_outbox",
+                    ph__messages_load((struct ph__message *)(uintptr_t)outbox->messages,
+                                      o->new_outbox, o->new_outbox_count, err),
+                    err);
+    if (r == 0 && o->new_inbox_count > 0)
+        r = in_part("new_inbox",
+                    ph__inbox_messages_load((struct ph__message *)(uintptr_t)inbox->messages,
+                                            o->new_inbox, o->new_inbox_count, own_transaction, err),
+                    err);
+    if (r == 0 && o->receptor_count > 0)
+        r = in_part("receptors",
+                    ph__receptors_load(o->receptors, o->receptor_count, &w->arena, &receptors, err),
+                    err);
+    if (r == 0 && o->checkpoint_count > 0)
+        r = in_part(
+            "checkpoints",
+            ph__checkpoints_load(o->checkpoints, o->checkpoint_count, &w->arena, &checkpoints, err),
+            err);
+    w->batch.receptors = receptors;
+    w->batch.receptor_count = o->receptor_count;
+    w->batch.checkpoints = checkpoints;
+    w->batch.checkpoint_count = o->checkpoint_count;
+    return r;
+}
+
+static int load(struct whole *w, const ph_work_batch_opts *from, bool own_transaction,
+                ph_error *err)
+{
+    ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    int r;
+
+    if (!from)
+        return ph__fail(err, PH_EINVAL, "opts is NULL; instance_id and service_name are required");
+    r = ph__options_load(&opts, sizeof(opts), from, "ph_work_batch_opts", err);
+    if (r == 0)
+        r = counts_check(&opts, err);
+    if (r == 0)
+        r = instance_load(w, &opts, err);
+    if (r == 0)
+        r = claims_load(w, &opts, err);
+    return r < 0 ? r : parts_load(w, &opts, own_transaction, err);
+}
+
+/* What the caller gets. */
+static int show(struct whole *w, ph_error *err)
+{
+    const struct ph__work_part *outbox = &w->batch.outbox, *inbox = &w->batch.inbox;
+    ph_received *received = ph__arena_alloc(&w->arena, inbox->message_count * sizeof(*received));
+
+    if (!received)
+        return ph__fail_flags(err, ph__fail_memory(err), PH_UNKNOWN);
+    for (size_t i = 0; i < inbox->message_count; i++)
+        received[i] =
+            (ph_received){ inbox->ret_enqueued[i].work_id, inbox->ret_enqueued[i].is_new };
+    w->result = (ph_work_batch){
+        .outbox = outbox->batch,
+        .inbox = inbox->batch,
+        .outbox_outcomes = outbox->ret_settled,
+        .inbox_outcomes = inbox->ret_settled,
+        .renew_outbox_outcomes = outbox->ret_renewed,
+        .renew_inbox_outcomes = inbox->ret_renewed,
+        .new_outbox = outbox->ret_enqueued,
+        .new_inbox = received,
+        .registered = w->batch.ret_registered,
+        .evicted = w->batch.ret_evicted,
+    };
+    return 0;
+}
+
+int ph_process_work_batch(ph_store *store, ph_tx tx, const ph_work_batch_opts *opts, int timeout_ms,
+                          ph_work_batch **ret_batch, ph_error *reterr)
+{
+    struct whole *w;
+    struct ph__call call;
+    ph_error spare;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+
+    if (r == 0 && !ret_batch)
+        r = ph__fail(call.err, PH_EINVAL, "ret_batch is NULL");
+    if (r < 0)
+        return r;
+    w = ph__alloc_zero(1, sizeof(*w));
+    if (!w)
+        return ph__fail_memory(call.err);
+    r = load(w, opts, !call.connection, call.err);
+    if (r == 0)
+        r = exchange(&call, &w->batch);
+    if (r == 0)
+        r = show(w, call.err);
+    if (r < 0) {
+        w->result.outbox = w->batch.outbox.batch;
+        w->result.inbox = w->batch.inbox.batch;
+        ph_work_batch_free(&w->result);
+        return r;
+    }
+    *ret_batch = &w->result;
+    return 0;
+}
+
+void ph_work_batch_free(ph_work_batch *batch)
+{
+    struct whole *w = (struct whole *)batch;
+
+    if (!w)
+        return;
+    ph_batch_free(batch->outbox);
+    ph_batch_free(batch->inbox);
+    ph__arena_free(&w->arena);
+    ph__dealloc(w);
+}

@@ -1,0 +1,152 @@
+/* instance.c - who works here, and ordered streams as operators see them. */
+#include "core/call.h"
+#include "core/coordination.h"
+#include "core/error.h"
+#include "core/join.h"
+#include "core/list.h"
+#include "core/log.h"
+#include "core/message.h"
+#include "core/options.h"
+
+#define LIST_LIMIT 50
+
+int ph__fail_evicted(ph_error *err, ph_owner instance)
+{
+    char text[PH_ID_TEXT_SIZE];
+
+    return ph__fail(err, PH_EEVICTED,
+                    "instance %s was taken for dead, or has left; what it had claimed is others' "
+                    "by now: take a fresh id (ph_owner_new) and register anew",
+                    ph_id_text(instance.b, text));
+}
+
+int ph_instance_leave(ph_store *store, ph_tx tx, ph_owner instance, int timeout_ms, bool *ret_left,
+                      ph_error *reterr)
+{
+    char text[PH_ID_TEXT_SIZE];
+    ph_log_field field = { "instance", ph_id_text(instance.b, text) };
+    bool left = false;
+    struct ph__call call;
+    ph_error spare;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+
+    if (r == 0 && ph_id_is_zero(instance.b))
+        r = ph__fail(call.err, PH_EINVAL, "instance is empty; pass the id that it registered with");
+    if (r == 0)
+        r = ph__call_joins(&call, store->backend->instance_leave(&call, instance, &left));
+    if (r < 0)
+        return r;
+    if (left && ph__log_wants(store, PH_LOG_INFO))
+        ph__log(store, PH_LOG_INFO, "instance", "left", &field, 1);
+    if (ret_left)
+        *ret_left = left;
+    return 0;
+}
+
+int ph_instance_list_get(ph_store *store, ph_tx tx, const char *service, bool all, int timeout_ms,
+                         ph_instance_list **ret_list, ph_error *reterr)
+{
+    struct ph__call call;
+    ph_error spare;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+
+    if (r == 0 && !ret_list)
+        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    if (r == 0 && service)
+        r = ph__name_check(service, "service", false, call.err);
+    if (r < 0)
+        return r;
+    PH__LIST_RETURN(instance_list, &call, ret_list,
+                    store->backend->instance_list(&call, service, all, list));
+}
+
+PH__LIST_FUNCTIONS(instance_list, ph_instance_info)
+
+int ph__stream_load(struct ph__stream *to, ph_door door, const char *ns, const char *key,
+                    ph_error *err)
+{
+    int r;
+
+    *to = (struct ph__stream){ (enum ph__door)door, ns ? ns : "", key };
+    if (door != PH_OUTBOX && door != PH_INBOX)
+        return ph__fail(err, PH_EINVAL, "only outbox and inbox have streams");
+    r = ph__name_check(to->ns, "namespace", true, err);
+    return r < 0 ? r : ph__name_check(key, "stream", false, err);
+}
+
+static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *to, ph_error *err)
+{
+    ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
+    struct ph__stream name;
+    int r = ph__options_load(&opts, sizeof(opts), from, "ph_stream_list_opts", err);
+
+    if (r < 0)
+        return r;
+    *to = (struct ph__stream_query){
+        .door = (enum ph__door)opts.door,
+        .ns = opts.ns,
+        .key = opts.stream,
+        .service = opts.service,
+        .after_ns = opts.after_stream && !opts.after_ns ? "" : opts.after_ns,
+        .after_key = opts.after_stream,
+        .idle_too = opts.idle_too || opts.stream,
+        .partition_count = opts.partition_count ? opts.partition_count : PH_PARTITIONS,
+        .limit = opts.limit ? opts.limit : LIST_LIMIT,
+    };
+    if (to->limit < 0 || to->limit > PH_BATCH_MAX)
+        return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d", to->limit,
+                        PH_BATCH_MAX);
+    if (to->partition_count < 0 || to->partition_count > PH_PARTITIONS_MAX)
+        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d",
+                        to->partition_count, PH_PARTITIONS_MAX);
+    if (to->after_ns && !to->after_key)
+        return ph__fail(err, PH_EINVAL, "after_ns is given without after_stream; give both");
+    if (to->service)
+        r = ph__name_check(to->service, "service", false, err);
+    return r < 0 ? r
+                 : ph__stream_load(&name, opts.door, opts.ns, opts.stream ? opts.stream : "-", err);
+}
+
+int ph_stream_list_get(ph_store *store, ph_tx tx, const ph_stream_list_opts *opts, int timeout_ms,
+                       ph_stream_list **ret_list, ph_error *reterr)
+{
+    struct ph__stream_query query;
+    struct ph__call call;
+    ph_error spare;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+
+    if (r == 0 && !ret_list)
+        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    if (r == 0)
+        r = query_load(opts, &query, call.err);
+    if (r < 0)
+        return r;
+    PH__LIST_RETURN(stream_list, &call, ret_list, store->backend->stream_list(&call, &query, list));
+}
+
+PH__LIST_FUNCTIONS(stream_list, ph_stream_info)
+
+int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns, const char *stream,
+                   int64_t after_seq, int limit, int timeout_ms, ph_message_list **ret_list,
+                   ph_error *reterr)
+{
+    struct ph__stream name;
+    struct ph__call call;
+    ph_error spare;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+
+    if (r == 0 && !ret_list)
+        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    if (r == 0)
+        r = ph__stream_load(&name, door, ns, stream, call.err);
+    if (r == 0 && (limit < 0 || limit > PH_BATCH_MAX))
+        r = ph__fail(call.err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", limit,
+                     PH_BATCH_MAX, LIST_LIMIT);
+    if (r == 0 && after_seq < 0)
+        r = ph__fail(call.err, PH_EINVAL, "after_seq is negative; give 0 for the beginning");
+    if (r < 0)
+        return r;
+    PH__LIST_RETURN(
+        message_list, &call, ret_list,
+        store->backend->stream_read(&call, &name, after_seq, limit ? limit : LIST_LIMIT, list));
+}

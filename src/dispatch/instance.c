@@ -1,0 +1,128 @@
+/* instance.c - what a dispatcher is for others: an instance that registers, beats its heart with
+ * every exchange, is taken for dead when it does not, and says good-bye. */
+#include "dispatch/dispatch.h"
+
+#include "core/error.h"
+#include "core/message.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define UNNAMED "unnamed"
+
+int ph__instance_options(ph_dispatcher_opts *opts, ph_error *err)
+{
+    int least_s = 2 * opts->lease_s, r = 0;
+
+    if (!opts->stale_threshold_s)
+        opts->stale_threshold_s = PH_STALE_THRESHOLD_S > least_s ? PH_STALE_THRESHOLD_S : least_s;
+    if (!opts->partition_count)
+        opts->partition_count = PH_PARTITIONS;
+    if (opts->service)
+        r = ph__name_check(opts->service, "service", false, err);
+    if (r == 0)
+        r = ph__object_check(opts->metadata, "metadata", false, err);
+    if (r < 0)
+        return r;
+    if (opts->stale_threshold_s < least_s || opts->stale_threshold_s > PH_STALE_THRESHOLD_MAX_S)
+        return ph__fail(err, PH_EINVAL,
+                        "stale_threshold_s is %d; with a lease of %d s allowed are %d (twice the "
+                        "lease) to %d",
+                        opts->stale_threshold_s, opts->lease_s, least_s, PH_STALE_THRESHOLD_MAX_S);
+    if (opts->partition_count < 1 || opts->partition_count > PH_PARTITIONS_MAX)
+        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d",
+                        opts->partition_count, PH_PARTITIONS_MAX);
+    if (opts->max_partitions < 0)
+        return ph__fail(err, PH_EINVAL, "max_partitions is negative; give 0 for any number");
+    return 0;
+}
+
+/* A name that the system gives us, if it can be used as one. */
+static const char *fit(const char *name)
+{
+    ph_error ignored;
+
+    return ph__name_check(name, "name", false, &ignored) == 0 ? name : UNNAMED;
+}
+
+int ph__instance_init(ph_dispatcher *dispatcher, ph_error *err)
+{
+    ph_dispatcher_opts *opts = &dispatcher->opts;
+    const char *metadata = opts->metadata;
+
+    if (gethostname(dispatcher->host, sizeof(dispatcher->host) - 1) < 0 ||
+        fit(dispatcher->host) != dispatcher->host)
+        snprintf(dispatcher->host, sizeof(dispatcher->host), UNNAMED);
+    opts->service = ph__strdup(opts->service ? opts->service : fit(program_invocation_short_name));
+    opts->metadata = metadata ? ph__strdup(metadata) : NULL;
+    dispatcher->owner = ph_owner_new();
+    return opts->service && (opts->metadata || !metadata) ? 0 : ph__fail_memory(err);
+}
+
+void ph__instance_free(ph_dispatcher *dispatcher)
+{
+    ph__dealloc((char *)(uintptr_t)dispatcher->opts.service);
+    ph__dealloc((char *)(uintptr_t)dispatcher->opts.metadata);
+}
+
+struct ph__instance ph__instance_of(const ph_dispatcher *dispatcher)
+{
+    const ph_dispatcher_opts *opts = &dispatcher->opts;
+
+    return (struct ph__instance){
+        .id = dispatcher->owner,
+        .service = opts->service,
+        .host = dispatcher->host,
+        .metadata = opts->metadata,
+        .process_id = (int)getpid(),
+        .lease_s = opts->lease_s,
+        .stale_s = opts->stale_threshold_s,
+    };
+}
+
+ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher)
+{
+    ph_dispatcher *locked = (ph_dispatcher *)(uintptr_t)dispatcher;
+    ph_owner owner = { { 0 } };
+
+    if (!dispatcher)
+        return owner;
+    pthread_mutex_lock(&locked->lock);
+    owner = locked->owner;
+    pthread_mutex_unlock(&locked->lock);
+    return owner;
+}
+
+void ph__instance_evicted(ph_dispatcher *dispatcher)
+{
+    char text[24];
+    size_t lost;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    lost = ph__works_evict(dispatcher);
+    dispatcher->owner = ph_owner_new();
+    dispatcher->stats.evictions++;
+    dispatcher->next_claim_us = 0;
+    pthread_cond_broadcast(&dispatcher->changed);
+    pthread_mutex_unlock(&dispatcher->lock);
+    dispatcher->registered = false;
+    snprintf(text, sizeof(text), "%zu", lost);
+    ph__say(dispatcher, PH_LOG_WARN,
+            "taken for dead by others; what it had claimed is lost, and it registers anew", NULL,
+            "lost", text);
+}
+
+void ph__instance_leave(ph_dispatcher *dispatcher)
+{
+    ph_error err;
+
+    if (!dispatcher->registered)
+        return;
+    if (ph_instance_leave(dispatcher->store, PH_OWN_TX, dispatcher->owner,
+                          dispatcher->call_timeout_ms, NULL, &err) < 0)
+        ph__say(dispatcher, PH_LOG_WARN,
+                "could not say good-bye; others will take it for dead when its time is over", NULL,
+                "error", err.message);
+}

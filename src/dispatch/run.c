@@ -1,0 +1,98 @@
+/* run.c - messages of one stream in one flight: each gets its turn when the one before it is done.
+ *
+ * Settlements leave in the order in which they were decided, so the database sees a run settled
+ * from its front. Whatever is not an ack ends the run there, on both sides: the database gives the
+ * rest back by itself, and what is asked for it besides is answered with "released" or, in a later
+ * call, with "stale". */
+#include "dispatch/dispatch.h"
+
+#include <string.h>
+
+static bool follows(const ph_delivery *first, const ph_delivery *second)
+{
+    return first->stream && second->stream && second->seq > first->seq &&
+           strcmp(first->stream, second->stream) == 0;
+}
+
+void ph__runs_find(struct ph__flight *flight)
+{
+    for (size_t i = 1; i < flight->count; i++) {
+        struct ph_work *before = &flight->works[i - 1], *work = &flight->works[i];
+
+        if (follows(before->delivery, work->delivery))
+            before->behind = work;
+    }
+}
+
+void ph__run_turn(struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    int64_t delay_ms;
+
+    dispatcher->behind--;
+    work->state = PH__WAITING;
+    if (work->no_handler) {
+        ph__work_decide(work, PH_VERDICT_DEFER);
+    } else if (dispatcher->stopping || ph_work_cancelled(work)) {
+        ph__work_release(work, 0);
+        work->given_back = true;
+    } else if ((delay_ms = ph__put_off_ms(work)) > 0) {
+        ph__work_release(work, delay_ms);
+    } else {
+        ph__work_push(&dispatcher->waiting, work);
+    }
+}
+
+/* A handler in a transaction acknowledges there, and not what the coordinator has yet to send. */
+static bool needs_settled(const struct ph_work *work)
+{
+    return work->handler && work->handler->in_transaction;
+}
+
+void ph__run_go_on(struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    struct ph_work *next = work->behind;
+
+    if (!next || next->state != PH__BEHIND)
+        return;
+    if (work->state == PH__SETTLED || !needs_settled(next)) {
+        ph__run_turn(next);
+        return;
+    }
+    dispatcher->first_decided_us = 0; /* it is waited for: now */
+    ph__wake_asleep(dispatcher);
+}
+
+void ph__run_cut(struct ph_work *work)
+{
+    for (struct ph_work *next = work->behind; next && next->state == PH__BEHIND;
+         next = next->behind) {
+        next->given_back = true;
+        ph__work_release(next, 0);
+    }
+}
+
+void ph__run_lost(struct ph_work *work)
+{
+    for (struct ph_work *next = work->behind; next && next->state != PH__BEHIND;
+         next = next->behind) {
+        work = next;
+        if (work->state == PH__WAITING || work->state == PH__RUNNING)
+            ph__work_cancel(work);
+    }
+    ph__run_cut(work);
+}
+
+void ph__runs_give_back(ph_dispatcher *dispatcher, int64_t claimed_us)
+{
+    if (dispatcher->behind == 0)
+        return;
+    for (struct ph__flight *flight = dispatcher->flights; flight; flight = flight->next) {
+        for (size_t i = 1; flight->claimed_us <= claimed_us && i < flight->count; i++) {
+            if (flight->works[i - 1].behind == &flight->works[i] &&
+                flight->works[i].state == PH__BEHIND)
+                ph__run_cut(&flight->works[i - 1]);
+        }
+    }
+}

@@ -1,0 +1,438 @@
+/* batch.c - posthorn_process_work_batch: results, new messages, renewals and the next work in one
+ * call. */
+#include "core/error.h"
+#include "extension/arguments.h"
+#include "extension/delivery.h"
+#include "extension/message.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DELAY_MAX_S 1e11 /* the library cuts at a year; this only keeps the product finite */
+
+/* The arguments, in order. */
+/* clang-format off */
+enum { INSTANCE_ID, SERVICE_NAME, HOST_NAME, PROCESS_ID, METADATA,
+       OUTBOX_COMPLETIONS, OUTBOX_FAILURES, INBOX_COMPLETIONS, INBOX_FAILURES,
+       RECEPTOR_COMPLETIONS, RECEPTOR_FAILURES, CHECKPOINT_COMPLETIONS, CHECKPOINT_FAILURES,
+       NEW_OUTBOX_MESSAGES, NEW_INBOX_MESSAGES, RENEW_OUTBOX_IDS, RENEW_INBOX_IDS,
+       FLAGS, NAMESPACE, TOPICS, BATCH_SIZE, PARTITION_COUNT, MAX_PARTITIONS, LEASE_SECONDS,
+       STALE_THRESHOLD_SECONDS };
+/* clang-format on */
+
+/* ------------------------------------------------------------------ results */
+
+/* What an element of a list of results can say. */
+struct result {
+    ph_work_id work_id;
+    int64_t fence, seq, delay_ms;
+    const char *error, *receptor, *stream, *consumer, *ns;
+    bool permanent;
+    ph_door door;
+};
+
+enum kind { WORK_ID, NUMBER, TEXT, FLAG, DELAY, DOOR };
+
+static const struct key {
+    const char *name;
+    enum kind kind;
+    size_t offset; /* of the member of struct result */
+} keys[] = {
+    { "work_id", WORK_ID, offsetof(struct result, work_id) },
+    { "fence", NUMBER, offsetof(struct result, fence) },
+    { "error", TEXT, offsetof(struct result, error) },
+    { "permanent", FLAG, offsetof(struct result, permanent) },
+    { "delay", DELAY, offsetof(struct result, delay_ms) },
+    { "receptor", TEXT, offsetof(struct result, receptor) },
+    { "stream", TEXT, offsetof(struct result, stream) },
+    { "consumer", TEXT, offsetof(struct result, consumer) },
+    { "seq", NUMBER, offsetof(struct result, seq) },
+    { "namespace", TEXT, offsetof(struct result, ns) },
+    { "door", DOOR, offsetof(struct result, door) },
+};
+#define KEY_COUNT (sizeof(keys) / sizeof(*keys))
+
+/* Which of them the elements of a list have, and must have: bits by their places above. */
+struct form {
+    int argument;
+    unsigned allowed, required;
+};
+#define KEY(place) (1u << (place))
+#define SETTLED (KEY(0) | KEY(1))
+#define FAILED (SETTLED | KEY(2) | KEY(3) | KEY(4))
+#define RECEPTOR (KEY(0) | KEY(5))
+#define POSITION (KEY(6) | KEY(7) | KEY(8))
+#define CHECKPOINT (POSITION | KEY(9) | KEY(10))
+
+static const struct form outbox_completions = { OUTBOX_COMPLETIONS, SETTLED, KEY(0) };
+static const struct form outbox_failures = { OUTBOX_FAILURES, FAILED, KEY(0) };
+static const struct form inbox_completions = { INBOX_COMPLETIONS, SETTLED, KEY(0) };
+static const struct form inbox_failures = { INBOX_FAILURES, FAILED, KEY(0) };
+static const struct form receptor_completions = { RECEPTOR_COMPLETIONS, RECEPTOR, RECEPTOR };
+static const struct form receptor_failures = { RECEPTOR_FAILURES, RECEPTOR | KEY(2), RECEPTOR };
+static const struct form checkpoint_completions = { CHECKPOINT_COMPLETIONS, CHECKPOINT, POSITION };
+static const struct form checkpoint_failures = { CHECKPOINT_FAILURES, CHECKPOINT | KEY(2),
+                                                 POSITION };
+
+static int set_number(struct ph__ext_call *call, const char *name, const json_t *value, int64_t *to)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return ph__fail(&call->err, PH_EINVAL, "%s is not a whole number of 0 or more", name);
+    *to = json_integer_value(value);
+    return 0;
+}
+
+static int set_delay(struct ph__ext_call *call, const char *name, const json_t *value, int64_t *to)
+{
+    double seconds = json_number_value(value);
+
+    if (!json_is_number(value) || seconds < 0)
+        return ph__fail(&call->err, PH_EINVAL, "%s is not a number of seconds", name);
+    *to = (int64_t)llround(fmin(seconds, DELAY_MAX_S) * 1000);
+    return 0;
+}
+
+static int set_door(struct ph__ext_call *call, const char *text, ph_door *to)
+{
+    *to = text && strcmp(text, "inbox") == 0 ? PH_INBOX : PH_OUTBOX;
+    if (*to == PH_OUTBOX && (!text || strcmp(text, "outbox") != 0))
+        return ph__fail(&call->err, PH_EINVAL, "door: allowed are \"outbox\" and \"inbox\"");
+    return 0;
+}
+
+static int set(struct ph__ext_call *call, const struct key *key, const json_t *value,
+               struct result *to)
+{
+    const char *text = json_string_value(value);
+    void *member = (char *)to + key->offset;
+
+    switch (key->kind) {
+    case WORK_ID:
+        if (!text || ph_id_parse(text, member) < 0)
+            return ph__fail(&call->err, PH_EINVAL, "%s is not a UUID", key->name);
+        return 0;
+    case NUMBER:
+        return set_number(call, key->name, value, member);
+    case TEXT:
+        if (!text)
+            return ph__fail(&call->err, PH_EINVAL, "%s is not a JSON string", key->name);
+        memcpy(member, &text, sizeof(text));
+        return 0;
+    case FLAG:
+        if (!json_is_boolean(value))
+            return ph__fail(&call->err, PH_EINVAL, "%s is not true or false", key->name);
+        to->permanent = json_is_true(value);
+        return 0;
+    case DELAY:
+        return set_delay(call, key->name, value, member);
+    case DOOR:
+        return set_door(call, text, member);
+    }
+    return 0;
+}
+
+static int element_load(struct ph__ext_call *call, const struct form *form, const json_t *element,
+                        struct result *to)
+{
+    unsigned given = 0;
+    const char *name;
+    json_t *value;
+
+    *to = (struct result){ .delay_ms = PH_DELAY_POLICY };
+    if (!json_is_object(element))
+        return ph__fail(&call->err, PH_EINVAL, "it is not a JSON object");
+    json_object_foreach((json_t *)(uintptr_t)element, name, value)
+    {
+        size_t i = 0;
+        int r = 0;
+
+        while (i < KEY_COUNT && strcmp(keys[i].name, name) != 0)
+            i++;
+        if (i == KEY_COUNT || !(form->allowed & KEY(i)))
+            return ph__fail(&call->err, PH_EINVAL, "there is no key \"%s\"", name);
+        if (!json_is_null(value)) {
+            given |= KEY(i);
+            r = set(call, &keys[i], value, to);
+        }
+        if (r < 0)
+            return r;
+    }
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (form->required & ~given & KEY(i))
+            return ph__fail(&call->err, PH_EINVAL, "%s is missing", keys[i].name);
+    }
+    return 0;
+}
+
+/* A list, appended to what another one has given; *count rises. */
+static int results_load(struct ph__ext_call *call, const struct form *form, struct result **results,
+                        size_t *count)
+{
+    const char *part = call->signature->arguments[form->argument];
+    struct result *all;
+    json_t *element;
+    ph_error plain;
+    size_t i;
+    int r = ph__arg_json(call, form->argument, JSON_ARRAY, 0, NULL);
+
+    if (r < 0 || !call->json || json_array_size(call->json) == 0)
+        return r;
+    all = ph__arena_alloc(&call->arena, (*count + json_array_size(call->json)) * sizeof(*all));
+    if (!all)
+        return ph__fail_memory(&call->err);
+    if (*count)
+        memcpy(all, *results, *count * sizeof(*all));
+    *results = all;
+    json_array_foreach(call->json, i, element)
+    {
+        r = element_load(call, form, element, &all[(*count)++]);
+        if (r < 0) {
+            plain = call->err;
+            return ph__fail(&call->err, plain.code, "%s: element %zu: %s", part, i, plain.message);
+        }
+    }
+    return 0;
+}
+
+/* Two lists, what went well and what did not, as one; *ret_well: how many are of the first. */
+static int both_load(struct ph__ext_call *call, const struct form *well, const struct form *failed,
+                     const struct result **ret_results, size_t *ret_well, size_t *ret_count)
+{
+    struct result *results = NULL;
+    size_t count = 0;
+    int r = results_load(call, well, &results, &count);
+
+    *ret_well = count;
+    if (r == 0)
+        r = results_load(call, failed, &results, &count);
+    *ret_results = results;
+    *ret_count = count;
+    return r;
+}
+
+static int settlements_load(struct ph__ext_call *call, const struct form *well,
+                            const struct form *failed, const ph_settlement **ret_items,
+                            size_t *ret_count)
+{
+    const struct result *results;
+    ph_settlement *items = NULL;
+    size_t well_count;
+    int r = both_load(call, well, failed, &results, &well_count, ret_count);
+
+    if (r == 0 && *ret_count > 0) {
+        items = ph__arena_alloc(&call->arena, *ret_count * sizeof(*items));
+        r = items ? 0 : ph__fail_memory(&call->err);
+    }
+    for (size_t i = 0; r == 0 && i < *ret_count; i++) {
+        items[i] = (ph_settlement){
+            .lease = { results[i].work_id, results[i].fence },
+            .verb = i < well_count         ? PH_ACK
+                    : results[i].permanent ? PH_FAIL
+                                           : PH_ABANDON,
+            .error = results[i].error,
+            .delay_ms = results[i].delay_ms,
+        };
+    }
+    *ret_items = items;
+    return r;
+}
+
+static int receptors_load(struct ph__ext_call *call, ph_work_batch_opts *to)
+{
+    const struct result *results;
+    ph_receptor_result *items = NULL;
+    size_t well, count;
+    int r = both_load(call, &receptor_completions, &receptor_failures, &results, &well, &count);
+
+    if (r == 0 && count > 0) {
+        items = ph__arena_alloc(&call->arena, count * sizeof(*items));
+        r = items ? 0 : ph__fail_memory(&call->err);
+    }
+    for (size_t i = 0; r == 0 && i < count; i++)
+        items[i] = (ph_receptor_result){ results[i].work_id, results[i].receptor, i >= well,
+                                         results[i].error };
+    to->receptors = items;
+    to->receptor_count = count;
+    return r;
+}
+
+static int checkpoints_load(struct ph__ext_call *call, ph_work_batch_opts *to)
+{
+    const struct result *results;
+    ph_checkpoint_result *items = NULL;
+    size_t well, count;
+    int r = both_load(call, &checkpoint_completions, &checkpoint_failures, &results, &well, &count);
+
+    if (r == 0 && count > 0) {
+        items = ph__arena_alloc(&call->arena, count * sizeof(*items));
+        r = items ? 0 : ph__fail_memory(&call->err);
+    }
+    for (size_t i = 0; r == 0 && i < count; i++)
+        items[i] = (ph_checkpoint_result){ results[i].door,     results[i].ns,  results[i].stream,
+                                           results[i].consumer, results[i].seq, i >= well,
+                                           results[i].error };
+    to->checkpoints = items;
+    to->checkpoint_count = count;
+    return r;
+}
+
+/* ------------------------------------------------------------- the other parts */
+
+static int renewals_load(struct ph__ext_call *call, int index, const ph_lease_ref **ret_leases,
+                         size_t *ret_count)
+{
+    ph_lease_ref *leases = NULL;
+    ph_work_id *ids;
+    int r = ph__arg_ids(call, index, &ids, ret_count);
+
+    if (r == 0 && *ret_count > 0) {
+        leases = ph__arena_alloc(&call->arena, *ret_count * sizeof(*leases));
+        r = leases ? 0 : ph__fail_memory(&call->err);
+    }
+    for (size_t i = 0; r == 0 && i < *ret_count; i++)
+        leases[i].work_id = ids[i];
+    *ret_leases = leases;
+    return r;
+}
+
+static int parts_load(struct ph__ext_call *call, ph_work_batch_opts *to)
+{
+    int r = settlements_load(call, &outbox_completions, &outbox_failures, &to->outbox,
+                             &to->outbox_count);
+
+    if (r == 0)
+        r = settlements_load(call, &inbox_completions, &inbox_failures, &to->inbox,
+                             &to->inbox_count);
+    if (r == 0)
+        r = receptors_load(call, to);
+    if (r == 0)
+        r = checkpoints_load(call, to);
+    if (r == 0)
+        r = ph__ext_messages_load(call, NEW_OUTBOX_MESSAGES, &to->new_outbox,
+                                  &to->new_outbox_count);
+    if (r == 0)
+        r = ph__ext_inbox_messages_load(call, NEW_INBOX_MESSAGES, &to->new_inbox,
+                                        &to->new_inbox_count);
+    if (r == 0)
+        r = renewals_load(call, RENEW_OUTBOX_IDS, &to->renew_outbox, &to->renew_outbox_count);
+    return r < 0 ? r
+                 : renewals_load(call, RENEW_INBOX_IDS, &to->renew_inbox, &to->renew_inbox_count);
+}
+
+static int instance_load(struct ph__ext_call *call, ph_work_batch_opts *to)
+{
+    int64_t process_id = 0;
+    int r = ph__arg_owner(call, INSTANCE_ID, &to->instance_id);
+
+    if (r == 0)
+        r = ph__arg_text(call, SERVICE_NAME, &to->service_name);
+    if (r == 0)
+        r = ph__arg_text(call, HOST_NAME, &to->host_name);
+    if (r == 0)
+        r = ph__arg_number(call, PROCESS_ID, 0, INT32_MAX, &process_id);
+    to->process_id = (int)process_id;
+    return r < 0 ? r : ph__arg_text(call, METADATA, &to->metadata);
+}
+
+static int numbers_load(struct ph__ext_call *call, ph_work_batch_opts *to)
+{
+    const struct {
+        int argument;
+        int64_t most;
+        int *to;
+    } numbers[] = {
+        { BATCH_SIZE, PH_BATCH_MAX, &to->batch_size },
+        { PARTITION_COUNT, PH_PARTITIONS_MAX, &to->partition_count },
+        { MAX_PARTITIONS, PH_PARTITIONS_MAX, &to->max_partitions },
+        { LEASE_SECONDS, PH_LEASE_MAX_S, &to->lease_s },
+        { STALE_THRESHOLD_SECONDS, PH_STALE_THRESHOLD_MAX_S, &to->stale_threshold_s },
+    };
+    int64_t flags = 0;
+    int r = ph__arg_number(call, FLAGS, 0, 7, &flags);
+
+    to->flags = (unsigned)flags;
+    for (size_t i = 0; r == 0 && i < sizeof(numbers) / sizeof(*numbers); i++) {
+        int64_t number = 0;
+
+        r = ph__arg_number(call, numbers[i].argument, 1, numbers[i].most, &number);
+        *numbers[i].to = (int)number;
+    }
+    return r;
+}
+
+static int process_work_batch(struct ph__ext_call *call, struct ph__answer *answer)
+{
+    ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    int r = instance_load(call, &opts);
+
+    if (r == 0)
+        r = parts_load(call, &opts);
+    if (r == 0)
+        r = numbers_load(call, &opts);
+    if (r == 0)
+        r = ph__arg_text(call, NAMESPACE, &opts.ns);
+    if (r == 0)
+        r = ph__arg_texts(call, TOPICS, &opts.topics, &opts.topic_count);
+    if (r == 0)
+        r = ph__ext_begin(call);
+    if (r == 0)
+        r = ph__ext_handled_check(call, opts.new_inbox, opts.new_inbox_count);
+    if (r == 0)
+        r = ph_process_work_batch(call->ext->store, call->tx, &opts, 0, &answer->work, &call->err);
+    if (r == 0)
+        answer->count = ph_batch_count(answer->work->outbox) + ph_batch_count(answer->work->inbox);
+    return r;
+}
+
+/* ------------------------------------------------------------------ the answer */
+
+static void column(const struct ph__answer *answer, size_t row, int index, sqlite3_context *result)
+{
+    size_t outbox = ph_batch_count(answer->work->outbox);
+    bool is_inbox = row >= outbox;
+    const ph_delivery *m = is_inbox ? ph_batch_at(answer->work->inbox, row - outbox)
+                                    : ph_batch_at(answer->work->outbox, row);
+
+    if (index == 0)
+        ph__result_text(result, is_inbox ? "inbox" : "outbox");
+    else if (index == 1)
+        sqlite3_result_int64(result, m->flags);
+    else
+        ph__delivery_column(m, index - 2, result);
+}
+
+const struct ph__rows_verb ph__batch_rows[] = {
+    { { "posthorn_process_work_batch",
+        4,
+        { "instance_id",
+          "service_name",
+          "host_name",
+          "process_id",
+          "metadata",
+          "outbox_completions",
+          "outbox_failures",
+          "inbox_completions",
+          "inbox_failures",
+          "receptor_completions",
+          "receptor_failures",
+          "checkpoint_completions",
+          "checkpoint_failures",
+          "new_outbox_messages",
+          "new_inbox_messages",
+          "renew_outbox_ids",
+          "renew_inbox_ids",
+          "call_flags",
+          "namespace",
+          "topics",
+          "batch_size",
+          "partition_count",
+          "max_partitions_per_instance",
+          "lease_seconds",
+          "stale_threshold_seconds" } },
+      .columns = "door TEXT, flags INTEGER, " PH__INBOX_COLUMNS,
+      .column_count = PH__INBOX_COLUMN_COUNT + 2,
+      .repeats = true,
+      .run = process_work_batch,
+      .column = column },
+    { .run = NULL },
+};

@@ -1,0 +1,29 @@
+-- batch_checkpoints(completions, failures) → the parameters of work_checkpoints, from what
+-- process_work_batch was given: items {stream, consumer, seq, namespace, door}, the last two
+-- with defaults; those of failures also error. No items: nulls. Bad ones: an error with
+-- SQLSTATE 22023.
+CREATE OR REPLACE FUNCTION {p}batch_checkpoints(
+    _completions jsonb, _failures jsonb, OUT doors smallint[], OUT ns text[], OUT streams text[], OUT consumers text[],
+    OUT seqs bigint[], OUT failed boolean[], OUT errors text[])
+    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+AS $$
+DECLARE
+    _problem text;
+BEGIN
+    IF _completions IS NULL AND _failures IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT array_agg(CASE b.item ->> 'door' WHEN 'inbox' THEN 1 ELSE 0 END), array_agg(coalesce(b.item ->> 'namespace', '')),
+           array_agg(b.item ->> 'stream'), array_agg(b.item ->> 'consumer'), array_agg((b.item ->> 'seq')::bigint),
+           array_agg(b.failed), array_agg({p}error_cut(b.item ->> 'error')),
+           (array_agg(b.place || ': ' || c.problem) FILTER (WHERE c.problem IS NOT NULL))[1]
+    INTO doors, ns, streams, consumers, seqs, failed, errors, _problem
+    FROM {p}batch_items('checkpoint', _completions, _failures,
+                        '{"stream": "text!", "consumer": "text!", "seq": "whole!", "namespace": "text", "door": "text"}',
+                        '{"error": "text"}') b
+    CROSS JOIN LATERAL (SELECT {p}stream_problem(
+        coalesce(b.item ->> 'door', 'outbox'), coalesce(b.item ->> 'namespace', ''), b.item ->> 'stream',
+        b.item ->> 'consumer', (b.item ->> 'seq')::bigint, 1) AS problem OFFSET 0) c;
+    PERFORM {p}batch_raise(_problem);
+END
+$$;

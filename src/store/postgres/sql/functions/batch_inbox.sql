@@ -1,0 +1,42 @@
+-- batch_inbox(messages) → the parameters of work_enqueue_many for the inbox, from what
+-- process_work_batch was given: objects whose keys are inbox_receive's arguments. No messages:
+-- nulls. Bad ones: an error with SQLSTATE 22023.
+CREATE OR REPLACE FUNCTION {p}batch_inbox(
+    _messages jsonb, OUT ns text[], OUT topics text[], OUT payloads text[], OUT tenant_ids uuid[], OUT keys text[],
+    OUT correlation_ids text[], OUT streams text[], OUT levels smallint[], OUT due_ats timestamptz[],
+    OUT expires_ats timestamptz[], OUT headers jsonb[], OUT message_ids uuid[], OUT max_attempts smallint[],
+    OUT join_ids uuid[], OUT sources text[], OUT handled boolean[])
+    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+AS $$
+DECLARE
+    _problem text := {p}items_problem('new_inbox_messages', _messages,
+        '{"source": "text!", "message_id": "text!", "topic": "text!", "payload": "text!", "namespace": "text",
+          "tenant_id": "uuid", "correlation_id": "text", "stream": "text", "priority": "whole", "headers": "any",
+          "handled": "boolean"}');
+BEGIN
+    IF _messages IS NULL OR _messages = '[]' THEN
+        RETURN;
+    END IF;
+    PERFORM {p}batch_raise(_problem);
+    SELECT array_agg(coalesce(e.m ->> 'namespace', '') ORDER BY e.i), array_agg(e.m ->> 'topic' ORDER BY e.i),
+           array_agg(e.m ->> 'payload' ORDER BY e.i), array_agg((e.m ->> 'tenant_id')::uuid ORDER BY e.i),
+           array_agg(e.m ->> 'message_id' ORDER BY e.i), array_agg(nullif(e.m ->> 'correlation_id', '') ORDER BY e.i),
+           array_agg(e.m ->> 'stream' ORDER BY e.i),
+           array_agg(least(greatest(coalesce((e.m ->> 'priority')::bigint, 1), 0), 3) ORDER BY e.i), -- if outside: see below
+           array_agg(nullif(e.m -> 'headers', 'null') ORDER BY e.i), array_agg(e.m ->> 'source' ORDER BY e.i),
+           array_agg(coalesce((e.m ->> 'handled')::boolean, false) ORDER BY e.i),
+           (array_agg(format('new_inbox_messages: item %s: %s', e.i - 1, c.problem) ORDER BY e.i)
+            FILTER (WHERE c.problem IS NOT NULL))[1]
+    INTO ns, topics, payloads, tenant_ids, keys, correlation_ids, streams, levels, headers, sources, handled, _problem
+    FROM jsonb_array_elements(_messages) WITH ORDINALITY e(m, i)
+    CROSS JOIN LATERAL (SELECT coalesce(
+        {p}inbox_problem(e.m ->> 'source', e.m ->> 'message_id', coalesce((e.m ->> 'handled')::boolean, false)),
+        CASE WHEN (e.m ->> 'priority')::bigint NOT BETWEEN 0 AND 3
+             THEN format('priority is %s; allowed are 0 (urgent) to 3 (bulk)', e.m ->> 'priority') END) AS problem OFFSET 0) c;
+    PERFORM {p}batch_raise(_problem);
+    due_ats := array_fill(NULL::timestamptz, ARRAY[cardinality(topics)]);
+    expires_ats := due_ats;
+    message_ids := array_fill(NULL::uuid, ARRAY[cardinality(topics)]);
+    max_attempts := array_fill(NULL::smallint, ARRAY[cardinality(topics)]);
+END
+$$;

@@ -1,0 +1,23 @@
+-- batch_receptors(completions, failures) → the parameters of work_receptors, from what
+-- process_work_batch was given: items {work_id, receptor}; those of failures also error. No
+-- items: nulls. Bad ones: an error with SQLSTATE 22023.
+CREATE OR REPLACE FUNCTION {p}batch_receptors(
+    _completions jsonb, _failures jsonb, OUT ids uuid[], OUT names text[], OUT failed boolean[], OUT errors text[])
+    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+AS $$
+DECLARE
+    _problem text;
+BEGIN
+    IF _completions IS NULL AND _failures IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT array_agg((b.item ->> 'work_id')::uuid), array_agg(b.item ->> 'receptor'), array_agg(b.failed),
+           array_agg({p}error_cut(b.item ->> 'error')),
+           (array_agg(b.place || ': ' || {p}name_problem('receptor', b.item ->> 'receptor'))
+            FILTER (WHERE {p}name_problem('receptor', b.item ->> 'receptor') IS NOT NULL))[1]
+    INTO ids, names, failed, errors, _problem
+    FROM {p}batch_items('receptor', _completions, _failures, '{"work_id": "uuid!", "receptor": "text!"}',
+                        '{"error": "text"}') b;
+    PERFORM {p}batch_raise(_problem);
+END
+$$;

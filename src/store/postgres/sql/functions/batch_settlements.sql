@@ -1,0 +1,30 @@
+-- batch_settlements(door, completions, failures) → the parameters of work_settle, from what
+-- process_work_batch was given: items {work_id, fence}; those of failures also error, permanent
+-- and delay, in seconds. No items: nulls. Bad ones: an error with SQLSTATE 22023.
+CREATE OR REPLACE FUNCTION {p}batch_settlements(
+    _door text, _completions jsonb, _failures jsonb, OUT ids uuid[], OUT fences bigint[], OUT verbs smallint[],
+    OUT errors text[], OUT delays bigint[])
+    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+AS $$
+DECLARE
+    _problem text;
+BEGIN
+    IF _completions IS NULL AND _failures IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT array_agg((b.item ->> 'work_id')::uuid), array_agg(coalesce((b.item ->> 'fence')::bigint, 0)),
+           array_agg(CASE WHEN NOT b.failed THEN 1 WHEN (b.item ->> 'permanent')::boolean THEN 3 ELSE 2 END),
+           array_agg({p}error_cut(b.item ->> 'error')),
+           array_agg(coalesce(least((b.item ->> 'delay')::numeric * 1000, 31622400000), -1)),
+           (array_agg(b.place || ': delay is negative; give zero or more') FILTER (WHERE (b.item ->> 'delay')::numeric < 0))[1]
+    INTO ids, fences, verbs, errors, delays, _problem
+    FROM {p}batch_items(_door, _completions, _failures, '{"work_id": "uuid!", "fence": "whole"}',
+                        '{"error": "text", "permanent": "boolean", "delay": "number"}') b;
+    PERFORM {p}batch_raise(_problem);
+    IF 1 = ALL (verbs) THEN -- one element for all
+        verbs := '{1}';
+        errors := '{NULL}';
+        delays := '{-1}';
+    END IF;
+END
+$$;

@@ -1,0 +1,61 @@
+-- work_batch(…): the plain parts of the one exchange, before the claims: heartbeat, then what
+-- became of claimed messages of outbox and inbox, then renewals. Parts that are null cost
+-- nothing. ended_at: not null: the instance has left or was evicted, and nothing was done.
+-- Outcomes and the parameters of settlements as in work_settle; joins: what ended (see
+-- work_join_fire). The library puts work_claim behind it, in the same statement.
+--
+-- Locks: those of work_beat, work_settle and work_renew, one after the other: instances, then
+-- leases, then joins. Renewals come before anything is stored, so that no one waits for a
+-- lease who holds a dedupe key or a stream. With nothing to do it writes nothing, and takes
+-- no transaction id.
+CREATE OR REPLACE FUNCTION {p}work_batch(
+    _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int, _keep boolean,
+    _outbox_ids uuid[], _outbox_fences bigint[], _outbox_verbs smallint[], _outbox_errors text[], _outbox_delays bigint[],
+    _inbox_ids uuid[], _inbox_fences bigint[], _inbox_verbs smallint[], _inbox_errors text[], _inbox_delays bigint[],
+    _renew_outbox_ids uuid[], _renew_outbox_fences bigint[], _renew_inbox_ids uuid[], _renew_inbox_fences bigint[],
+    OUT registered boolean, OUT evicted int, OUT ended_at timestamptz, OUT outbox_outcomes smallint[],
+    OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[], OUT joins text)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    _t timestamptz;
+    _well boolean;
+    _more text;
+BEGIN
+    -- The usual case, in one look: its own heartbeat is young, and nobody's has stopped.
+    SELECT c.t, l.well INTO _t, _well
+    FROM (SELECT coalesce(s.clock, clock_timestamp()) AS t FROM {p}store s WHERE s.one OFFSET 0) c -- clock(), without the call
+    CROSS JOIN LATERAL (
+        SELECT bool_and(CASE WHEN i.id = _id -- see work_beat
+                             THEN c.t - i.heartbeat_at <= greatest(least(i.stale_s, _stale_s) * interval '100 ms',
+                                                                   least(least(i.stale_s, _stale_s) * interval '500 ms', interval '1 s'))
+                             ELSE i.heartbeat_at + i.stale_s * interval '1 s' >= c.t END) AND bool_or(i.id = _id) AS well
+        FROM {p}instance i WHERE i.state = 1) l;
+    registered := false;
+    evicted := 0;
+    IF _well IS NOT TRUE THEN
+        SELECT b.registered, b.evicted, b.ended_at, b.joins INTO registered, evicted, ended_at, joins
+        FROM {p}work_beat(_id, _service, _host, _process_id, _metadata, _lease_s, _stale_s, _t) b;
+        IF ended_at IS NOT NULL THEN
+            RETURN;
+        END IF;
+    END IF;
+    IF _outbox_ids IS NOT NULL THEN
+        SELECT s.outcomes, s.joins INTO outbox_outcomes, _more FROM {p}work_settle(
+            0::smallint, _id, _outbox_ids, _outbox_fences, _outbox_verbs, _outbox_errors, _outbox_delays, _keep) s;
+        joins := CASE WHEN _more IS NULL THEN joins ELSE concat_ws(E'\n', joins, _more) END;
+    END IF;
+    IF _inbox_ids IS NOT NULL THEN
+        SELECT s.outcomes INTO inbox_outcomes FROM {p}work_settle(
+            1::smallint, _id, _inbox_ids, _inbox_fences, _inbox_verbs, _inbox_errors, _inbox_delays, _keep) s;
+    END IF;
+    IF _renew_outbox_ids IS NOT NULL THEN
+        outbox_renewed := {p}work_renew(0::smallint, _id, _renew_outbox_ids, _renew_outbox_fences, _lease_s);
+    END IF;
+    IF _renew_inbox_ids IS NOT NULL THEN
+        inbox_renewed := {p}work_renew(1::smallint, _id, _renew_inbox_ids, _renew_inbox_fences, _lease_s);
+    END IF;
+END
+$$;

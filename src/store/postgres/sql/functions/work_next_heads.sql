@@ -1,0 +1,24 @@
+-- work_next_heads(queue, streams, after, t): streams whose token the caller has taken out of
+-- pending or out of a lease in this transaction go on behind the given numbers: the next
+-- message becomes the head. If none is to be seen, an empty token is left, for work_tokens:
+-- one may just be coming from a transaction that this one must not wait for. So it locks
+-- nothing, and never touches the streams' rows.
+--
+-- Two tokens of one stream are an error, by a unique index.
+-- Plans: pinned, since callers may be rare ones.
+CREATE OR REPLACE FUNCTION {p}work_next_heads(_queue int, _streams bigint[], _after bigint[], _t timestamptz) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
+    SELECT greatest(m.due_at, _t), coalesce(m.id, {p}token_id(u.stream)), m.expires_at,
+           coalesce(_queue * 4 + m.level, -_queue), coalesce(hashtext(m.topic), 0), 0, 0, m.max_attempts, u.stream,
+           coalesce(m.seq, u.after + 1)
+    FROM unnest(_streams, _after) u(stream, after)
+    LEFT JOIN LATERAL (
+        SELECT m.id, m.due_at, m.expires_at, m.level, m.topic, m.max_attempts, m.seq FROM {p}message m
+        WHERE m.stream_id = u.stream AND m.seq > u.after ORDER BY m.stream_id, m.seq LIMIT 1) m ON true;
+END
+$$;

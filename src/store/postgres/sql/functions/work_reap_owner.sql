@@ -1,0 +1,27 @@
+-- work_reap_owner(owner, t) → how many messages were given back or buried, and what ended with
+-- it (see work_join_fire): takes back every lease of an owner that is held for dead, of all
+-- doors, whether it has run out or not.
+--
+-- Locks: as work_reap: a lease that is being settled or renewed just now is left to that, and
+-- runs out in its time.
+CREATE OR REPLACE FUNCTION {p}work_reap_owner(_owner uuid, _t timestamptz, OUT count int, OUT joins text)
+    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _lease {p}lease;
+    _dead uuid[];
+    _lost record;
+BEGIN
+    count := 0;
+    FOR _lease IN SELECT * FROM {p}lease l WHERE l.owner = _owner ORDER BY l.id FOR UPDATE SKIP LOCKED LOOP
+        _lost := {p}work_reap_lease(_lease, _t);
+        _dead := _dead || CASE WHEN _lease.door = 0 THEN _lost.dead END;
+        count := count + _lost.count;
+    END LOOP;
+    IF _dead IS NOT NULL THEN
+        joins := {p}work_count_steps(NULL, ARRAY(SELECT x FROM unnest(_dead) x ORDER BY x), _t);
+    END IF;
+END
+$$;

@@ -1,0 +1,24 @@
+-- work_stream_read(door, ns, key, after, n) → up to n messages of a stream with a seq above
+-- after, in order, in the columns of the library's look-up. Reads only.
+CREATE OR REPLACE FUNCTION {p}work_stream_read(_door smallint, _ns text, _key text, _after bigint, _n int)
+    RETURNS TABLE (
+        work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid, dedupe_key text,
+        correlation_id text, headers text, attempts int, retry_count int, created_at timestamptz, due_at timestamptz,
+        last_error text, priority int, namespace text, status_code int, max_attempts int, due_time_utc timestamptz,
+        expires_at timestamptz, locked_until timestamptz, owner uuid, processed_at timestamptz, updated_at timestamptz,
+        next_attempt_at timestamptz, dead_reason text, retried_as uuid, waits_for uuid,
+        stream text, seq bigint, source text, payload_length int)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off SET jit = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY SELECT * FROM {p}work_list_rows(ARRAY(
+        SELECT m.id FROM {p}message m
+        WHERE m.stream_id = (SELECT s.id FROM {p}queue q JOIN {p}stream s ON s.queue = q.id
+                             WHERE q.door = _door AND q.namespace = _ns AND s.key = _key)
+          AND m.seq > _after
+          AND NOT EXISTS (SELECT FROM {p}message n WHERE n.stream_id = m.stream_id AND n.seq = m.seq AND n.id > m.id)
+        ORDER BY m.stream_id, m.seq LIMIT _n), true); -- by the index, not by sorting what is ahead
+END
+$$;

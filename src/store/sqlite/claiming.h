@@ -1,0 +1,78 @@
+/* claiming.h - a claim under way: what its files share.
+ *
+ * claim.c walks through pending; claim_run.c follows the streams whose heads it takes. */
+#ifndef PH_STORE_SQLITE_CLAIMING_H
+#define PH_STORE_SQLITE_CLAIMING_H
+
+#include "store/sqlite/affinity.h"
+#include "store/sqlite/lease_row.h"
+#include "store/sqlite/queue_row.h"
+#include "store/sqlite/topics.h"
+
+/* A row of pending that the claim leaves to the dead. */
+struct ph__unfit {
+    int64_t id, due;
+    int attempts;
+    bool expired;        /* otherwise its attempts are spent */
+    int64_t stream, seq; /* of which it is the head; 0: none */
+    uint32_t topic;
+};
+
+/* A run that the claim takes: its messages stand together in the batch. */
+struct ph__claim_run {
+    int64_t stream, first_seq, last_seq;
+    const char *key;
+    size_t first, count;           /* in the batch */
+    size_t more_first, more_count; /* of those that came later, until they stand there too */
+};
+
+struct ph__claiming {
+    struct ph__sqlite_tx *tx;
+    const struct ph__claim *claim;
+    ph_batch *batch;
+    struct ph__arena *arena; /* the batch's */
+    struct ph__queue_row queue;
+    struct ph__topics topics;
+    bool more_columns;       /* the queue has streams or sources */
+    size_t capacity;         /* of batch->items */
+    struct ph__unfit *unfit; /* of the present level; NULL until needed */
+    size_t unfit_count, buried;
+    ph__deadline bury_until;
+    int lost; /* > 0: the batch is one message whose worker died */
+    bool stop;
+    struct ph__affinity affinity;
+    struct ph__claim_run *runs; /* in the order of the batch */
+    size_t run_count, run_room;
+    int level;       /* the present one */
+    unsigned walked; /* levels that are behind us: a bit each */
+    bool again;      /* the present level has got a head that is due */
+};
+
+#define PH__BURY_MAX 1000 /* messages that a claim buries at most */
+
+/* The columns of claim_walk, of claim_walk_more and of claim_follow: each has those before. */
+/* clang-format off */
+enum { PH__CLAIM_DUE, PH__CLAIM_ID, PH__CLAIM_ATTEMPTS, PH__CLAIM_LOST, PH__CLAIM_SALT,
+       PH__CLAIM_TOPIC, PH__CLAIM_MESSAGE_ID, PH__CLAIM_TENANT_ID, PH__CLAIM_DEDUPE_KEY,
+       PH__CLAIM_CORRELATION_ID, PH__CLAIM_HEADERS, PH__CLAIM_CREATED_AT, PH__CLAIM_EXPIRES_AT,
+       PH__CLAIM_MAX_ATTEMPTS, PH__CLAIM_PAYLOAD,
+       PH__CLAIM_STREAM, PH__CLAIM_SEQ, PH__CLAIM_SOURCE,
+       PH__CLAIM_LEVEL, PH__CLAIM_DUE_AT };
+/* clang-format on */
+
+/* claim.c: adds the query's row to the batch. */
+int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int level);
+
+/* claim_run.c: the item that was just taken is the head of a stream; what follows it is taken too,
+ * unless it must be alone. */
+int ph__claim_run(struct ph__claiming *c, const struct ph__query *query, bool alone);
+/* Room that is left goes to the runs taken. */
+int ph__claim_extend(struct ph__claiming *c);
+/* The head of a stream was buried, and what expired behind it is, too. */
+int ph__claim_bury_head(struct ph__claiming *c, const struct ph__unfit *unfit);
+/* Buries one message. */
+int ph__claim_bury(struct ph__claiming *c, const struct ph__unfit *unfit);
+/* Writes the runs as the lease keeps them; places: where each item of the batch is in ids. */
+void ph__claim_pack_runs(const struct ph__claiming *c, uint16_t *places, struct ph__buffer *to);
+
+#endif

@@ -1,0 +1,49 @@
+/* stream_read.c - the messages of a stream in order, whatever state they are in. */
+#include "store/sqlite/consumer.h"
+#include "store/sqlite/long_read.h"
+#include "store/sqlite/rows.h"
+#include "store/sqlite/state_row.h"
+#include "store/sqlite/verbs.h"
+
+static int load_message(const struct ph__query *query, struct ph__rows *rows, void *item)
+{
+    const struct ph__state_wanted *wanted = rows->context;
+    int r = ph__state_load(wanted, ph__column_int(query, 0), item);
+
+    return r < 0 ? r : 0; /* the view and the table are of one snapshot: it is there */
+}
+
+static int load_list(struct ph__state_wanted *wanted, int64_t stream, int64_t after, int limit,
+                     ph_message_list *list)
+{
+    struct ph__query query = ph__query(wanted->tx, PH__SQL_stream_after);
+    struct ph__rows rows = { .arena = wanted->arena,
+                             .size = sizeof(*list->items),
+                             .load = load_message,
+                             .context = wanted };
+    int r;
+
+    ph__query_int(&query, stream);
+    ph__query_int(&query, after);
+    ph__query_int(&query, limit);
+    r = ph__rows_load(&query, &rows);
+    list->items = rows.items;
+    list->count = rows.count;
+    return r;
+}
+
+int ph__sqlite_stream_read(struct ph__call *call, const struct ph__stream *stream, int64_t after,
+                           int limit, ph_message_list *ret_list)
+{
+    struct ph__long_read read = { 0 };
+    struct ph__state_wanted wanted = { &read.tx, &ret_list->arena, stream->door, true };
+    int64_t id, last_seq;
+    int r = ph__long_read_begin(&read, call);
+
+    if (r < 0)
+        return r;
+    r = ph__stream_by_name(&read.tx, stream, &id, &last_seq);
+    if (r > 0)
+        r = load_list(&wanted, id, after, limit, ret_list);
+    return ph__long_read_end(&read, r);
+}

@@ -1,0 +1,18 @@
+/* tokens.h - where the busy streams stand, for those who only look. */
+#ifndef PH_STORE_SQLITE_TOKENS_H
+#define PH_STORE_SQLITE_TOKENS_H
+
+#include "store/sqlite/transaction.h"
+
+struct ph__token {
+    int64_t stream;
+    int64_t seq;      /* what lies behind this number is parked */
+    int64_t last_seq; /* of the stream */
+};
+
+/* Visits the token of every busy stream of a door, and of a namespace (NULL: of all); a visit that
+ * returns below 0 ends it. */
+int ph__tokens_each(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+                    int (*visit)(void *context, const struct ph__token *token), void *context);
+
+#endif
