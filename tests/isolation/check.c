@@ -1,22 +1,13 @@
 /* check.c - assertions about the end of a permutation; README.md lists them. */
 #include "check.h"
 
+#include "inquiry.h"
 #include "verbs.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 
-struct inquiry {
-    struct iso_engine *engine;
-    const struct iso_command *what;
-    char *why;
-    size_t size;
-};
-
-typedef bool (*assertion_function)(struct inquiry *inquiry);
-
-static bool __attribute__((format(printf, 2, 3)))
-found(struct inquiry *inquiry, const char *format, ...)
+bool iso_found(struct inquiry *inquiry, const char *format, ...)
 {
     va_list arguments;
 
@@ -28,8 +19,7 @@ found(struct inquiry *inquiry, const char *format, ...)
 
 /* ----------------------------------------------------------------- patterns */
 
-/* alternatives: a|b|c */
-static bool one_of(const char *word, const char *alternatives)
+bool iso_one_of(const char *word, const char *alternatives)
 {
     size_t length = strlen(word);
 
@@ -43,8 +33,7 @@ static bool one_of(const char *word, const char *alternatives)
     return false;
 }
 
-/* range: 3, or 1..3 */
-static bool in_range(long long number, const char *range)
+bool iso_in_range(long long number, const char *range)
 {
     const char *dots = strstr(range, "..");
 
@@ -107,7 +96,7 @@ static bool check_result(struct inquiry *inquiry)
 
     for (size_t i = 2; i < what->count; i++) {
         if (!result_has(result, what->words[i]))
-            return found(inquiry, "%s did not answer %s", what->words[1], what->words[i]);
+            return iso_found(inquiry, "%s did not answer %s", what->words[1], what->words[i]);
     }
     return true;
 }
@@ -120,9 +109,9 @@ static bool check_total(struct inquiry *inquiry)
 
     for (size_t i = 0; i < inquiry->engine->spec->step_count; i++)
         count += iso_result_count(&inquiry->engine->results[i], what->words[1]);
-    if (in_range(count, what->words[2]))
+    if (iso_in_range(count, what->words[2]))
         return true;
-    return found(inquiry, "%s: %d times", what->words[1], count);
+    return iso_found(inquiry, "%s: %d times", what->words[1], count);
 }
 
 /* ---------------------------------------------------------- the state at the end */
@@ -146,20 +135,23 @@ static bool detail_holds(struct inquiry *inquiry, const ph_message_info *info, c
     if (strcmp(key, "owner") == 0) {
         ph_owner owner = iso_owner(value);
 
-        return memcmp(&owner, &info->owner, sizeof(owner)) == 0 || found(inquiry, "another owner");
+        return memcmp(&owner, &info->owner, sizeof(owner)) == 0 ||
+               iso_found(inquiry, "another owner");
     }
     if (strcmp(key, "reason") == 0)
-        return one_of(info->dead_reason ? info->dead_reason : "none", value) ||
-               found(inquiry, "reason %s", info->dead_reason ? info->dead_reason : "none");
+        return iso_one_of(info->dead_reason ? info->dead_reason : "none", value) ||
+               iso_found(inquiry, "reason %s", info->dead_reason ? info->dead_reason : "none");
     if (strcmp(key, "attempts") == 0)
         number = info->message->attempts;
     else if (strcmp(key, "retry_count") == 0)
         number = info->message->retry_count;
+    else if (strcmp(key, "seq") == 0)
+        number = info->message->seq;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (strcmp(key, kinds[i]) == 0)
             number = history_count(info, key);
     }
-    return in_range(number, value) || found(inquiry, "%s %lld", key, number);
+    return iso_in_range(number, value) || iso_found(inquiry, "%s %lld", key, number);
 }
 
 static bool details_hold(struct inquiry *inquiry, const ph_message_info *info)
@@ -172,7 +164,7 @@ static bool details_hold(struct inquiry *inquiry, const ph_message_info *info)
 
         snprintf(key, sizeof(key), "%.*s", (int)length, what->words[i]);
         if (!info)
-            return found(inquiry, "the message is gone");
+            return iso_found(inquiry, "the message is gone");
         if (!detail_holds(inquiry, info, key, what->words[i] + length + 1))
             return false;
     }
@@ -189,10 +181,10 @@ static bool check_message(struct inquiry *inquiry)
     bool holds;
 
     OK(iso_look(inquiry->engine->setup.store, PH_OWN_TX, id, &word, &info, &t_err));
-    if (one_of(word, what->words[2]))
+    if (iso_one_of(word, what->words[2]))
         holds = details_hold(inquiry, info);
     else
-        holds = found(inquiry, "%s is %s", what->words[1], word);
+        holds = iso_found(inquiry, "%s is %s", what->words[1], word);
     ph_message_info_free(info);
     return holds;
 }
@@ -209,11 +201,11 @@ static long long continuations(struct inquiry *inquiry, ph_join_id join, const c
     return t_number(inquiry->engine->setup.conn, sql);
 }
 
-static bool number_holds(struct inquiry *inquiry, const char *key, long long number)
+bool iso_number_holds(struct inquiry *inquiry, const char *key, long long number)
 {
     const char *range = iso_option(inquiry->what, key);
 
-    return !range || in_range(number, range) || found(inquiry, "%s %lld", key, number);
+    return !range || iso_in_range(number, range) || iso_found(inquiry, "%s %lld", key, number);
 }
 
 /* join NAME KEY=VALUE… */
@@ -226,17 +218,17 @@ static bool check_join(struct inquiry *inquiry)
     bool holds;
 
     if (r == PH_ENOTFOUND)
-        return (status && one_of("gone", status)) || found(inquiry, "the join is gone");
+        return (status && iso_one_of("gone", status)) || iso_found(inquiry, "the join is gone");
     OK(r);
-    holds = (!status || one_of(ph_join_status_text(info->status), status) ||
-             found(inquiry, "it is %s", ph_join_status_text(info->status))) &&
-            number_holds(inquiry, "completed", info->completed_steps) &&
-            number_holds(inquiry, "failed", info->failed_steps) &&
-            number_holds(inquiry, "attached", info->attached_steps) &&
-            number_holds(inquiry, "waits", info->open_waits) &&
-            number_holds(inquiry, "continuations", continuations(inquiry, id, "%")) &&
-            number_holds(inquiry, "good", continuations(inquiry, id, "good")) &&
-            number_holds(inquiry, "bad", continuations(inquiry, id, "bad"));
+    holds = (!status || iso_one_of(ph_join_status_text(info->status), status) ||
+             iso_found(inquiry, "it is %s", ph_join_status_text(info->status))) &&
+            iso_number_holds(inquiry, "completed", info->completed_steps) &&
+            iso_number_holds(inquiry, "failed", info->failed_steps) &&
+            iso_number_holds(inquiry, "attached", info->attached_steps) &&
+            iso_number_holds(inquiry, "waits", info->open_waits) &&
+            iso_number_holds(inquiry, "continuations", continuations(inquiry, id, "%")) &&
+            iso_number_holds(inquiry, "good", continuations(inquiry, id, "good")) &&
+            iso_number_holds(inquiry, "bad", continuations(inquiry, id, "bad"));
     ph_join_info_free(info);
     return holds;
 }
@@ -252,14 +244,15 @@ static bool check_count(struct inquiry *inquiry)
                  { "scheduled", &counts.scheduled },
                  { "in_progress", &counts.in_progress },
                  { "dead", &counts.dead },
+                 { "parked", &counts.parked },
                  { "expired_leases", &counts.expired_leases } };
 
     OK(ph_outbox_count(inquiry->engine->setup.store, PH_OWN_TX, NULL, 0, &counts, &t_err));
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const char *range = iso_option(inquiry->what, keys[i].key);
 
-        if (range && !in_range(*keys[i].value, range))
-            return found(inquiry, "%s: %lld", keys[i].key, (long long)*keys[i].value);
+        if (range && !iso_in_range(*keys[i].value, range))
+            return iso_found(inquiry, "%s: %lld", keys[i].key, (long long)*keys[i].value);
     }
     return true;
 }
@@ -273,8 +266,8 @@ static bool check_rows(struct inquiry *inquiry)
 
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM {t}%s", what->words[1]);
     count = t_number(inquiry->engine->setup.conn, sql);
-    return in_range(count, what->words[2]) ||
-           found(inquiry, "%s: %lld rows", what->words[1], count);
+    return iso_in_range(count, what->words[2]) ||
+           iso_found(inquiry, "%s: %lld rows", what->words[1], count);
 }
 
 /* same NAME NAME: both names stand for one message */
@@ -283,7 +276,7 @@ static bool check_same(struct inquiry *inquiry)
     ph_work_id a = iso_world_id(&inquiry->engine->world, inquiry->what->words[1]);
     ph_work_id b = iso_world_id(&inquiry->engine->world, inquiry->what->words[2]);
 
-    return memcmp(&a, &b, sizeof(a)) == 0 || found(inquiry, "they are two messages");
+    return memcmp(&a, &b, sizeof(a)) == 0 || iso_found(inquiry, "they are two messages");
 }
 
 /* schema usable */
@@ -293,8 +286,8 @@ static bool check_schema(struct inquiry *inquiry)
 
     OK(ph_schema_inspect(inquiry->engine->setup.store, 0, &status, &t_err));
     return (status.usable && !status.pending) ||
-           found(inquiry, "version %d, usable %d, pending %d", status.installed, status.usable,
-                 status.pending);
+           iso_found(inquiry, "version %d, usable %d, pending %d", status.installed, status.usable,
+                     status.pending);
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -302,11 +295,7 @@ static bool check_schema(struct inquiry *inquiry)
 bool iso_check_holds(struct iso_engine *engine, const struct iso_check *check, char *ret_why,
                      size_t size)
 {
-    static const struct {
-        const char *name;
-        size_t words; /* at least */
-        assertion_function holds;
-    } assertions[] = {
+    static const struct iso_assertion assertions[] = {
         { "result", 3, check_result }, { "total", 3, check_total }, { "message", 3, check_message },
         { "count", 2, check_count },   { "rows", 3, check_rows },   { "same", 3, check_same },
         { "schema", 2, check_schema }, { "join", 3, check_join },
@@ -320,5 +309,10 @@ bool iso_check_holds(struct iso_engine *engine, const struct iso_check *check, c
             check->what.count >= assertions[i].words)
             return assertions[i].holds(&inquiry);
     }
-    return found(&inquiry, "there is no such assertion, or too few words");
+    for (size_t i = 0; i < iso_work_assertion_count; i++) {
+        if (strcmp(check->what.words[0], iso_work_assertions[i].name) == 0 &&
+            check->what.count >= iso_work_assertions[i].words)
+            return iso_work_assertions[i].holds(&inquiry);
+    }
+    return iso_found(&inquiry, "there is no such assertion, or too few words");
 }

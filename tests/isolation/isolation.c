@@ -10,6 +10,10 @@
     X(ack_ack)                                                                                     \
     X(ack_reap)                                                                                    \
     X(ack_rollback_reap)                                                                           \
+    X(checkpoint_checkpoint)                                                                       \
+    X(checkpoint_failed)                                                                           \
+    X(checkpoint_rewind)                                                                           \
+    X(checkpoint_rollback)                                                                         \
     X(claim_claim)                                                                                 \
     X(claim_claim_claim)                                                                           \
     X(claim_reap)                                                                                  \
@@ -21,7 +25,18 @@
     X(dedupe_rollback)                                                                             \
     X(discard_retry)                                                                               \
     X(enqueue_claim)                                                                               \
+    X(evict_ack)                                                                                   \
+    X(evict_beat)                                                                                  \
+    X(evict_beat_rollback)                                                                         \
+    X(evict_claim)                                                                                 \
+    X(evict_evict)                                                                                 \
+    X(evict_work)                                                                                  \
     X(fail_reap)                                                                                   \
+    X(inbox_commit)                                                                                \
+    X(inbox_handled)                                                                               \
+    X(inbox_retention)                                                                             \
+    X(inbox_rollback)                                                                              \
+    X(inbox_stream)                                                                                \
     X(job_delete_claim)                                                                            \
     X(job_delete_tick)                                                                             \
     X(job_set_set)                                                                                 \
@@ -59,11 +74,17 @@
     X(join_snapshot_wait)                                                                          \
     X(join_wait_cancel)                                                                            \
     X(join_wait_rollback)                                                                          \
+    X(leave_ack)                                                                                   \
+    X(leave_beat)                                                                                  \
+    X(leave_evict)                                                                                 \
     X(migrate_migrate)                                                                             \
     X(partial_ack)                                                                                 \
     X(pause_claim)                                                                                 \
     X(pause_tick)                                                                                  \
     X(queue_first)                                                                                 \
+    X(receptor_receptor)                                                                           \
+    X(receptor_retention)                                                                          \
+    X(register_register)                                                                           \
     X(release_claim)                                                                               \
     X(renew_reap)                                                                                  \
     X(retention_ack)                                                                               \
@@ -74,6 +95,57 @@
     X(snapshot_ack)                                                                                \
     X(snapshot_claim)                                                                              \
     X(snapshot_dedupe)                                                                             \
+    X(stream_abandon_claim)                                                                        \
+    X(stream_abandon_now_claim)                                                                    \
+    X(stream_ack_ack)                                                                              \
+    X(stream_ack_rollback_claim)                                                                   \
+    X(stream_attach_ack)                                                                           \
+    X(stream_attach_claim)                                                                         \
+    X(stream_attach_cross)                                                                         \
+    X(stream_attach_rest)                                                                          \
+    X(stream_claim_ack)                                                                            \
+    X(stream_claim_claim)                                                                          \
+    X(stream_claim_claim_two)                                                                      \
+    X(stream_close_enqueue)                                                                        \
+    X(stream_close_rollback)                                                                       \
+    X(stream_dead_block_enqueue)                                                                   \
+    X(stream_dead_block_retry)                                                                     \
+    X(stream_dead_enqueue)                                                                         \
+    X(stream_dead_retry_discard)                                                                   \
+    X(stream_dead_retry_retry)                                                                     \
+    X(stream_dead_unblock_claim)                                                                   \
+    X(stream_dead_unblock_enqueue)                                                                 \
+    X(stream_dead_unblock_fail)                                                                    \
+    X(stream_dead_unblock_reap)                                                                    \
+    X(stream_dead_unblock_retry)                                                                   \
+    X(stream_discard_enqueue)                                                                      \
+    X(stream_empty_commit)                                                                         \
+    X(stream_empty_idle)                                                                           \
+    X(stream_empty_rollback)                                                                       \
+    X(stream_enqueue_cross)                                                                        \
+    X(stream_enqueue_cross_many)                                                                   \
+    X(stream_enqueue_dedupe)                                                                       \
+    X(stream_enqueue_enqueue)                                                                      \
+    X(stream_enqueue_first)                                                                        \
+    X(stream_enqueue_first_rollback)                                                               \
+    X(stream_enqueue_rollback)                                                                     \
+    X(stream_exchange_exchange)                                                                    \
+    X(stream_expire_claim)                                                                         \
+    X(stream_first_first)                                                                          \
+    X(stream_join_close)                                                                           \
+    X(stream_reap_ack)                                                                             \
+    X(stream_reap_ack_all)                                                                         \
+    X(stream_reap_claim)                                                                           \
+    X(stream_release_ack)                                                                          \
+    X(stream_renew_reap)                                                                           \
+    X(stream_retention_checkpoint)                                                                 \
+    X(stream_retention_claim)                                                                      \
+    X(stream_retention_enqueue)                                                                    \
+    X(stream_snapshot_ack)                                                                         \
+    X(stream_snapshot_claim)                                                                       \
+    X(stream_snapshot_enqueue)                                                                     \
+    X(stream_snapshot_run)                                                                         \
+    X(stream_work_cross)                                                                           \
     X(tick_rollback_job)                                                                           \
     X(tick_tick)                                                                                   \
     X(tick_tick_job)                                                                               \

@@ -50,7 +50,9 @@ static void messages_remove(struct iso_engine *engine)
           "DELETE FROM {t}message; DELETE FROM {t}pending; DELETE FROM {t}lease;"
           "DELETE FROM {t}done; DELETE FROM {t}dead; DELETE FROM {t}attempt_log;"
           "DELETE FROM {t}dedupe; DELETE FROM {t}join_wait; DELETE FROM {t}join_member;"
-          "DELETE FROM {t}join_head; DELETE FROM {t}job; DELETE FROM {t}job_run");
+          "DELETE FROM {t}join_head; DELETE FROM {t}job; DELETE FROM {t}job_run;"
+          "DELETE FROM {t}stream; DELETE FROM {t}instance; DELETE FROM {t}receptor;"
+          "DELETE FROM {t}checkpoint");
     t_commit(engine->setup.conn);
 }
 

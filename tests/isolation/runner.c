@@ -2,6 +2,7 @@
 #include "runner.h"
 
 #include "check.h"
+#include "flow.h"
 #include "verbs.h"
 
 #include <stdlib.h>
@@ -57,6 +58,17 @@ static bool checks_hold(struct run *run)
     return true;
 }
 
+static bool streams_flow(struct run *run)
+{
+    char why[300] = "";
+
+    if (iso_streams_flow(run->engine, why, sizeof(why)))
+        return true;
+    run->verdict.line = 1;
+    snprintf(run->verdict.why, sizeof(run->verdict.why), "round %d: %s", run->engine->round, why);
+    return false;
+}
+
 /* step "*" stands for any. */
 static bool answered(const struct run *run, const char *step, const char *word)
 {
@@ -96,7 +108,7 @@ static bool round_run(struct run *run, const struct iso_order *order)
     }
     if (order)
         reaches_note(run);
-    return checks_hold(run);
+    return checks_hold(run) && (run->spec->bare || streams_flow(run));
 }
 
 /* A spec that never gets to the situation it is about proves nothing. A last

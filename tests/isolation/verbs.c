@@ -107,36 +107,71 @@ static int verb_advance(struct turn *turn)
 
 /* ------------------------------------------------------------------- enqueue */
 
-static int verb_enqueue(struct turn *turn)
+/* stream=KEY: all of them; streams=KEY,KEY: the first message's, the second's, … */
+static const char *stream_of(const struct turn *turn, size_t index, char *space, size_t size)
+{
+    const char *one = iso_option(turn->command, "stream"),
+               *each = iso_option(turn->command, "streams");
+
+    for (; each && index > 0; index--)
+        each = strchr(each, ',') ? strchr(each, ',') + 1 : NULL;
+    if (each)
+        snprintf(space, size, "%.*s", (int)strcspn(each, ","), each);
+    return each ? space : one;
+}
+
+int iso_drafts_make(struct turn *turn, const char *const *names, size_t count,
+                    struct iso_drafts *ret_drafts)
 {
     const struct iso_command *command = turn->command;
-    const char *names[ITEMS_MAX], *topic = iso_option(command, "topic");
-    ph_message messages[ITEMS_MAX];
-    ph_enqueued enqueued[ITEMS_MAX];
-    const char *join = iso_option(command, "join");
-    ph_join_id join_id = iso_world_join_id(turn->actor->world, join ? join : "");
-    size_t count = iso_names_of(command, 1, names);
+    const char *topic = iso_option(command, "topic"), *join = iso_option(command, "join");
     int64_t due = iso_option_number(command, "due", 0), now = 0;
-    int r = due ? ph_clock(turn->actor->store, turn->tx, 0, &now, &turn->err) : 0;
+    int64_t expires = iso_option_number(command, "expires", 0);
+    int r = due || expires ? ph_clock(turn->actor->store, turn->tx, 0, &now, &turn->err) : 0;
 
+    ret_drafts->join_id = iso_world_join_id(turn->actor->world, join ? join : "");
     for (size_t i = 0; i < count; i++) {
-        messages[i] = (ph_message)PH_MESSAGE_INIT;
-        messages[i].topic = topic ? topic : "topic";
-        messages[i].payload = names[i];
-        messages[i].ns = turn->actor->world->ns;
-        messages[i].dedupe_key = iso_option(command, "key");
-        messages[i].due_at = due ? now + due * T_SECOND : 0;
-        messages[i].max_attempts = (int)iso_option_number(command, "max", 0);
-        messages[i].join_id = join ? &join_id : NULL;
+        ph_message *message = &ret_drafts->messages[i];
+
+        *message = (ph_message)PH_MESSAGE_INIT;
+        message->topic = topic ? topic : "topic";
+        message->payload = names[i];
+        message->ns = turn->actor->world->ns;
+        message->dedupe_key = iso_option(command, "key");
+        message->due_at = due ? now + due * T_SECOND : 0;
+        message->expires_at = expires ? now + expires * T_SECOND : 0;
+        message->max_attempts = (int)iso_option_number(command, "max", 0);
+        message->join_id = join ? &ret_drafts->join_id : NULL;
+        message->stream =
+            stream_of(turn, i, ret_drafts->streams[i], sizeof(ret_drafts->streams[i]));
     }
-    if (r == 0)
-        r = ph_enqueue_many(turn->actor->store, turn->tx, messages, count, 0, enqueued, &turn->err);
-    if (r == PH_ESTATE)
-        return iso_refused(turn, names, count);
-    for (size_t i = 0; r == 0 && i < count; i++) {
+    return r;
+}
+
+void iso_enqueued(struct turn *turn, const char *const *names, const ph_enqueued *enqueued,
+                  size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
         iso_world_name(turn->actor->world, names[i], enqueued[i].work_id, enqueued[i].message_id);
         iso_result_add(turn->result, "%s:%s", names[i], enqueued[i].is_new ? "new" : "old");
     }
+}
+
+static int verb_enqueue(struct turn *turn)
+{
+    const char *names[ITEMS_MAX];
+    struct iso_drafts drafts;
+    ph_enqueued enqueued[ITEMS_MAX];
+    size_t count = iso_names_of(turn->command, 1, names);
+    int r = iso_drafts_make(turn, names, count, &drafts);
+
+    if (r == 0)
+        r = ph_enqueue_many(turn->actor->store, turn->tx, drafts.messages, count, 0, enqueued,
+                            &turn->err);
+    if (r == PH_ESTATE)
+        return iso_refused(turn, names, count);
+    if (r == 0)
+        iso_enqueued(turn, names, enqueued, count);
     return r;
 }
 
@@ -158,6 +193,8 @@ static const struct {
 } doors[] = {
     { "outbox", ph_outbox_claim, ph_outbox_settle, ph_outbox_renew, ph_outbox_reap_expired,
       ph_outbox_find, PH_OUTBOX },
+    { "inbox", ph_inbox_claim, ph_inbox_settle, ph_inbox_renew, ph_inbox_reap_expired,
+      ph_inbox_find, PH_INBOX },
     { "timers", ph_timers_claim, ph_timers_settle, ph_timers_renew, ph_timers_reap_expired,
       ph_timers_find, PH_TIMERS },
     { "runs", ph_job_runs_claim, ph_job_runs_settle, ph_job_runs_renew, ph_job_runs_reap_expired,
@@ -176,11 +213,16 @@ static size_t door_of(const struct turn *turn)
     return door;
 }
 
+ph_door iso_door(const struct turn *turn)
+{
+    return doors[door_of(turn)].number;
+}
+
 /* --------------------------------------------------------------------- claim */
 
 /* A message whose enqueue has committed but not yet returned has no name here;
  * its payload is the name it will get. */
-static void claimed(struct turn *turn, ph_owner owner, const ph_batch *batch)
+void iso_claimed(struct turn *turn, ph_owner owner, const ph_batch *batch)
 {
     for (size_t i = 0; i < ph_batch_count(batch); i++) {
         const ph_delivery *delivery = ph_batch_at(batch, i);
@@ -208,16 +250,14 @@ static int verb_claim(struct turn *turn)
     r = doors[door_of(turn)].claim(turn->actor->store, turn->tx, owner, &opts, 0, &batch,
                                    &turn->err);
     if (r == 0)
-        claimed(turn, owner, batch);
+        iso_claimed(turn, owner, batch);
     ph_batch_free(batch);
     return r;
 }
 
 /* -------------------------------------------------------------------- settle */
 
-/* A message in its actor's memory: with the fence it was claimed under, unless
- * the command says nofence. */
-static ph_lease_ref lease_of(const struct turn *turn, ph_owner owner, const char *name)
+ph_lease_ref iso_lease_of(const struct turn *turn, ph_owner owner, const char *name)
 {
     ph_work_id id = iso_world_id(turn->actor->world, name);
     ph_lease_ref lease = iso_actor_lease(turn->actor, owner, id);
@@ -227,14 +267,14 @@ static ph_lease_ref lease_of(const struct turn *turn, ph_owner owner, const char
     return lease;
 }
 
-static void outcomes_add(struct turn *turn, const char *const *names, const ph_outcome *outcomes,
-                         size_t count)
+void iso_outcomes(struct turn *turn, const char *const *names, const ph_outcome *outcomes,
+                  size_t count)
 {
     for (size_t i = 0; i < count; i++)
         iso_result_add(turn->result, "%s:%s", names[i], ph_outcome_text(outcomes[i]));
 }
 
-static ph_settle_verb settle_verb_of(const char *text)
+ph_settle_verb iso_settle_verb(const char *text)
 {
     static const char *const texts[] = { "ack", "abandon", "fail", "release" };
 
@@ -255,14 +295,14 @@ static int settle(struct turn *turn, const char *const *names, const ph_settle_v
     int r;
 
     for (size_t i = 0; i < count; i++) {
-        items[i].lease = lease_of(turn, owner, names[i]);
+        items[i].lease = iso_lease_of(turn, owner, names[i]);
         items[i].verb = verbs[i];
         items[i].delay_ms = delay * 1000;
     }
     r = doors[door_of(turn)].settle(turn->actor->store, turn->tx, owner, items, count, 0, outcomes,
                                     &turn->err);
     if (r == 0)
-        outcomes_add(turn, names, outcomes, count);
+        iso_outcomes(turn, names, outcomes, count);
     return r;
 }
 
@@ -274,7 +314,7 @@ static int verb_settle_all(struct turn *turn)
     size_t count = iso_names_of(turn->command, 2, names);
 
     for (size_t i = 0; i < count; i++)
-        verbs[i] = settle_verb_of(turn->command->words[0]);
+        verbs[i] = iso_settle_verb(turn->command->words[0]);
     return settle(turn, names, verbs, count);
 }
 
@@ -288,7 +328,7 @@ static int verb_settle_each(struct turn *turn)
     for (size_t i = 0; i < count; i++) {
         const char *colon = strchr(names[i], ':');
 
-        verbs[i] = settle_verb_of(names[i]);
+        verbs[i] = iso_settle_verb(names[i]);
         names[i] = colon ? colon + 1 : names[i];
     }
     return settle(turn, names, verbs, count);
@@ -304,12 +344,12 @@ static int verb_renew(struct turn *turn)
     int r;
 
     for (size_t i = 0; i < count; i++)
-        leases[i] = lease_of(turn, owner, names[i]);
+        leases[i] = iso_lease_of(turn, owner, names[i]);
     r = doors[door_of(turn)].renew(turn->actor->store, turn->tx, owner, leases, count,
                                    (int)iso_option_number(turn->command, "lease", 0), 0, outcomes,
                                    &turn->err);
     if (r == 0)
-        outcomes_add(turn, names, outcomes, count);
+        iso_outcomes(turn, names, outcomes, count);
     return r;
 }
 
@@ -328,7 +368,8 @@ static int verb_reap(struct turn *turn)
 int iso_look(ph_store *store, ph_tx tx, ph_work_id id, const char **ret_word,
              ph_message_info **ret_info, ph_error *err)
 {
-    static const char *const words[] = { "ready", "in_progress", "done", "failed", "waiting" };
+    static const char *const words[] = { "ready",  "in_progress", "done",
+                                         "failed", "waiting",     "parked" };
     ph_message_info *info = NULL;
     int r = ph_id_is_zero(id.b) ? 0 : PH_ENOTFOUND;
 
@@ -398,13 +439,19 @@ static int verb_dead_discard(struct turn *turn)
 
 static int verb_queue_set(struct turn *turn)
 {
+    const char *dead_head = iso_option(turn->command, "dead_head");
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+
+    if (dead_head)
+        settings.dead_head =
+            strcmp(dead_head, "block") == 0 ? PH_DEAD_HEAD_BLOCK : PH_DEAD_HEAD_SKIP;
 
     settings.max_attempts = (int)iso_option_number(turn->command, "max_attempts", 0);
     settings.retention_s = iso_option_number(turn->command, "retention", 0);
     settings.dead_retention_s = iso_option_number(turn->command, "dead_retention", 0);
     settings.dedupe_retention_s = iso_option_number(turn->command, "dedupe_retention", 0);
     settings.max_lease_s = (int)iso_option_number(turn->command, "max_lease", 0);
+    settings.affinity_grace_ms = (int)iso_option_number(turn->command, "grace", 0);
     settings.delete_on_ack = (int)iso_option_number(turn->command, "delete_on_ack", 0);
     return ph_queue_set(turn->actor->store, turn->tx, doors[door_of(turn)].number,
                         turn->actor->world->ns, &settings, 0, &turn->err);
@@ -491,6 +538,10 @@ static verb_function verb_of(const char *name)
     for (size_t i = 0; i < iso_schedule_verb_count; i++) {
         if (strcmp(iso_schedule_verbs[i].name, name) == 0)
             return iso_schedule_verbs[i].run;
+    }
+    for (size_t i = 0; i < iso_work_verb_count; i++) {
+        if (strcmp(iso_work_verbs[i].name, name) == 0)
+            return iso_work_verbs[i].run;
     }
     return NULL;
 }
