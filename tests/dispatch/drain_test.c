@@ -50,6 +50,79 @@ TEST(a_drain_does_not_wait_for_what_is_due_later)
     rig_end(&rig);
 }
 
+/* An instance of the service that has died, which nobody knows yet. */
+static void add_dead_instance(struct rig *rig, const char *service)
+{
+    ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    ph_work_batch *batch;
+
+    opts.instance_id = ph_owner_new();
+    opts.service_name = service;
+    opts.flags = PH_BATCH_NO_OUTBOX | PH_BATCH_NO_INBOX;
+    OK(ph_process_work_batch(rig->side, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    ph_work_batch_free(batch);
+}
+
+static void check_drain_of_streams(int max_partitions)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    struct rig rig;
+
+    part.calls = 0;
+    rig_open(&rig);
+    for (int i = 0; i < 10; i++)
+        add_dead_instance(&rig, "shop");
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "s%d", i);
+        rig_put_stream(&rig, "t", name, 60);
+    }
+    rig.opts.service = "shop";
+    rig.opts.batch_size = 20;
+    rig.opts.max_partitions = max_partitions;
+    rig_run(&rig, NULL, play, &part);
+    rig_drain(&rig);
+    CHECK_INT(part.calls, 300);
+    rig_end(&rig);
+}
+
+TEST(a_drain_does_not_end_at_streams_of_a_dead_instance)
+{
+    check_drain_of_streams(0);
+    check_drain_of_streams(2);
+}
+
+static ph_verdict mark_thread_and_play(void *context, ph_work *work)
+{
+    boot_clock_is_quick = true;
+    return play(context, work);
+}
+
+TEST(a_drain_does_not_end_when_what_it_has_claimed_is_done_at_once)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    struct rig rig;
+
+    rig_open(&rig);
+    rig.opts.threads = 1;
+    rig.opts.prefetch = -1;
+    rig_put(&rig, "t");
+    rig_new(&rig);
+    rig_handle_in_tx(&rig, "t", mark_thread_and_play, &part);
+    rig_start(&rig);
+    rig_drain(&rig);
+    CHECK_INT(part.calls, 1);
+    boot_clock_is_quick = true; /* this thread, too: so that the coordinator alone is slow */
+    for (int i = 0; i < 3; i++)
+        rig_put(&rig, "t");
+    boot_clock_stall_ms = 40;
+    rig_drain(&rig);
+    CHECK_INT(part.calls, 4);
+    boot_clock_stall_ms = 0;
+    rig_end(&rig);
+}
+
 TEST(what_has_expired_does_not_hide_what_is_due)
 {
     static struct part part = { .verdict = PH_VERDICT_DONE };

@@ -10,6 +10,9 @@
 /* How long the machine has slept: only the boot-time clock goes on meanwhile. */
 static _Atomic int64_t slept_s;
 
+_Atomic int boot_clock_stall_ms;
+_Thread_local bool boot_clock_is_quick;
+
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 
@@ -17,6 +20,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
     int r = __real_clock_gettime(clock, time);
 
+    if (clock == CLOCK_BOOTTIME && boot_clock_stall_ms > 0 && !boot_clock_is_quick)
+        usleep((useconds_t)boot_clock_stall_ms * 1000);
     if (r == 0 && clock == CLOCK_BOOTTIME)
         time->tv_sec += slept_s;
     return r;

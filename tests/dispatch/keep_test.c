@@ -406,3 +406,40 @@ TEST(thousands_of_kept_works_keep_their_leases)
     CHECK_INT(rig_stats(&rig).stale, 0);
     rig_end(&rig);
 }
+
+static ph_verdict settle_and_hang(void *context, ph_work *work)
+{
+    OK(ph_work_settle(work, PH_VERDICT_DONE, NULL));
+    gate_pass(context);
+    return PH_VERDICT_KEEP;
+}
+
+TEST(a_handler_that_hangs_after_it_has_settled_its_work_is_replaced)
+{
+    static struct gate gate = GATE_INIT;
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    ph_handler handler = PH_HANDLER_INIT;
+    struct rig rig;
+
+    rig_open(&rig);
+    rig.opts.threads = 1;
+    rig_new(&rig);
+    handler.topic = "hang";
+    handler.handle = settle_and_hang;
+    handler.context = &gate;
+    handler.time_limit_ms = 50;
+    OK(ph_dispatcher_handle(rig.dispatcher, &handler, &t_err));
+    rig_handle(&rig, "t", play, &part);
+    rig_start(&rig);
+    rig_put(&rig, "hang");
+    gate_await(&gate, 1);
+    rig_put(&rig, "t");
+    AWAIT(part.calls == 1);
+    CHECK_INT(rig_stats(&rig).replaced_threads, 1);
+    CHECK_INT(rig_stats(&rig).stale, 0);
+    gate_open(&gate);
+    AWAIT(rig_stats(&rig).running == 0);
+    rig_drain(&rig);
+    CHECK_INT(rig_stats(&rig).done, 2);
+    rig_end(&rig);
+}

@@ -309,3 +309,36 @@ TEST(messages_that_wait_are_not_handled_after_their_lease_ran_out)
     CHECK_INT(t_number(rig.conn, "SELECT count(*) FROM {t}outbox WHERE status_code = 2"), 4);
     rig_end(&rig);
 }
+
+/* Two deliveries of one message, the older of which was lost, may be settled at the same moment: of
+ * a message given twice the database takes the first. */
+TEST(what_is_handled_again_after_a_lost_lease_is_settled)
+{
+    static struct gate gate = GATE_INIT;
+    static struct part slow = { .verdict = PH_VERDICT_DONE, .gate = &gate };
+    static struct part quick = { .verdict = PH_VERDICT_DONE };
+    struct rig rig;
+
+    rig_open(&rig);
+    t_clock_set(rig.side, T_EPOCH);
+    rig_put(&rig, "slow");
+    rig_put(&rig, "quick");
+    rig.opts.threads = 1;
+    rig_new(&rig);
+    rig_handle(&rig, "slow", play, &slow);
+    rig_handle(&rig, "quick", play, &quick);
+    rig_start(&rig);
+    gate_await(&gate, 1);
+    t_clock_advance(rig.side, 31 * T_SECOND);
+    AWAIT(rig_stats(&rig).claimed == 4);
+    gate_open(&gate);
+    rig_drain(&rig);
+    CHECK_INT(quick.calls, 1);
+    CHECK_INT(t_number(rig.conn,
+                       "SELECT count(*) FROM {t}outbox WHERE topic = 'quick' AND status_code = 2"),
+              1);
+    t_clock_advance(rig.side, 2 * T_SECOND);
+    rig_drain(&rig);
+    CHECK_INT(t_number(rig.conn, "SELECT count(*) FROM {t}outbox WHERE status_code = 2"), 2);
+    rig_end(&rig);
+}

@@ -153,7 +153,7 @@ void rig_new(struct rig *rig)
 }
 
 static void handle(struct rig *rig, const char *topic, ph_handler_fn function, void *context,
-                   bool in_transaction)
+                   bool in_transaction, bool inbox)
 {
     ph_handler handler = PH_HANDLER_INIT;
 
@@ -161,17 +161,24 @@ static void handle(struct rig *rig, const char *topic, ph_handler_fn function, v
     handler.handle = function;
     handler.context = context;
     handler.in_transaction = in_transaction;
+    handler.inbox = inbox;
     OK(ph_dispatcher_handle(rig->dispatcher, &handler, &t_err));
 }
 
 void rig_handle(struct rig *rig, const char *topic, ph_handler_fn function, void *context)
 {
-    handle(rig, topic, function, context, false);
+    handle(rig, topic, function, context, false, false);
 }
 
 void rig_handle_in_tx(struct rig *rig, const char *topic, ph_handler_fn function, void *context)
 {
-    handle(rig, topic, function, context, true);
+    handle(rig, topic, function, context, true, false);
+}
+
+void rig_handle_inbox(struct rig *rig, const char *topic, ph_handler_fn function, void *context,
+                      bool in_transaction)
+{
+    handle(rig, topic, function, context, in_transaction, true);
 }
 
 void rig_start(struct rig *rig)
@@ -215,6 +222,33 @@ ph_dispatcher_stats rig_stats(struct rig *rig)
 ph_work_id rig_put(struct rig *rig, const char *topic)
 {
     return t_enqueue(rig->side, topic, "x").work_id;
+}
+
+void rig_put_stream(struct rig *rig, const char *topic, const char *stream, int count)
+{
+    ph_message *messages = calloc((size_t)count, sizeof(*messages));
+
+    CHECK(messages != NULL);
+    for (int i = 0; i < count; i++) {
+        messages[i] = a_message(topic, "x");
+        messages[i].stream = stream;
+    }
+    OK(ph_enqueue_many(rig->side, PH_OWN_TX, messages, (size_t)count, 0, NULL, &t_err));
+    free(messages);
+}
+
+bool rig_receive(struct rig *rig, const char *topic, const char *source_id, const char *stream)
+{
+    ph_inbox_message message = PH_INBOX_MESSAGE_INIT;
+    ph_received received;
+
+    message.source = "elsewhere";
+    message.source_id = source_id;
+    message.topic = topic;
+    message.payload = "x";
+    message.stream = stream;
+    OK(ph_inbox_receive(rig->side, PH_OWN_TX, &message, 0, &received, &t_err));
+    return received.is_new;
 }
 
 /* ------------------------------------------------------------------ handlers */

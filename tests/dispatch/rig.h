@@ -62,6 +62,12 @@ struct journal {
 int journal_count(struct journal *journal, ph_log_level level, const char *event, const char *text);
 void journal_print(struct journal *journal);
 
+/* --------------------------------------------------------------------- clock */
+
+/* How long each reading of the boot-time clock takes (freeze_test.c), but on threads that are quick. */
+extern _Atomic int boot_clock_stall_ms;
+extern _Thread_local bool boot_clock_is_quick;
+
 /* ------------------------------------------------------------------- the rig */
 
 struct rig {
@@ -81,6 +87,8 @@ ph_store_opts rig_store_opts(void);
 void rig_new(struct rig *rig);
 void rig_handle(struct rig *rig, const char *topic, ph_handler_fn function, void *context);
 void rig_handle_in_tx(struct rig *rig, const char *topic, ph_handler_fn function, void *context);
+void rig_handle_inbox(struct rig *rig, const char *topic, ph_handler_fn function, void *context,
+                      bool in_transaction);
 void rig_start(struct rig *rig);
 /* rig_new, one handler for one topic (NULL: all), rig_start. */
 void rig_run(struct rig *rig, const char *topic, ph_handler_fn function, void *context);
@@ -92,6 +100,10 @@ void rig_end(struct rig *rig);
 ph_dispatcher_stats rig_stats(struct rig *rig);
 /* Enqueues a message of the topic; its work id. */
 ph_work_id rig_put(struct rig *rig, const char *topic);
+/* Enqueues count messages of the topic into a stream. */
+void rig_put_stream(struct rig *rig, const char *topic, const char *stream, int count);
+/* Takes one in; false: it had come before. */
+bool rig_receive(struct rig *rig, const char *topic, const char *source_id, const char *stream);
 
 /* ------------------------------------------------------------------ handlers */
 

@@ -1,6 +1,7 @@
 /* stress_test.c - everything at once: short leases, handlers that do anything a handler may do,
  * works that are settled by others, dispatchers that come and go. Whatever happens, nothing is lost,
- * and no message is in two hands unless the first was told to let go. */
+ * no message is in two hands unless the first was told to let go, and none of a stream comes before
+ * those ahead of it were done. */
 #include "rig.h"
 
 #include "util/random.h"
@@ -10,6 +11,7 @@
 #define MESSAGES 400
 #define DISPATCHERS 2
 #define HANDS_MAX 8
+#define STREAMS 5 /* every third message is in one of them */
 
 static unsigned dice(unsigned sides)
 {
@@ -34,14 +36,32 @@ static struct message {
         bool settled; /* by the handler itself, before it returned */
     } hands[HANDS_MAX];
     int count;
+    _Atomic bool done; /* a handler has said so, at least once */
 } messages[MESSAGES];
 
 static _Atomic bool calm;
-static _Atomic int kept_count, wrong;
+static _Atomic int kept_count, wrong, early;
 
 static struct message *message_of(ph_work *work)
 {
     return &messages[atoi(ph_work_delivery(work)->payload)];
+}
+
+static void check_turn(ph_work *work)
+{
+    int index = (int)(message_of(work) - messages);
+
+    if (!ph_work_delivery(work)->stream)
+        return;
+    for (int i = index % (3 * STREAMS); i < index; i += 3 * STREAMS)
+        early += !messages[i].done;
+}
+
+static ph_verdict say(ph_work *work, ph_verdict verdict)
+{
+    if (verdict == PH_VERDICT_DONE)
+        message_of(work)->done = true;
+    return verdict;
 }
 
 static void take_up(const void *dispatcher, ph_work *work)
@@ -109,7 +129,7 @@ static void *settle_kept(void *unused)
         ph_work_error(work, "kept for nothing");
         ph_work_delay(work, dice(200));
         let_go(work, false);
-        OK(ph_work_settle(work, verdicts[dice(4)], NULL));
+        OK(ph_work_settle(work, say(work, verdicts[dice(4)]), NULL));
     }
     return unused;
 }
@@ -121,8 +141,9 @@ static ph_verdict anything(void *context, ph_work *work)
     ph_verdict verdict = PH_VERDICT_DONE;
     unsigned what = dice(100);
 
+    check_turn(work);
     if (calm)
-        return PH_VERDICT_DONE;
+        return say(work, PH_VERDICT_DONE);
     take_up(context, work);
     ph_work_delay(work, dice(200));
     if (what < 40)
@@ -142,14 +163,14 @@ static ph_verdict anything(void *context, ph_work *work)
         return PH_VERDICT_KEEP;
     } else if (what < 75) {
         let_go(work, true);
-        OK(ph_work_settle(work, dice(2) ? PH_VERDICT_DONE : PH_VERDICT_DEFER, NULL));
+        OK(ph_work_settle(work, say(work, dice(2) ? PH_VERDICT_DONE : PH_VERDICT_DEFER), NULL));
         rest(dice(50));
         verdict = PH_VERDICT_KEEP;
     }
     let_go(work, false);
     if (what == 99)
         pthread_exit(NULL);
-    return verdict;
+    return say(work, verdict);
 }
 
 static ph_verdict anything_in_tx(void *context, ph_work *work)
@@ -157,9 +178,10 @@ static ph_verdict anything_in_tx(void *context, ph_work *work)
     ph_verdict verdict = PH_VERDICT_DONE;
     unsigned what = dice(100);
 
+    check_turn(work);
     CHECK(effect_write(work));
     if (calm)
-        return PH_VERDICT_DONE;
+        return say(work, PH_VERDICT_DONE);
     take_up(context, work);
     ph_work_delay(work, dice(200));
     if (what < 10)
@@ -173,7 +195,7 @@ static ph_verdict anything_in_tx(void *context, ph_work *work)
     let_go(work, false);
     if (what == 99)
         pthread_exit(NULL);
-    return verdict;
+    return say(work, verdict);
 }
 
 /* ------------------------------------------------------------------- dispatchers */
@@ -231,10 +253,13 @@ static void *come_and_go(void *store)
 static void put_all(ph_store *store)
 {
     for (int i = 0; i < MESSAGES; i++) {
-        char payload[16];
+        char payload[16], stream[16];
         ph_message message = a_message(i % 4 ? "plain" : "tx", payload);
 
         snprintf(payload, sizeof(payload), "%d", i);
+        snprintf(stream, sizeof(stream), "s%d", i / 3 % STREAMS);
+        if (i % 3 == 0)
+            message.stream = stream;
         message.max_attempts = 1000; /* many leases are lost on a slow machine */
         pthread_mutex_init(&messages[i].mutex, NULL);
         (void)put(store, &message);
@@ -266,6 +291,7 @@ TEST(whatever_handlers_and_dispatchers_do_nothing_is_lost)
     AWAIT(t_number(rig.conn, open) == 0);
     rig_end(&rig);
     REQ_INT("OBX-059", wrong, 0);
+    CHECK_INT(early, 0);
     CHECK_INT(effects(rig.conn), MESSAGES / 4);
     CHECK_INT(effects_distinct(rig.conn), MESSAGES / 4);
 }

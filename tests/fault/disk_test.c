@@ -59,12 +59,12 @@ static bool expected(int status, int error)
     return status == PH_EDATABASE || status == PH_ECORRUPT || status == PH_EFULL;
 }
 
-static void fail_each(int error, bool syncs)
+static void fail_each(int error, bool syncs, size_t from, size_t to)
 {
     if (t_is_pg())
         t_not_here("SQLite only");
     sync_too = syncs;
-    for (size_t v = 0; v < verb_count; v++) {
+    for (size_t v = from; v < to; v++) {
         const struct verb *verb = verb_at(v);
         struct scene scene = scene_set(verb->start);
         char before[8000];
@@ -86,17 +86,22 @@ static void fail_each(int error, bool syncs)
     }
 }
 
+TEST(the_disk_is_full_for_streams)
+{
+    fail_each(ENOSPC, false, verb_count - STREAM_VERBS, verb_count);
+}
+
 TEST(the_disk_is_full)
 {
-    fail_each(ENOSPC, false);
+    fail_each(ENOSPC, false, 0, verb_count - STREAM_VERBS);
 }
 
 TEST(the_disk_is_broken)
 {
-    fail_each(EIO, false);
+    fail_each(EIO, false, 0, verb_count - STREAM_VERBS);
 }
 
 TEST(the_disk_does_not_sync)
 {
-    fail_each(EIO, true);
+    fail_each(EIO, true, 0, verb_count - STREAM_VERBS);
 }

@@ -94,6 +94,11 @@ TEST(no_memory_with_steps_that_have_ended)
     fail_each(WITH_ENDED);
 }
 
+TEST(no_memory_with_streams)
+{
+    fail_each(WITH_STREAMS);
+}
+
 /* In the caller's transaction the call either left it usable, or says that it
  * must be rolled back; then nothing of it remains. */
 static void fail_each_inside(enum start start)
@@ -155,4 +160,9 @@ TEST(no_memory_inside_a_transaction_with_steps_of_joins)
     fail_each_inside(WITH_STEPS);
     fail_each_inside(WITH_OVERDUE);
     fail_each_inside(WITH_ENDED);
+}
+
+TEST(no_memory_inside_a_transaction_with_streams)
+{
+    fail_each_inside(WITH_STREAMS);
 }

@@ -54,6 +54,10 @@ struct scene scene_set(enum start start)
         (start == WITH_TIMERS ? scene_add_timers : scene_add_jobs)(&scene);
         return scene;
     }
+    if (start == WITH_STREAMS) {
+        scene_add_streams(&scene);
+        return scene;
+    }
     for (int i = 0; i < SCENE_MESSAGES; i++) {
         ph_enqueued enqueued = t_enqueue(scene.store, "topic", "payload");
 
@@ -100,11 +104,24 @@ static const char *lines(struct scene *scene, const char *query)
 const char *scene_state(struct scene *scene)
 {
     static char text[8000];
+    int length;
 
     t_check_places(scene->conn);
     t_check_joins(scene->conn);
-    snprintf(text, sizeof(text), "%s %s %s %s %s %s", lines(scene, MESSAGES "{t}outbox"),
-             lines(scene, MESSAGES "{t}timers"), lines(scene, MESSAGES "{t}job_runs"),
+    length = snprintf(
+        text, sizeof(text), "%s %s %s %s %s ", lines(scene, MESSAGES "{t}inbox"),
+        lines(scene, "SELECT stream AS at, stream || ' ' || state || ' ' || last_seq || ' ' || "
+                     "unsettled AS line FROM {t}streams"),
+        lines(scene, "SELECT stream || consumer AS at, stream || ' ' || seq || ' ' || ahead || ' ' "
+                     "|| coalesce(error, '') AS line FROM {t}checkpoints"),
+        lines(scene, "SELECT receptor AS at, receptor || ' ' || attempts AS line "
+                     "FROM {t}receptors"),
+        lines(scene, "SELECT id AS at, CAST(id AS text) || ' ' || state || ' ' || "
+                     "CAST(last_heartbeat_at AS text) AS line FROM {t}instances"));
+    CHECK(length > 0 && (size_t)length < sizeof(text));
+    snprintf(text + length, sizeof(text) - (size_t)length, "%s %s %s %s %s %s",
+             lines(scene, MESSAGES "{t}outbox"), lines(scene, MESSAGES "{t}timers"),
+             lines(scene, MESSAGES "{t}job_runs"),
              lines(scene,
                    "SELECT name AS at, name || ' ' || topic || ' ' || CAST(paused AS text) || ' ' "
                    "|| coalesce(CAST(next_at AS text), '') || ' ' || "
@@ -551,9 +568,11 @@ static const struct verb verbs[] = {
     { "open", WITH_PENDING, true, open_again },
 };
 #define VERBS (sizeof(verbs) / sizeof(*verbs))
-const size_t verb_count = VERBS + SCHEDULE_VERBS;
+const size_t verb_count = VERBS + SCHEDULE_VERBS + STREAM_VERBS;
 
 const struct verb *verb_at(size_t index)
 {
+    if (index >= VERBS + SCHEDULE_VERBS)
+        return &stream_verbs[index - VERBS - SCHEDULE_VERBS];
     return index < VERBS ? &verbs[index] : &schedule_verbs[index - VERBS];
 }

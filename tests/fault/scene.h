@@ -31,7 +31,8 @@ enum start {
     WITH_OVERDUE,
     WITH_ENDED,
     WITH_TIMERS,
-    WITH_JOBS
+    WITH_JOBS,
+    WITH_STREAMS /* see scene_add_streams() */
 };
 
 struct verb {
@@ -53,5 +54,10 @@ const char *scene_state(struct scene *scene);
 extern const struct verb schedule_verbs[SCHEDULE_VERBS];
 void scene_add_timers(struct scene *scene);
 void scene_add_jobs(struct scene *scene);
+
+/* stream_scene.c */
+#define STREAM_VERBS 13
+extern const struct verb stream_verbs[STREAM_VERBS];
+void scene_add_streams(struct scene *scene);
 
 #endif

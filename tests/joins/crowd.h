@@ -28,11 +28,6 @@ struct crowd {
     } made[JOINS_MAX];
 };
 
-/* A number below sides, of this process's own sequence. */
-void dice_seed(uint64_t seed);
-unsigned dice(unsigned sides);
-void nap_ms(unsigned ms);
-
 /* Makes every PRODUCERS-th join, beginning with number. */
 void produce(struct crowd *crowd, int number);
 /* Works until there is nothing left and nothing more comes. */

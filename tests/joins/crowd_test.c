@@ -3,32 +3,8 @@
 #include "crowd.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-/* What is killed is processes, not the machine: SQLite need not wait for the disk. */
-int fsync(int fd)
-{
-    (void)fd;
-    return 0;
-}
-
-int fdatasync(int fd)
-{
-    (void)fd;
-    return 0;
-}
-
-static uint64_t seed_of_run(void)
-{
-    const char *given = getenv("PH_JOINS_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
-
-    printf("PH_JOINS_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
-}
 
 /* Time passes: leases of those who were killed run out. */
 static void turn_the_clock(struct crowd *crowd)
@@ -36,7 +12,7 @@ static void turn_the_clock(struct crowd *crowd)
     ph_store *store = t_open(NULL);
 
     while (!atomic_load(&crowd->over)) {
-        nap_ms(50);
+        t_nap_ms(50);
         t_clock_advance(store, T_SECOND);
     }
     ph_close(store);
@@ -52,7 +28,7 @@ static pid_t spawn(struct crowd *crowd, uint64_t seed, int producer, bool clock)
     CHECK(pid >= 0);
     if (pid > 0)
         return pid;
-    dice_seed(seed);
+    t_dice_seed(seed);
     if (clock)
         turn_the_clock(crowd);
     else if (producer >= 0)
@@ -77,9 +53,9 @@ static int kill_workers(struct crowd *crowd, pid_t *workers, const pid_t *produc
     int killed = 0, left = PRODUCERS, status;
 
     while (left > 0) {
-        int victim = (int)dice(WORKERS);
+        int victim = (int)t_dice(WORKERS);
 
-        nap_ms(50 + dice(250));
+        t_nap_ms(50 + t_dice(250));
         for (int i = 0; i < PRODUCERS; i++) {
             if (waitpid(producers[i], &status, WNOHANG) == producers[i]) {
                 CHECK_INT(status, 0);
@@ -103,7 +79,7 @@ static void run_crowd(struct crowd *crowd, uint64_t seed)
     pid_t workers[WORKERS], producers[PRODUCERS], clock;
     int killed;
 
-    dice_seed(seed);
+    t_dice_seed(seed);
     clock = spawn(crowd, seed, -1, true);
     for (int i = 0; i < WORKERS; i++)
         workers[i] = spawn(crowd, seed + 100 + (uint64_t)i, -1, false);
@@ -121,7 +97,7 @@ static void run_crowd(struct crowd *crowd, uint64_t seed)
 TEST(whatever_happens_to_workers_every_join_is_counted_to_the_last_step)
 {
     struct crowd *crowd = shared_memory(sizeof(*crowd));
-    uint64_t seed = seed_of_run();
+    uint64_t seed = t_seed("PH_JOINS_SEED");
     struct t_conn *conn;
     ph_store *store;
 

@@ -116,7 +116,7 @@ static size_t share(struct making *making, size_t count)
     size_t known = by->recent_count < RECENT_MAX ? by->recent_count : RECENT_MAX, shared = 0;
 
     for (size_t i = 0; i < count && known > 0; i++) {
-        ph_message_id id = by->recent[dice((unsigned)known)];
+        ph_message_id id = by->recent[t_dice((unsigned)known)];
         bool already = false;
 
         for (size_t j = 0; j < making->count; j++)
@@ -134,7 +134,7 @@ static size_t share(struct making *making, size_t count)
 static size_t give_steps(struct making *making, size_t count)
 {
     ph_message_id *ids = making->ids + making->count;
-    unsigned way = dice(10);
+    unsigned way = t_dice(10);
     struct errand *errand;
 
     if (way < 2)
@@ -149,7 +149,7 @@ static size_t give_steps(struct making *making, size_t count)
         memcpy(errand->ids, ids, count * sizeof(*ids));
         errand->count = count;
     }
-    if (dice(10) == 0 && way < 8)
+    if (t_dice(10) == 0 && way < 8)
         attach(making, ids, count); /* once more */
     return count;
 }
@@ -161,7 +161,7 @@ static void wait_for_it(struct making *making)
     ph_wait wait = PH_WAIT_INIT;
     char payload[40];
 
-    wait.fail_if_any_step_failed = dice(2);
+    wait.fail_if_any_step_failed = t_dice(2);
     snprintf(payload, sizeof(payload), "%d %d %c", making->number,
              making->by->crowd->made[making->number].waits++,
              wait.fail_if_any_step_failed ? 'f' : 'n');
@@ -174,9 +174,9 @@ static void wait_for_it(struct making *making)
 
 static void report_one(struct making *making)
 {
-    ph_message_id id = making->ids[dice((unsigned)making->count)];
+    ph_message_id id = making->ids[t_dice((unsigned)making->count)];
     int r =
-        dice(2)
+        t_dice(2)
             ? ph_join_report_completed(making->by->store, making->tx, id_of(making), id, 0, &t_err)
             : ph_join_report_failed(making->by->store, making->tx, id_of(making), id, 0, &t_err);
 
@@ -188,10 +188,10 @@ static void start(struct making *making, int steps)
 {
     struct producer *by = making->by;
     ph_join_opts opts = PH_JOIN_OPTS_INIT;
-    bool dies = dice(30) == 0, cancelled = dice(30) == 0;
+    bool dies = t_dice(30) == 0, cancelled = t_dice(30) == 0;
 
     if (dies)
-        opts.deadline = t_clock(by->store) + (1 + dice(30)) * T_SECOND;
+        opts.deadline = t_clock(by->store) + (1 + t_dice(30)) * T_SECOND;
     by->crowd->made[making->number].mortal = dies || cancelled;
     if (ph_join_start(by->store, making->tx, steps, &opts, 0, &by->crowd->made[making->number].id,
                       &t_err) < 0) {
@@ -206,7 +206,7 @@ static void start(struct making *making, int steps)
 /* In one transaction of the caller, or each call in its own. False: it must be made again. */
 static bool make(struct producer *by, int number, bool in_tx)
 {
-    size_t steps = 3 + dice(dice(20) ? 6 : STEPS_MAX - 2), later = by->later_count;
+    size_t steps = 3 + t_dice(t_dice(20) ? 6 : STEPS_MAX - 2), later = by->later_count;
     struct making making = { .by = by, .number = number };
 
     by->crowd->made[number].waits = 0;
@@ -215,10 +215,10 @@ static bool make(struct producer *by, int number, bool in_tx)
     making.tx = in_tx ? t_tx(by->conn) : PH_OWN_TX;
     start(&making, (int)steps);
     for (size_t left = steps; left > 0 && !making.lost;) {
-        if (dice(3) == 0)
+        if (t_dice(3) == 0)
             wait_for_it(&making);
-        left -= give_steps(&making, 1 + dice((unsigned)left));
-        if (making.count > 0 && dice(20) == 0)
+        left -= give_steps(&making, 1 + t_dice((unsigned)left));
+        if (making.count > 0 && t_dice(20) == 0)
             report_one(&making);
     }
     if (making.lost) {
@@ -229,7 +229,7 @@ static bool make(struct producer *by, int number, bool in_tx)
     if (in_tx)
         t_commit(by->conn);
     making.tx = PH_OWN_TX;
-    if (dice(2))
+    if (t_dice(2))
         wait_for_it(&making);
     for (size_t i = 0; i < making.count; i++)
         remember(by, making.ids[i]);
@@ -258,12 +258,13 @@ void produce(struct crowd *crowd, int number)
     by->store = t_open(NULL);
     by->conn = t_connect();
     for (int i = number; i < crowd->joins; i += PRODUCERS) {
-        while (!make(by, i, dice(4) == 0))
+        while (!make(by, i, t_dice(4) == 0))
             printf("join %d is made again after a conflict\n", i);
-        if (dice(20) == 0)
+        if (t_dice(20) == 0)
             change_ones_mind(by);
-        while (by->later_count > 0 && (dice(3) == 0 || by->later_count > LATER_MAX - STEPS_MAX - 1))
-            do_errand(by, dice((unsigned)by->later_count));
+        while (by->later_count > 0 &&
+               (t_dice(3) == 0 || by->later_count > LATER_MAX - STEPS_MAX - 1))
+            do_errand(by, t_dice((unsigned)by->later_count));
     }
     while (by->later_count > 0)
         do_errand(by, by->later_count - 1);

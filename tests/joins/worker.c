@@ -1,30 +1,6 @@
 /* worker.c - claims steps and settles them in every way; some are left to their leases. */
 #include "crowd.h"
 
-#include <time.h>
-
-static uint64_t state;
-
-void dice_seed(uint64_t seed)
-{
-    state = seed * 2654435769u + 88172645463325252u;
-}
-
-unsigned dice(unsigned sides)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (unsigned)(state % sides);
-}
-
-void nap_ms(unsigned ms)
-{
-    struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
-
-    nanosleep(&t, NULL);
-}
-
 static ph_batch *claim(ph_store *store, ph_owner owner, int count)
 {
     static const char *const topics[] = { STEP };
@@ -39,7 +15,7 @@ static ph_batch *claim(ph_store *store, ph_owner owner, int count)
 
 static ph_settle_verb any_verb(void)
 {
-    unsigned what = dice(100);
+    unsigned what = t_dice(100);
 
     return what < 72 ? PH_ACK : what < 84 ? PH_FAIL : what < 95 ? PH_ABANDON : PH_RELEASE;
 }
@@ -49,7 +25,7 @@ static ph_settle_verb any_verb(void)
 static void settle_some(ph_store *store, struct t_conn *conn, ph_owner owner,
                         const ph_settlement *items, size_t count)
 {
-    bool guest = dice(6) == 0;
+    bool guest = t_dice(6) == 0;
     int r;
 
     if (count == 0)
@@ -58,7 +34,7 @@ static void settle_some(ph_store *store, struct t_conn *conn, ph_owner owner,
         t_begin(conn);
     r = ph_outbox_settle(store, guest ? t_tx(conn) : PH_OWN_TX, owner, items, count, 0, NULL,
                          &t_err);
-    if (guest && (r == PH_ECONFLICT || dice(4) == 0)) {
+    if (guest && (r == PH_ECONFLICT || t_dice(4) == 0)) {
         t_rollback(conn);
         return;
     }
@@ -74,23 +50,23 @@ static void settle_batch(ph_store *store, struct t_conn *conn, ph_owner owner,
     size_t count = 0, first;
 
     for (size_t i = 0; i < ph_batch_count(batch); i++) {
-        if (dice(25) == 0)
+        if (t_dice(25) == 0)
             continue; /* forgotten */
         items[count].lease = ph_lease_ref_of(ph_batch_at(batch, i));
         items[count].verb = any_verb();
         items[count++].error = "so it goes";
     }
     for (size_t i = count; i > 1; i--) { /* in any order */
-        size_t other = dice((unsigned)i);
+        size_t other = t_dice((unsigned)i);
         ph_settlement one = items[i - 1];
 
         items[i - 1] = items[other];
         items[other] = one;
     }
-    first = count ? dice((unsigned)count + 1) : 0;
+    first = count ? t_dice((unsigned)count + 1) : 0;
     settle_some(store, conn, owner, items, first);
-    if (dice(3) == 0)
-        nap_ms(dice(5));
+    if (t_dice(3) == 0)
+        t_nap_ms(t_dice(5));
     settle_some(store, conn, owner, items + first, count - first);
 }
 
@@ -102,11 +78,11 @@ void work(struct crowd *crowd)
     int idle = 0;
 
     while (!atomic_load(&crowd->produced) || idle < 5) {
-        ph_batch *batch = claim(store, owner, 1 + (int)dice(40));
+        ph_batch *batch = claim(store, owner, 1 + (int)t_dice(40));
 
         idle = ph_batch_count(batch) ? 0 : idle + 1;
         if (idle)
-            nap_ms(2 + dice(10));
+            t_nap_ms(2 + t_dice(10));
         settle_batch(store, conn, owner, batch);
         ph_batch_free(batch);
     }

@@ -19,6 +19,7 @@ static const struct m_queue default_queue = {
     .retention_s = 7 * 86400,
     .dead_retention_s = PH_FOREVER,
     .dedupe_retention_s = 7 * 86400,
+    .dead_head = PH_DEAD_HEAD_SKIP,
 };
 
 void m_init(struct model *model, int64_t now)
@@ -47,7 +48,7 @@ static int history_count_of(const struct m_message *message, enum m_kind kind)
 
 int m_attempts_shown(const struct m_message *message)
 {
-    if (message->place == M_PENDING || message->place == M_LEASED)
+    if (message->place == M_PENDING || message->place == M_LEASED || message->place == M_PARKED)
         return message->attempts;
     return history_count_of(message, M_ABANDONED) + history_count_of(message, M_FAILED) +
            history_count_of(message, M_LOST) + (message->place == M_DONE);
@@ -70,9 +71,10 @@ int m_last_error(const struct m_message *message)
 /* The latest of its times, also after the clock has stepped back. */
 int64_t m_updated_at(const struct m_message *message)
 {
-    int64_t latest = message->place == M_LEASED    ? message->claimed_at
-                     : message->place == M_PENDING ? message->created_at
-                                                   : message->ended_at;
+    int64_t latest = message->place == M_LEASED ? message->claimed_at
+                     : message->place == M_PENDING || message->place == M_PARKED
+                         ? message->created_at
+                         : message->ended_at;
 
     if (message->created_at > latest)
         latest = message->created_at;
@@ -173,6 +175,7 @@ bool m_enqueue(struct model *model, const struct m_draft *draft, int *ret_index)
         .owner = -1,
         .retried_as = -1,
     };
+    m_lane_enter(model, message);
     *ret_index = model->message_count++;
     if (key)
         *key = (struct m_key){ true, *ret_index, model->now };
@@ -181,26 +184,35 @@ bool m_enqueue(struct model *model, const struct m_draft *draft, int *ret_index)
 
 /* --------------------------------------------------------------------- claim */
 
+static void lose(struct model *model, int index, int owner)
+{
+    struct m_message *message = &model->messages[index];
+    bool spent = message->attempts >= limit_of(model, message);
+
+    note(model, message, M_LOST, 0, owner, spent ? 0 : model->now);
+    if (spent) {
+        bury(model, message, M_DEAD_LOST, owner);
+        m_lane_died(model, index);
+    } else {
+        come_back(message, model->now);
+        message->lost++;
+    }
+}
+
 int64_t m_reap(struct model *model)
 {
     int64_t count = 0;
 
     for (int k = 0; k < model->message_count; k++) {
-        struct m_message *message = &model->messages[k];
-        const struct m_lease *lease = m_lease_of(model, message);
-        bool spent;
+        const struct m_lease *lease = m_lease_of(model, &model->messages[k]);
 
-        if (!lease || lease->until >= model->now)
-            continue;
-        count++;
-        spent = message->attempts >= limit_of(model, message);
-        note(model, message, M_LOST, 0, lease->owner, spent ? 0 : model->now);
-        if (spent) {
-            bury(model, message, M_DEAD_LOST, lease->owner);
-        } else {
-            come_back(message, model->now);
-            message->lost++;
-        }
+        count += lease && lease->until < model->now;
+    }
+    for (int k = 0; k < model->message_count; k++) {
+        const struct m_lease *lease = m_lease_of(model, &model->messages[k]);
+
+        if (lease && lease->until < model->now)
+            lose(model, m_lane_lost(model, k), lease->owner);
     }
     drop_empty_leases(model);
     return count;
@@ -251,30 +263,78 @@ static bool buried_on_the_way(struct model *model, struct m_message *message)
     return false;
 }
 
+void m_take(struct model *model, const struct m_claim *claim, int index)
+{
+    struct m_message *message = &model->messages[index];
+
+    message->place = M_LEASED;
+    message->owner = claim->owner;
+    message->fence = message->last_fence = claim->fence;
+    message->attempts++;
+    message->claimed_at = model->now;
+}
+
+/* Runs of streams, while they grow. */
+struct runs {
+    int count;
+    struct {
+        int length, messages[M_MESSAGES];
+    } at[M_MESSAGES];
+};
+
+static int grow(struct model *model, const struct m_claim *claim, struct runs *runs, int run,
+                int most)
+{
+    int length = runs->at[run].length;
+    int more = m_follow(model, claim, runs->at[run].messages[length - 1], most,
+                        runs->at[run].messages + length);
+
+    runs->at[run].length += more;
+    return more;
+}
+
+/* Walks the rows; true if it came to their end with room left. */
+static bool walk(struct model *model, const struct m_claim *claim, struct runs *runs, int *room)
+{
+    int rows[M_MESSAGES], count = walk_of(model, claim, rows);
+    int cap = claim->batch_size >= 5 ? claim->batch_size / 5 : 1;
+
+    for (int i = 0; i<count && * room> 0; i++) {
+        struct m_message *message = &model->messages[rows[i]];
+
+        if (buried_on_the_way(model, message))
+            continue;
+        if (message->lost > 0 && runs->count > 0)
+            return false;
+        m_take(model, claim, rows[i]);
+        runs->at[runs->count].length = 1;
+        runs->at[runs->count].messages[0] = rows[i];
+        --*room;
+        if (message->lost > 0) {
+            runs->count++;
+            return false;
+        }
+        *room -= grow(model, claim, runs, runs->count++, cap - 1 < *room ? cap - 1 : *room);
+    }
+    return *room > 0;
+}
+
 int m_claim(struct model *model, const struct m_claim *claim, int *ret_taken)
 {
     const struct m_queue *queue = &model->queues[claim->ns];
-    int walk[M_MESSAGES], walk_count, taken = 0;
+    int taken = 0, room = claim->batch_size;
+    struct runs runs = { .count = 0 };
+    bool more;
 
     if (!queue->exists || queue->paused)
         return 0;
     m_reap(model);
-    walk_count = walk_of(model, claim, walk);
-    for (int i = 0; i < walk_count && taken < claim->batch_size; i++) {
-        struct m_message *message = &model->messages[walk[i]];
-
-        if (buried_on_the_way(model, message))
-            continue;
-        if (message->lost > 0 && taken > 0)
-            break;
-        ret_taken[taken++] = walk[i];
-        message->place = M_LEASED;
-        message->owner = claim->owner;
-        message->fence = message->last_fence = claim->fence;
-        message->attempts++;
-        message->claimed_at = model->now;
-        if (message->lost > 0)
-            break;
+    more = walk(model, claim, &runs, &room);
+    for (int i = 0; i < runs.count; i++) {
+        if (more)
+            room -= grow(model, claim, &runs, i, room);
+        for (int k = 0; k < runs.at[i].length; k++)
+            ret_taken[taken++] = runs.at[i].messages[k];
     }
     if (taken > 0)
         model->leases[model->lease_count++] = (struct m_lease){
@@ -332,8 +392,7 @@ static ph_outcome abandon(struct model *model, struct m_message *message, const 
     return PH_OUTCOME_ABANDONED;
 }
 
-static ph_outcome settle_one(struct model *model, struct m_message *message,
-                             const struct m_item *item)
+ph_outcome m_settle_one(struct model *model, struct m_message *message, const struct m_item *item)
 {
     int owner = message->owner;
     int64_t due;
@@ -372,16 +431,24 @@ static int first_like(const struct m_item *items, int index)
 void m_settle(struct model *model, int owner, const struct m_item *items, int count,
               ph_outcome *ret_outcomes)
 {
-    for (int i = 0; i < count; i++) {
-        int first = first_like(items, i);
-        struct m_message *message =
-            first < i ? NULL : held(model, owner, &items[i], &ret_outcomes[i]);
+    const struct m_item *asked[M_MESSAGES] = { NULL };
+    ph_outcome *answers[M_MESSAGES] = { NULL };
 
-        if (first < i)
-            ret_outcomes[i] = ret_outcomes[first];
-        else if (message)
-            ret_outcomes[i] = settle_one(model, message, &items[i]);
+    for (int i = 0; i < count; i++) {
+        struct m_message *message =
+            first_like(items, i) < i ? NULL : held(model, owner, &items[i], &ret_outcomes[i]);
+
+        if (message && message->draft.stream < 0) {
+            ret_outcomes[i] = m_settle_one(model, message, &items[i]);
+        } else if (message) {
+            asked[items[i].message] = &items[i];
+            answers[items[i].message] = &ret_outcomes[i];
+            ret_outcomes[i] = PH_OUTCOME_STALE;
+        }
     }
+    m_settle_runs(model, asked, answers);
+    for (int i = 0; i < count; i++)
+        ret_outcomes[i] = ret_outcomes[first_like(items, i)];
     drop_empty_leases(model);
 }
 

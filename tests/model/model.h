@@ -13,6 +13,7 @@
 #define M_TOPICS 3
 #define M_OWNERS 3
 #define M_KEYS 5
+#define M_STREAMS 2
 #define M_TENANT_KEY (M_KEYS - 1)
 #define M_ERRORS 4
 #define M_MESSAGES 28 /* of one sequence, retried ones included */
@@ -26,8 +27,9 @@ extern const char *const m_namespaces[M_NAMESPACES];
 extern const char *const m_topics[M_TOPICS];
 extern const char *const m_keys[M_KEYS];
 extern const char *const m_errors[M_ERRORS]; /* the first is NULL */
+extern const char *const m_streams[M_STREAMS];
 
-enum m_place { M_PENDING = 0, M_LEASED = 1, M_DONE = 2, M_DEAD = 3, M_GONE = 4 };
+enum m_place { M_PENDING = 0, M_LEASED = 1, M_DONE = 2, M_DEAD = 3, M_PARKED = 5, M_GONE = 6 };
 enum m_kind { M_ABANDONED, M_FAILED, M_RELEASED, M_LOST, M_EXPIRED };
 enum m_reason { M_NOT_DEAD, M_DEAD_FAILED, M_DEAD_ATTEMPTS, M_DEAD_LOST, M_DEAD_EXPIRED };
 
@@ -37,6 +39,7 @@ extern const ph_tenant_id m_tenant; /* m_keys[M_TENANT_KEY] begins with it */
 struct m_draft {
     int ns, topic;
     int key;    /* -1: none */
+    int stream; /* -1: none */
     int number; /* makes the payload and, if there are any, correlation id and headers */
     bool tenant, correlated, headed;
     int priority, max_attempts;
@@ -63,6 +66,7 @@ struct m_message {
     int64_t fence, last_fence; /* of its lease, while leased; of the newest one */
     int owner;                 /* leased: who; ended: by whom, -1 for nobody */
     int retried_as;            /* an index, -1: not retried */
+    int64_t seq;               /* in its stream */
     int history_count;
     struct m_attempt history[M_HISTORY];
 };
@@ -78,6 +82,14 @@ struct m_queue {
     ph_backoff backoff;
     int64_t base_ms, max_ms;
     int64_t retention_s, dead_retention_s, dedupe_retention_s;
+    ph_dead_head dead_head;
+};
+
+struct m_stream {
+    int64_t last_seq;
+    int blocked; /* by the dead message with this index + 1; 0: it is not */
+    bool empty;  /* its token names no message: one that comes is parked until a claim has looked */
+    int64_t empty_due;
 };
 
 /* A dedupe key that is taken. */
@@ -95,6 +107,8 @@ struct model {
     struct m_lease leases[M_LEASES + 1];
     struct m_queue queues[M_NAMESPACES];
     struct m_key keys[M_NAMESPACES][M_TOPICS][M_KEYS];
+    struct m_stream streams[M_NAMESPACES][M_STREAMS];
+    bool keeps_tokens; /* of streams whose last message was settled, as PostgreSQL does */
 };
 
 void m_init(struct model *model, int64_t now);
@@ -118,6 +132,7 @@ struct m_item {
     int error;
     int64_t delay_ms;
 };
+ph_outcome m_settle_one(struct model *model, struct m_message *message, const struct m_item *item);
 void m_settle(struct model *model, int owner, const struct m_item *items, int count,
               ph_outcome *ret_outcomes);
 void m_renew(struct model *model, int owner, const struct m_item *items, int count, int lease_s,
@@ -130,6 +145,35 @@ int64_t m_dead_discard(struct model *model, const int *messages, int count);
 void m_queue_set(struct model *model, int ns, const ph_queue_settings *settings);
 void m_queue_pause(struct model *model, int ns, bool paused);
 int64_t m_retention(struct model *model);
+/* A claim takes this message. */
+void m_take(struct model *model, const struct m_claim *claim, int index);
+
+/* Streams (lane.c). Those that take a message do nothing if it has none. */
+struct m_stream *m_stream_of(struct model *model, const struct m_message *message);
+/* A new message gets its number and its place. */
+void m_lane_enter(struct model *model, struct m_message *message);
+/* What was held is settled: the next head. */
+void m_lane_go_on(struct model *model, int ns, int stream);
+/* The head has died. */
+void m_lane_died(struct model *model, int index);
+/* The dead message will not block its stream any more; false: it did not. */
+bool m_lane_unblock(struct model *model, int index);
+/* A message is gone (stream -1: it had none). */
+void m_lane_forget(struct model *model, int ns, int stream);
+/* Back behind the head, as if it had not been claimed. */
+void m_park(struct m_message *message);
+/* Takes up to most messages that follow the last one of a run; returns how many. */
+int m_follow(struct model *model, const struct m_claim *claim, int last, int most, int *ret_taken);
+/* asked, outcomes: by message, what a call asks of those that the caller holds, and where the
+ * answer goes. */
+void m_settle_runs(struct model *model, const struct m_item *const *asked,
+                   ph_outcome *const *outcomes);
+/* The lease of this message is taken back: of its run all but the first is parked. Returns that. */
+int m_lane_lost(struct model *model, int index);
+/* Would a claim look at an empty token? It does. */
+bool m_tokens_wait(const struct model *model, int ns);
+void m_tokens_look(struct model *model, int ns);
+
 /* ns -1: all. */
 void m_count(const struct model *model, int ns, ph_outbox_counts *ret_counts);
 

@@ -137,6 +137,9 @@ bool same_delivery(struct run *run, int index, const ph_delivery *got)
                     (int64_t)strlen(words.payload)) &&
            same_text(run, "topic", index, got->topic, m_topics[draft->topic]) &&
            same_text(run, "ns", index, got->ns, m_namespaces[draft->ns]) &&
+           same_text(run, "stream", index, got->stream,
+                     draft->stream < 0 ? NULL : m_streams[draft->stream]) &&
+           same_int(run, "seq", index, got->seq, want->seq) &&
            same_text(run, "dedupe_key", index, got->dedupe_key, words.key) &&
            same_text(run, "correlation_id", index, got->correlation_id,
                      or_null(words.correlation)) &&

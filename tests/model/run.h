@@ -57,6 +57,10 @@ struct words {
 struct words words_of(const struct m_draft *draft);
 bool same_delivery(struct run *run, int index, const ph_delivery *got);
 
+/* Where streams have empty tokens, a claim that can take nothing: so that it does not matter which
+ * of the next claims would come across them. */
+bool look_at_tokens(struct run *run);
+
 /* Steps: each returns false after a difference. */
 bool step_enqueue(struct run *run);
 bool step_claim(struct run *run);

@@ -27,8 +27,24 @@ void m_dead_retry(struct model *model, const int *messages, int count, int *ret_
             if (key->taken && key->message == messages[i])
                 key->message = model->message_count;
         }
+        if (m_lane_unblock(model, messages[i]))
+            again->seq = dead->seq; /* it is the head once more */
+        else
+            m_lane_enter(model, again);
         dead->retried_as = ret_new[i] = model->message_count++;
     }
+}
+
+/* The message is gone, and its stream goes on if it was in the way. */
+static void forget(struct model *model, int index)
+{
+    struct m_message *message = &model->messages[index];
+    bool blocked = m_lane_unblock(model, index);
+
+    message->place = M_GONE;
+    if (blocked)
+        m_lane_go_on(model, message->draft.ns, message->draft.stream);
+    m_lane_forget(model, message->draft.ns, message->draft.stream);
 }
 
 int64_t m_dead_discard(struct model *model, const int *messages, int count)
@@ -38,7 +54,7 @@ int64_t m_dead_discard(struct model *model, const int *messages, int count)
     for (int i = 0; i < count; i++) {
         if (messages[i] < 0 || model->messages[messages[i]].place != M_DEAD)
             continue;
-        model->messages[messages[i]].place = M_GONE;
+        forget(model, messages[i]);
         deleted++;
     }
     return deleted;
@@ -70,6 +86,13 @@ void m_queue_set(struct model *model, int ns, const ph_queue_settings *settings)
         queue->dedupe_retention_s = settings->dedupe_retention_s;
     if (settings->delete_on_ack)
         queue->delete_on_ack = settings->delete_on_ack > 0;
+    if (settings->dead_head)
+        queue->dead_head = settings->dead_head;
+    for (int s = 0; settings->dead_head == PH_DEAD_HEAD_SKIP && s < M_STREAMS; s++) {
+        if (model->streams[ns][s].blocked &&
+            m_lane_unblock(model, model->streams[ns][s].blocked - 1))
+            m_lane_go_on(model, ns, s);
+    }
 }
 
 void m_queue_pause(struct model *model, int ns, bool paused)
@@ -107,7 +130,7 @@ int64_t m_retention(struct model *model)
 
         if (keep_s == PH_FOREVER || message->ended_at > model->now - keep_s * M_SECOND)
             continue;
-        message->place = M_GONE;
+        forget(model, k);
         deleted++;
     }
     for (int ns = 0; ns < M_NAMESPACES; ns++)
@@ -131,6 +154,7 @@ void m_count(const struct model *model, int ns, ph_outbox_counts *ret_counts)
         }
         counts.scheduled += message->place == M_PENDING && message->due > model->now;
         counts.in_progress += message->place == M_LEASED;
+        counts.parked += message->place == M_PARKED;
         counts.expired_leases +=
             message->place == M_LEASED && m_lease_of(model, message)->until < model->now;
         counts.dead += message->place == M_DEAD && message->retried_as < 0;
