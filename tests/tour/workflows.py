@@ -1,4 +1,4 @@
-"""The workflows in examples/: each says by its exit status whether all went as it should."""
+"""The workflows and services in examples/: each says by its exit status whether all went well."""
 import os
 import re
 
@@ -56,4 +56,20 @@ def test_pipeline_runs_one_stage_after_the_other():
         assert sorted(lines[-4:-2]) == ["validate.rules", "validate.schema"], lines
         assert lines[-2:] == ["join: completed, 2 of 2 steps completed, 0 failed",
                               "published WF-789"], lines
+    on_each_database(check)
+
+
+def test_services_book_what_is_delivered_twice_once_and_in_order():
+    def check(shop):
+        ledger = shop.replace("workflow.db", "ledger.db")  # PostgreSQL: one database, outbox and inbox
+        carried = take("sender", shop, ledger).splitlines()
+        assert len(carried) == 24, carried
+        for customer in "123":
+            mine = [line for line in carried if line.startswith(f"customer/{customer} ")]
+            assert mine == [f"customer/{customer} order {n}: {how}" for n in range(1, 5)
+                            for how in ("taken in", "was there already")], mine
+        booked = take("receiver", ledger, "12").splitlines()
+        assert booked[-1] == "12 booked, 0 out of order", booked
+        again = take("receiver", ledger, "0").splitlines()
+        assert again == ["0 booked, 0 out of order"], again
     on_each_database(check)
