@@ -41,9 +41,13 @@ void bench_report(const struct bench *bench, const char *name, double rate, doub
 /* Ours. */
 ph_store *bench_open(const char *url);
 void bench_fill(const char *url, long count, int64_t due_at);
+/* So many streams, the messages dealt to them in turn. */
+void bench_fill_streams(const char *url, long count, long streams);
 long bench_drain_ours(const char *url, int batch, long most); /* returns how many; most 0: all */
 void bench_enqueue_ours(const char *url, long count);
 
+/* Ends the program with the error if r is negative. */
+void bench_must(int r, const ph_error *err, const char *what);
 void bench_die(const char *what, const char *why) __attribute__((noreturn));
 
 #endif

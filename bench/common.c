@@ -8,6 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
+void bench_must(int r, const ph_error *err, const char *what)
+{
+    if (r < 0)
+        bench_die(what, err->message);
+}
+
 void bench_die(const char *what, const char *why)
 {
     fprintf(stderr, "bench: %s: %s\n", what, why);

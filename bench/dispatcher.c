@@ -22,12 +22,6 @@ struct setting {
     ph_doorbell doorbell;
 };
 
-static void must(int r, const ph_error *err, const char *what)
-{
-    if (r < 0)
-        bench_die(what, err->message);
-}
-
 static void *shared_memory(size_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -50,9 +44,9 @@ static ph_dispatcher *start(ph_store *store, const struct setting *setting, ph_h
     opts.doorbell = setting->doorbell;
     handler.handle = function;
     handler.context = context;
-    must(ph_dispatcher_new(store, &opts, &dispatcher, &err), &err, "dispatcher");
-    must(ph_dispatcher_handle(dispatcher, &handler, &err), &err, "handler");
-    must(ph_dispatcher_start(dispatcher, &err), &err, "start");
+    bench_must(ph_dispatcher_new(store, &opts, &dispatcher, &err), &err, "dispatcher");
+    bench_must(ph_dispatcher_handle(dispatcher, &handler, &err), &err, "handler");
+    bench_must(ph_dispatcher_start(dispatcher, &err), &err, "start");
     return dispatcher;
 }
 
@@ -60,7 +54,7 @@ static void end(ph_dispatcher *dispatcher, ph_store *store)
 {
     ph_error err;
 
-    must(ph_dispatcher_stop(dispatcher, 10000, &err), &err, "stop");
+    bench_must(ph_dispatcher_stop(dispatcher, 10000, &err), &err, "stop");
     ph_dispatcher_free(dispatcher);
     ph_close(store);
 }
@@ -82,7 +76,7 @@ static void drain_dispatched(const void *context, int index)
     ph_error err;
 
     (void)index;
-    must(ph_dispatcher_drain(dispatcher, 0, &err), &err, "drain");
+    bench_must(ph_dispatcher_drain(dispatcher, 0, &err), &err, "drain");
     end(dispatcher, store);
 }
 
@@ -169,7 +163,7 @@ static void produce(const char *url, int count, struct stamps *stamps)
     for (int i = 0; i < count; i++) {
         snprintf(payload, sizeof(payload), "%-*d", BENCH_PAYLOAD_SIZE, i);
         sleep_until(begin + (double)i / RATE);
-        must(ph_enqueue(store, PH_OWN_TX, &message, 0, NULL, &err), &err, "enqueue");
+        bench_must(ph_enqueue(store, PH_OWN_TX, &message, 0, NULL, &err), &err, "enqueue");
         stamps->committed[i] = bench_now();
     }
     ph_close(store);

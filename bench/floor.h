@@ -14,6 +14,7 @@ struct bench_floor {
     void (*old_tx_end)(void *connection);
     /* So many open joins with a step each that is due in the year 2100, and timers. */
     void (*crowd)(const char *url, long joins, long timers, int64_t due_at);
+    int (*server_pid)(const char *url); /* of a server on this machine; 0: there is none */
 };
 
 #define BENCH_FAR_AWAY INT64_C(4102444800000000) /* the year 2100 */

@@ -142,6 +142,25 @@ static void crowd(const char *url, long joins, long timers, int64_t due_at)
     PQfinish(conn);
 }
 
+/* The parent of the process that serves us, if that is on this machine. */
+static int server_pid(const char *url)
+{
+    PGconn *conn = dial(url);
+    int pid = PQbackendPID(conn), parent = 0;
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    file = PQhost(conn) && PQhost(conn)[0] == '/' ? fopen(path, "r") : NULL;
+    if (file && fscanf(file, "%*d (%*[^)]) %*c %d", &parent) != 1)
+        parent = 0;
+    if (file)
+        fclose(file);
+    PQfinish(conn);
+    return parent;
+}
+
 const struct bench_floor bench_floor_pg = {
-    reset, floor_reset, floor_fill, floor_drain, floor_enqueue, old_tx_begin, old_tx_end, crowd,
+    reset,        floor_reset, floor_fill, floor_drain, floor_enqueue,
+    old_tx_begin, old_tx_end,  crowd,      server_pid,
 };

@@ -1,14 +1,9 @@
 /* ours.c - the measured side: enqueue, claim and ack through the library. */
 #include "bench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void must(int r, const ph_error *err, const char *what)
-{
-    if (r < 0)
-        bench_die(what, err->message);
-}
 
 const char *bench_payload(void)
 {
@@ -27,33 +22,52 @@ ph_store *bench_open(const char *url)
 
     opts.schema = "posthorn_bench";
     opts.timeout_ms = 600000;
-    must(ph_open(url, &opts, &store, &err), &err, "open");
+    bench_must(ph_open(url, &opts, &store, &err), &err, "open");
     return store;
 }
 
-void bench_fill(const char *url, long count, int64_t due_at)
+/* streams 0: none. */
+static void fill(const char *url, long count, int64_t due_at, long streams)
 {
-    enum { PER_CALL = 5000 };
+    enum { PER_CALL = 5000, KEY_SIZE = 32 };
     ph_store *store = bench_open(url);
     ph_message *messages = calloc(PER_CALL, sizeof(*messages));
+    char(*keys)[KEY_SIZE] = calloc(PER_CALL, KEY_SIZE);
     ph_message like = PH_MESSAGE_INIT;
     ph_error err;
 
-    if (!messages)
+    if (!messages || !keys)
         bench_die("fill", "out of memory");
     like.topic = "order.created";
     like.payload = bench_payload();
     like.due_at = due_at;
-    for (long i = 0; i < PER_CALL; i++)
-        messages[i] = like;
     for (long done = 0; done < count;) {
         long n = count - done < PER_CALL ? count - done : PER_CALL;
 
-        must(ph_enqueue_many(store, PH_OWN_TX, messages, (size_t)n, 0, NULL, &err), &err, "fill");
+        for (long i = 0; i < n; i++) {
+            messages[i] = like;
+            if (streams == 0)
+                continue;
+            snprintf(keys[i], KEY_SIZE, "stream/%ld", (done + i) % streams);
+            messages[i].stream = keys[i];
+        }
+        bench_must(ph_enqueue_many(store, PH_OWN_TX, messages, (size_t)n, 0, NULL, &err), &err,
+                   "fill");
         done += n;
     }
+    free(keys);
     free(messages);
     ph_close(store);
+}
+
+void bench_fill(const char *url, long count, int64_t due_at)
+{
+    fill(url, count, due_at, 0);
+}
+
+void bench_fill_streams(const char *url, long count, long streams)
+{
+    fill(url, count, 0, streams);
 }
 
 long bench_drain_ours(const char *url, int batch_size, long most)
@@ -72,11 +86,11 @@ long bench_drain_ours(const char *url, int batch_size, long most)
         ph_batch *batch = NULL;
         size_t count;
 
-        must(ph_outbox_claim(store, PH_OWN_TX, owner, &opts, 0, &batch, &err), &err, "claim");
+        bench_must(ph_outbox_claim(store, PH_OWN_TX, owner, &opts, 0, &batch, &err), &err, "claim");
         count = ph_batch_count(batch);
         for (size_t i = 0; i < count; i++)
             refs[i] = ph_lease_ref_of(ph_batch_at(batch, i));
-        must(ph_outbox_ack(store, PH_OWN_TX, owner, refs, count, 0, NULL, &err), &err, "ack");
+        bench_must(ph_outbox_ack(store, PH_OWN_TX, owner, refs, count, 0, NULL, &err), &err, "ack");
         ph_batch_free(batch);
         done += (long)count;
         if (count == 0)
@@ -96,6 +110,6 @@ void bench_enqueue_ours(const char *url, long count)
     message.topic = "order.created";
     message.payload = bench_payload();
     for (long i = 0; i < count; i++)
-        must(ph_enqueue(store, PH_OWN_TX, &message, 0, NULL, &err), &err, "enqueue");
+        bench_must(ph_enqueue(store, PH_OWN_TX, &message, 0, NULL, &err), &err, "enqueue");
     ph_close(store);
 }

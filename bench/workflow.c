@@ -9,12 +9,6 @@
 #define BATCH 500
 #define TIMERS_PER_RUN 1000
 
-static void must(int r, const ph_error *err, const char *what)
-{
-    if (r < 0)
-        bench_die(what, err->message);
-}
-
 /* ------------------------------------------------------------------- settling */
 
 /* Messages that are steps of joins with so many steps each; 0: of none. */
@@ -36,11 +30,11 @@ static void fill_steps(const struct bench *bench, int steps)
             if (steps == 0)
                 continue;
             if (i % steps == 0)
-                must(ph_join_start(store, PH_OWN_TX, steps, NULL, 0, &joins[i / steps], &err), &err,
-                     "join");
+                bench_must(ph_join_start(store, PH_OWN_TX, steps, NULL, 0, &joins[i / steps], &err),
+                           &err, "join");
             messages[i].join_id = &joins[i / steps];
         }
-        must(ph_enqueue_many(store, PH_OWN_TX, messages, BATCH, 0, NULL, &err), &err, "fill");
+        bench_must(ph_enqueue_many(store, PH_OWN_TX, messages, BATCH, 0, NULL, &err), &err, "fill");
     }
     free(messages);
     free(joins);
@@ -67,7 +61,7 @@ static double settle_rate(const struct bench *bench, const struct bench_floor *f
         size_t count;
         double start;
 
-        must(ph_outbox_claim(store, PH_OWN_TX, owner, &opts, 0, &batch, &err), &err, "claim");
+        bench_must(ph_outbox_claim(store, PH_OWN_TX, owner, &opts, 0, &batch, &err), &err, "claim");
         count = ph_batch_count(batch);
         for (size_t i = 0; i < count; i++)
             refs[i] = ph_lease_ref_of(ph_batch_at(batch, i));
@@ -75,7 +69,7 @@ static double settle_rate(const struct bench *bench, const struct bench_floor *f
         if (count == 0)
             break;
         start = bench_now();
-        must(ph_outbox_ack(store, PH_OWN_TX, owner, refs, count, 0, NULL, &err), &err, "ack");
+        bench_must(ph_outbox_ack(store, PH_OWN_TX, owner, refs, count, 0, NULL, &err), &err, "ack");
         took += bench_now() - start;
         done += (long)count;
     }
@@ -151,10 +145,10 @@ static double schedule_rate(const struct bench *bench, const struct bench_floor 
     floor->reset_ours(bench->url);
     floor->crowd(bench->url, 0, bench->messages, PH_TIMER_MIN);
     store = bench_open(bench->url);
-    must(ph_scheduler_new(store, NULL, &scheduler, &err), &err, "scheduler");
+    bench_must(ph_scheduler_new(store, NULL, &scheduler, &err), &err, "scheduler");
     start = bench_now();
     do {
-        must(ph_scheduler_run(scheduler, 0, &done, &err), &err, "schedule");
+        bench_must(ph_scheduler_run(scheduler, 0, &done, &err), &err, "schedule");
         all += (long)done.timers;
     } while (done.more);
     start = bench_now() - start;
@@ -184,8 +178,8 @@ static double enqueue_rate(const struct bench *bench, const struct bench_floor *
     store = bench_open(bench->url);
     start = bench_now();
     for (long done = 0; done < bench->messages; done += TIMERS_PER_RUN)
-        must(ph_enqueue_many(store, PH_OWN_TX, messages, TIMERS_PER_RUN, 0, NULL, &err), &err,
-             "enqueue");
+        bench_must(ph_enqueue_many(store, PH_OWN_TX, messages, TIMERS_PER_RUN, 0, NULL, &err), &err,
+                   "enqueue");
     start = bench_now() - start;
     free(messages);
     ph_close(store);
