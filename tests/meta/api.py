@@ -26,6 +26,9 @@ int use(void)
     ph_list_opts list = PH_LIST_OPTS_INIT;
     ph_doctor_opts doctor = PH_DOCTOR_OPTS_INIT;
     ph_join_opts join = PH_JOIN_OPTS_INIT;
+    ph_inbox_message inbox = PH_INBOX_MESSAGE_INIT;
+    ph_stream_list_opts streams = PH_STREAM_LIST_OPTS_INIT;
+    ph_work_batch_opts batch = PH_WORK_BATCH_OPTS_INIT;
     ph_wait wait = PH_WAIT_INIT;
     ph_join_list_opts joins = PH_JOIN_LIST_OPTS_INIT;
     ph_timer timer = PH_TIMER_INIT;
@@ -38,7 +41,7 @@ int use(void)
     return (int)(store.size + message.size + claim.size + queue.size + counts.size + status.size +
                  handler.size + dispatcher.size + stats.size + list.size + doctor.size + join.size +
                  wait.size + joins.size + timer.size + job.size + jobs.size + scheduler.size +
-                 schedule.size) +
+                 schedule.size + inbox.size + streams.size + batch.size) +
            (tx.connection != message.topic);
 }
 """

@@ -106,10 +106,13 @@ def requirement_rows():
             if not line.startswith("#")]
 
 
+REQUIREMENT = r"(?:OBX|JOIN|TIM|JOB|STR|INB|INS|REC|CKP|BAT)-\d{3}"
+
+
 def test_requirements_are_well_formed():
     rows = requirement_rows()
     complaints = [f"{row}: four columns" for row in rows if len(row) != 4]
-    complaints += [f"{row[0]}: bad" for row in rows if not re.fullmatch(r"(OBX|JOIN|TIM|JOB)-\d{3}", row[0])
+    complaints += [f"{row[0]}: bad" for row in rows if not re.fullmatch(REQUIREMENT, row[0])
                    or row[1] not in "12345" or row[3] not in ("both", "sqlite", "postgresql")]
     ids = [row[0] for row in rows]
     complaints += [f"{i}: twice" for i in set(ids) if ids.count(i) > 1]
@@ -120,7 +123,7 @@ def test_requirements_in_tests_exist():
     known = {row[0] for row in requirement_rows()}
     used = set()
     for name in files(".c", ".h", ".spec", under=("tests/",)):
-        used |= set(re.findall(r"\b(?:OBX|JOIN|TIM|JOB)-\d{3}\b", read(name)))
+        used |= set(re.findall(rf"\b{REQUIREMENT}\b", read(name)))
     no_complaints([f"{name} is not in tests/requirements.tsv" for name in sorted(used - known)])
 
 
