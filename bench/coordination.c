@@ -12,10 +12,13 @@
 
 #define IDLE_CALLS 2000
 #define INSTANCES 20
+#define IDLE_INSTANCES "20 idle instances: share of a core in the server"
+#define WARM_UP_S 5
 
 struct setting {
     const struct bench *bench;
     int batch, threads, seconds;
+    int server; /* its process id */
 };
 
 /* -------------------------------------------------------------------- streams */
@@ -126,7 +129,7 @@ static void compare_streams(const struct bench *bench, const struct bench_floor 
     };
 
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-        struct setting setting = { bench, cases[c].batch, cases[c].threads, 0 };
+        struct setting setting = { bench, cases[c].batch, cases[c].threads, 0, 0 };
         long streams = cases[c].per_stream ? bench->messages / cases[c].per_stream : 1;
         double with[BENCH_ROUNDS_MAX], without[BENCH_ROUNDS_MAX];
 
@@ -234,35 +237,49 @@ static double server_seconds(int server)
     return sum;
 }
 
+/* What the crowd costs the server when all have connected and planned. */
+static void watch(const struct setting *setting)
+{
+    double before, share;
+
+    sleep(WARM_UP_S);
+    before = server_seconds(setting->server);
+    sleep((unsigned)setting->seconds);
+    share = (server_seconds(setting->server) - before) / setting->seconds;
+    if (setting->bench->json)
+        printf("{\"case\":\"%s\",\"share\":%.4f,\"aim\":0.02}\n", IDLE_INSTANCES, share);
+    else
+        printf("%-44s %10.2f %%  (aim 2 %%)\n", IDLE_INSTANCES, share * 100);
+    fflush(stdout);
+}
+
+/* The last one watches the others. */
 static void sit(const void *context, int index)
 {
     const struct setting *setting = context;
-    ph_store *store = bench_open(setting->bench->url);
-    ph_dispatcher *dispatcher = start(store, setting);
+    ph_dispatcher *dispatcher;
+    ph_store *store;
 
-    (void)index;
-    sleep((unsigned)setting->seconds);
+    if (index == INSTANCES) {
+        watch(setting);
+        return;
+    }
+    store = bench_open(setting->bench->url);
+    dispatcher = start(store, setting);
+    sleep((unsigned)setting->seconds + 2 * WARM_UP_S);
     end(dispatcher, store);
 }
 
 static void measure_instances(const struct bench *bench, const struct bench_floor *floor,
                               int seconds)
 {
-    const char *name = "20 idle instances: share of a core in the server";
-    struct setting setting = { bench, 50, 4, seconds };
-    int server = floor->server_pid(bench->url);
-    double before;
+    struct setting setting = { bench, 50, 4, seconds, floor->server_pid(bench->url) };
 
-    if (!bench_wanted(bench, name) || server == 0)
+    if (!bench_wanted(bench, IDLE_INSTANCES) || setting.server == 0)
         return;
     floor->reset_ours(bench->url);
-    before = server_seconds(server);
-    bench_in_parallel(INSTANCES, sit, &setting);
-    before = (server_seconds(server) - before) / seconds;
-    if (bench->json)
-        printf("{\"case\":\"%s\",\"share\":%.4f,\"aim\":0.02}\n", name, before);
-    else
-        printf("%-44s %10.2f %%  (aim 2 %%, connecting included)\n", name, before * 100);
+    fflush(stdout);
+    bench_in_parallel(INSTANCES + 1, sit, &setting);
 }
 
 static void usage(void)

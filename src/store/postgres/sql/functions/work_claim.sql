@@ -32,13 +32,11 @@ AS $$
 DECLARE
     _t timestamptz;
     _started timestamptz := clock_timestamp();
+    _q record;         -- the queue, and what is due in it
     _queue int;
     _max smallint;
-    _paused boolean;
     _has_streams boolean;
-    _grace interval;
     _hint {p}hint;
-    _reap_from timestamptz := '-infinity';
     _bound timestamptz[] := _from_due;
     _levels smallint[] := '{0,1,2,3}';
     _hashes int[];
@@ -67,26 +65,43 @@ DECLARE
     _joins text;
     _more text;
 BEGIN
-    SELECT coalesce(q.clock, clock_timestamp()), q.id, q.max_attempts, q.paused, q.has_streams,
-           q.affinity_grace_ms * interval '1 ms'
-    INTO _t, _queue, _max, _paused, _has_streams, _grace
-    FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
-    IF NOT FOUND OR _paused THEN
+    -- What every claim must know, in one look.
+    SELECT c.t, q.id, q.max_attempts, q.paused, q.has_streams, q.affinity_grace_ms * interval '1 ms' AS grace, h AS hint, r.reap_from,
+           _door = 0 AND EXISTS (SELECT FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= c.t) AS some_overdue,
+           EXISTS (SELECT FROM {p}lease l WHERE l.door = _door AND l.until >= r.reap_from AND l.until < c.t
+                   ORDER BY l.door, l.until LIMIT 1) AS some_expired
+    INTO _q
+    FROM {p}queue q CROSS JOIN LATERAL (SELECT coalesce(q.clock, clock_timestamp()) AS t OFFSET 0) c
+    LEFT JOIN {p}hint h ON h.queue = q.id
+    CROSS JOIN LATERAL (SELECT CASE WHEN h.reap_from < c.t AND c.t < h.reap_whole_next THEN h.reap_from
+                                    ELSE '-infinity' END AS reap_from OFFSET 0) r
+    WHERE q.door = _door AND q.namespace = _ns;
+    IF NOT FOUND OR _q.paused THEN
         RETURN;
     END IF;
-    SELECT * INTO _hint FROM {p}hint h WHERE h.queue = _queue;
-    IF _hint.reap_from < _t AND _t < _hint.reap_whole_next THEN
-        _reap_from := _hint.reap_from;
+    _t := _q.t;
+    _queue := _q.id;
+    _max := _q.max_attempts;
+    _has_streams := _q.has_streams;
+    _hint := _q.hint;
+    IF NOT _q.some_expired AND clock_timestamp() - _started > interval '3 ms' THEN
+        PERFORM {p}work_claim_hint_reap(_queue, _t);
     END IF;
-    IF _door = 0 AND EXISTS (SELECT FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= _t) THEN
+    IF NOT _q.some_overdue AND NOT _q.some_expired AND _from_due IS NULL
+       AND coalesce(_hint.whole_look_next <= _t, true) THEN
+        -- Mostly there is nothing, which is known soon. If not soon, the long way leaves a hint.
+        IF NOT EXISTS (SELECT FROM {p}pending p WHERE p.due <= _t
+                         AND p.lane = ANY (ARRAY[_queue * 4, _queue * 4 + 1, _queue * 4 + 2, _queue * 4 + 3, -_queue]))
+           AND clock_timestamp() - _started < interval '5 ms' THEN
+            RETURN;
+        END IF;
+    END IF;
+    IF _q.some_overdue THEN
         SELECT x.joins INTO _joins FROM {p}work_join_expire(_t, 20) x;
     END IF;
-    IF EXISTS (SELECT FROM {p}lease l WHERE l.door = _door AND l.until >= _reap_from AND l.until < _t
-               ORDER BY l.door, l.until LIMIT 1) THEN
-        SELECT r.joins INTO _more FROM {p}work_reap(_door, _t, _reap_from, 20) r;
+    IF _q.some_expired THEN
+        SELECT r.joins INTO _more FROM {p}work_reap(_door, _t, _q.reap_from, 20) r;
         _joins := concat_ws(E'\n', _joins, _more);
-    ELSIF clock_timestamp() - _started > interval '3 ms' THEN
-        PERFORM {p}work_claim_hint_reap(_queue, _t);
     END IF;
 
     IF (SELECT CASE WHEN f.is_called THEN f.last_value ELSE 0 END FROM {p}fence f) % 16 = 15 THEN
@@ -126,7 +141,7 @@ BEGIN
         _picked := {p}work_pick(_queue, _max, _levels, _t, _ask, _hashes, _bound,
                                 CASE WHEN _bound IS NOT NULL THEN _from_id END, _has_streams, _partitions,
                                 CASE WHEN cardinality(_near.held) >= _max_partitions THEN _near.held END,
-                                _t - _grace, _near.seed, _near.others);
+                                _t - _q.grace, _near.seed, _near.others);
         _got := coalesce(cardinality(_picked.ids), 0);
         IF _picked.unfit IS NOT NULL THEN -- rare: some have expired or spent their attempts
             PERFORM {p}work_bury_unfit(array_agg(u.id), array_agg(u.attempts), array_agg(u.expired), _t)
