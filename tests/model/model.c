@@ -293,13 +293,39 @@ static int grow(struct model *model, const struct m_claim *claim, struct runs *r
     return more;
 }
 
+/* How long the store has made the run with this head. */
+static int length_got(const struct model *model, const struct m_claim *claim, int head)
+{
+    int stream = model->messages[head].draft.stream, first = 0, end;
+
+    while (first < claim->got_count && claim->got[first] != head)
+        first++;
+    for (end = first; end < claim->got_count; end++) {
+        if (claim->got[end] < 0 || model->messages[claim->got[end]].draft.stream != stream)
+            break;
+    }
+    return end - first;
+}
+
+/* How many may follow a head before the other rows have had their turn. */
+static int followers_max(const struct model *model, const struct m_claim *claim, int head,
+                         bool is_first, int room)
+{
+    int most = claim->batch_size >= 5 ? claim->batch_size / 5 - 1 : 0, got;
+
+    most = most < room ? most : room;
+    if (is_first || !claim->got || model->messages[head].draft.stream < 0)
+        return most;
+    got = length_got(model, claim, head) - 1;
+    return got < 0 ? 0 : got < most ? got : most;
+}
+
 /* Walks the rows; true if it came to their end with room left. */
 static bool walk(struct model *model, const struct m_claim *claim, struct runs *runs, int *room)
 {
     int rows[M_MESSAGES], count = walk_of(model, claim, rows);
-    int cap = claim->batch_size >= 5 ? claim->batch_size / 5 : 1;
 
-    for (int i = 0; i<count && * room> 0; i++) {
+    for (int i = 0; i < count && *room > 0; i++) {
         struct m_message *message = &model->messages[rows[i]];
 
         if (buried_on_the_way(model, message))
@@ -314,7 +340,9 @@ static bool walk(struct model *model, const struct m_claim *claim, struct runs *
             runs->count++;
             return false;
         }
-        *room -= grow(model, claim, runs, runs->count++, cap - 1 < *room ? cap - 1 : *room);
+        *room -= grow(model, claim, runs, runs->count,
+                      followers_max(model, claim, rows[i], runs->count == 0, *room));
+        runs->count++;
     }
     return *room > 0;
 }

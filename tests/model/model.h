@@ -121,6 +121,10 @@ struct m_claim {
     int owner, lease_s, batch_size, ns;
     unsigned topics; /* a bit per topic */
     int64_t fence;   /* the store's, if it handed out anything */
+    /* What the store has handed out, in order: by PostgreSQL a run that is not the first of its
+     * batch may be shorter (docs/states.md). NULL: it may not. */
+    const int *got;
+    int got_count;
 };
 /* Returns how many are taken; ret_taken has room for M_MESSAGES. */
 int m_claim(struct model *model, const struct m_claim *claim, int *ret_taken);

@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #define SEQUENCES 5000
-#define SEQUENCES_PG                                                                               \
-    1200 /* each call is a round trip; and where plain messages and streams are mixed
-                             its runs may be shorter than the model's (docs/states.md) */
+#define SEQUENCES_PG 1200 /* each call is a round trip */
 #define SOAK 20
 #define STEPS 50
 #define SHARDS 4

@@ -128,17 +128,24 @@ bool step_enqueue(struct run *run)
 
 static bool claimed_as_expected(struct run *run, struct m_claim *claim, const ph_batch *batch)
 {
-    int taken[M_MESSAGES], count, got = (int)ph_batch_count(batch);
+    int taken[M_MESSAGES], handed[M_MESSAGES], count, got = (int)ph_batch_count(batch);
 
     if (got > 0)
         claim->fence = ph_batch_at(batch, 0)->fence;
     if (got > 0 && claim->fence <= run->model.newest_fence)
         return differ(run, "fence %lld is not above %lld", (long long)claim->fence,
                       (long long)run->model.newest_fence);
+    if (got > run->model.message_count)
+        return differ(run, "claimed %d of %d messages", got, run->model.message_count);
+    for (int i = 0; i < got; i++)
+        handed[i] = message_of(&run->model, ph_batch_at(batch, (size_t)i)->work_id.b);
+    claim->got = t_is_pg() ? handed : NULL;
+    claim->got_count = got;
     count = m_claim(&run->model, claim, taken);
+    claim->got = NULL;
     for (int i = 0; i < got && i < count; i++) {
         const ph_delivery *delivery = ph_batch_at(batch, (size_t)i);
-        int index = message_of(&run->model, delivery->work_id.b);
+        int index = handed[i];
 
         if (index != taken[i])
             return differ(run, "claimed %d at place %d under fence %lld, should be %d", index, i,
