@@ -352,6 +352,29 @@ TEST(an_instance_works_on_no_more_partitions_than_it_may)
     all_is_well(store);
 }
 
+/* … wherever those without a stream stand among the heads. */
+TEST(messages_without_a_stream_take_no_room_from_partitions)
+{
+    static const char *const expected[] = { "-x a1 a2 -y", "-x a1 a2 b1 -y", "-x a1 a2 b1 -y c1" };
+    ph_store *store = open_at_epoch();
+
+    for (int most = 1; most <= 3; most++) {
+        ph_work_batch_opts opts = a_claim(ph_owner_new(), 100);
+        char ns[] = { (char)('0' + most), '\0' };
+        ph_work_batch *batch;
+
+        opts.ns = ns;
+        opts.max_partitions = most;
+        fill_in(&outbox_door, store, ns, "-x a1 a2 b1 -y c1 d1");
+        batch = work(store, &opts);
+        REQ_STR("STR-015", payloads(batch->outbox), expected[most - 1]);
+        ph_work_batch_free(batch);
+        CHECK_STR(lane_in(&outbox_door, store, ns, "d"), "d1=ready");
+        all_is_well(store); /* no stream without its token */
+        OK(ph_instance_leave(store, PH_OWN_TX, opts.instance_id, 0, NULL, &t_err));
+    }
+}
+
 /* Partitions, not streams: others of a partition that it holds may come. */
 TEST(streams_of_a_partition_that_it_holds_may_come_on_top)
 {

@@ -64,6 +64,21 @@ LANE_TEST_LONG(room_that_is_left_goes_to_the_runs_taken)
     all_is_well(store);
 }
 
+/* … also to runs that were cut short since many rows came with them. */
+TEST(room_that_is_left_goes_to_short_runs_too)
+{
+    ph_store *store = open_at_epoch();
+    ph_owner owner = ph_owner_new();
+    ph_batch *batch;
+
+    fill(&outbox_door, store, "-p -q -r -s -t a1 b1 b2 -u b3");
+    batch = door_claim(&outbox_door, store, owner, NULL, 10);
+    REQ_INT("STR-010", (int)ph_batch_count(batch), 10);
+    CHECK_STR(lane(&outbox_door, store, "b"), "b1=leased b2=leased b3=leased");
+    ph_batch_free(batch);
+    all_is_well(store);
+}
+
 /* "as long as each is due (due_at <= T), not expired and of a wanted topic" */
 TEST(a_run_ends_before_a_message_that_is_not_due_or_has_expired)
 {

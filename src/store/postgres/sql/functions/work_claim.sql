@@ -49,6 +49,7 @@ DECLARE
     _taken record;
     _near record;      -- see work_affinity
     _cap int := greatest(1, _n / 5); -- of a run, while other rows wait
+    _cap_least int := _cap;
     _ask int := _n;    -- how many rows to pick
     _got int;
     _more_rows boolean;
@@ -175,6 +176,7 @@ BEGIN
             _streams := _streams || _taken.streams;
             _seqs := _seqs || _taken.seqs;
             _near.held := _taken.held;
+            _cap_least := least(_cap_least, _taken.cap);
             _lost := CASE WHEN _taken.ids IS NULL THEN 0 ELSE _lost END;
         ELSE
             _ids := _ids || _picked.ids;
@@ -207,7 +209,7 @@ BEGIN
     END LOOP;
     IF _has_streams AND _all AND _lost = 0 AND cardinality(_ids) BETWEEN 1 AND _n - 1 THEN
         SELECT x.ids, x.attempts, x.dues, x.streams, x.seqs INTO _ids, _attempts, _dues, _streams, _seqs
-        FROM {p}work_runs_extend(_ids, _attempts, _dues, _streams, _seqs, _cap, _n - cardinality(_ids), _topics, _t) x;
+        FROM {p}work_runs_extend(_ids, _attempts, _dues, _streams, _seqs, _cap_least, _n - cardinality(_ids), _topics, _t) x;
     END IF;
     -- A claim that named topics, or stopped before the end, does not know what others can take.
     -- Nor does one that has left heads to others.

@@ -2,14 +2,14 @@
 -- head is followed by the messages behind it in its stream, as many as may go in a run, and as
 -- there is room for. lost above 0: the one row goes alone. max_partitions: rows are put back
 -- that would make the claimer hold runs of more partitions; held: those that it holds before
--- and, as answered, after.
+-- and, as answered, after. cap: as given, or less: of how many messages runs were made at most.
 --
 -- Locks nothing: the caller has taken the tokens, so all messages behind the heads are parked,
 -- and nobody else can take them. Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_take(
     _ids uuid[], _attempts smallint[], _dues timestamptz[], _streams bigint[], _seqs bigint[], _lost smallint, _cap int,
     _room int, _topics text[], _t timestamptz, _partitions int, _max_partitions int, _held bigint[],
-    OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT streams bigint[], OUT seqs bigint[], OUT held bigint[])
+    OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT streams bigint[], OUT seqs bigint[], OUT held bigint[], OUT cap int)
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 #variable_conflict use_variable
@@ -28,7 +28,7 @@ BEGIN
         FOR _i IN 1 .. cardinality(_streams) LOOP
             _partition := (SELECT s.hash % _partitions FROM {p}stream s WHERE s.id = _streams[_i]);
             _keep[_i] := _partition IS NULL OR _partition = ANY (held) OR cardinality(held) < _max_partitions;
-            IF _keep[_i] AND _partition <> ALL (held) THEN
+            IF _keep[_i] AND _partition IS NOT NULL AND _partition <> ALL (held) THEN
                 held := held || _partition;
             END IF;
         END LOOP;
@@ -43,6 +43,7 @@ BEGIN
     IF cardinality(ids) * _cap >= _room + _cap THEN
         _cap := _room / cardinality(ids); -- more rows than the claim would ask for if all were heads
     END IF;
+    cap := _cap;
     IF _lost > 0 OR _cap <= 1 OR array_remove(streams, NULL) = '{}' THEN
         RETURN;
     END IF;
