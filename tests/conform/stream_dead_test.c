@@ -288,6 +288,30 @@ LANE_TEST(a_retry_of_a_head_that_was_passed_over_goes_to_the_end)
     all_is_well(store);
 }
 
+/* "… several of one call in their old order", whatever order they are named in. */
+LANE_TEST(retries_of_one_stream_keep_their_old_order)
+{
+    ph_store *store = open_at_epoch();
+    ph_owner owner = ph_owner_new();
+    ph_work_id ids[4], again[4];
+
+    fill(door, store, "a1 a2 b1 a3");
+    for (int i = 0; i < 4; i++) {
+        static const char *const heads[] = { "a1", "a2", "b1", "a3" };
+
+        kill_head(door, store, heads[i]);
+    }
+    ids[0] = named(door, store, "a3");
+    ids[1] = named(door, store, "b1");
+    ids[2] = named(door, store, "a1");
+    ids[3] = named(door, store, "a2");
+    OK(ph_dead_retry(store, PH_OWN_TX, ids, 4, 0, again, &t_err));
+    for (int i = 0; i < 4; i++)
+        CHECK(!ph_id_is_zero(again[i].b));
+    REQ_STR("STR-006", claimed(door, store, owner, 50), "a1 a2 a3 b1");
+    all_is_well(store);
+}
+
 /* "Discard (or dead retention) of a blocking head: next head." */
 LANE_TEST(discarding_the_head_that_blocks_lets_the_stream_go_on)
 {

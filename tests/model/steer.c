@@ -1,15 +1,30 @@
 /* steer.c - the model's side of what operators do. */
 #include "model.h"
 
+/* Which of these is put back next: of a stream the one with the lowest number. -1: none. */
+static int next_retried(const struct model *model, const int *messages, int count)
+{
+    int next = -1;
+
+    for (int i = 0; i < count; i++) {
+        const struct m_message *message = messages[i] < 0 ? NULL : &model->messages[messages[i]];
+        const struct m_message *best = next < 0 ? NULL : &model->messages[messages[next]];
+
+        if (message && message->place == M_DEAD && message->retried_as < 0 &&
+            (!best || message->seq < best->seq))
+            next = i;
+    }
+    return next;
+}
+
 void m_dead_retry(struct model *model, const int *messages, int count, int *ret_new)
 {
-    for (int i = 0; i < count; i++) {
-        struct m_message *dead = messages[i] < 0 ? NULL : &model->messages[messages[i]];
+    for (int i = 0; i < count; i++)
+        ret_new[i] = -1;
+    for (int i; (i = next_retried(model, messages, count)) >= 0;) {
+        struct m_message *dead = &model->messages[messages[i]];
         struct m_message *again = &model->messages[model->message_count];
 
-        ret_new[i] = -1;
-        if (!dead || dead->place != M_DEAD || dead->retried_as >= 0)
-            continue;
         *again = (struct m_message){
             .draft = dead->draft,
             .message_id = dead->message_id,

@@ -4,11 +4,14 @@
 #include "store/sqlite/stream_row.h"
 #include "store/sqlite/topics.h"
 #include "store/sqlite/verbs.h"
+#include "util/alloc.h"
 #include "util/random.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct dead_message {
+    size_t at;                          /* in the list that was given */
     int64_t number, queue, stream, seq; /* stream 0: none */
     int level;
     ph_message_id message_id;
@@ -118,55 +121,98 @@ static int reopen_run(struct ph__sqlite_tx *tx, const ph_message_id *message_id)
     return ph__query_run(&query);
 }
 
-static int retry_one(struct ph__sqlite_tx *tx, ph_work_id id, ph_work_id *ret_new_id)
+static int retry_one(struct ph__sqlite_tx *tx, const struct dead_message *dead, ph_work_id id,
+                     ph_work_id *ret_new_id)
 {
     uint64_t salt = salt_like(tx, id);
     struct ph__pending_row row;
-    struct dead_message dead;
     struct ph__query query;
     int64_t seq = 0;
     bool parked;
-    int r = load(tx, id, &dead);
+    int r = enter_stream(tx, dead, &seq, &parked);
 
-    if (r <= 0 || dead.retried)
-        return r < 0 ? r : 0;
-    r = enter_stream(tx, &dead, &seq, &parked);
     if (r == 0)
-        r = insert_copy(tx, &dead, salt, seq);
+        r = insert_copy(tx, dead, salt, seq);
     if (r < 0)
         return r;
-    row = (struct ph__pending_row){ .queue = dead.queue,
-                                    .level = dead.level,
+    row = (struct ph__pending_row){ .queue = dead->queue,
+                                    .level = dead->level,
                                     .due = tx->now,
                                     .id = sqlite3_last_insert_rowid(tx->db),
-                                    .topic = dead.topic,
-                                    .stream = dead.stream };
+                                    .topic = dead->topic,
+                                    .stream = dead->stream };
     *ret_new_id = ph__id_make(row.id, salt);
     if (!parked)
         r = ph__put_pending(tx, &row);
     if (r == 0)
-        r = move_key(tx, &dead, row.id, salt);
+        r = move_key(tx, dead, row.id, salt);
     if (r == 0)
-        r = reopen_run(tx, &dead.message_id);
+        r = reopen_run(tx, &dead->message_id);
     if (r < 0)
         return r;
     query = ph__query(tx, PH__SQL_dead_mark);
-    ph__query_int(&query, dead.number);
+    ph__query_int(&query, dead->number);
     ph__query_id(&query, ret_new_id->b);
     return ph__query_run(&query);
+}
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Messages of one stream in their old order, whatever order they were given in. */
+static int by_stream(const void *a, const void *b)
+{
+    const struct dead_message *one = a, *other = b;
+    int r = compare(one->stream, other->stream);
+
+    r = r ? r : compare(one->seq, other->seq);
+    r = r ? r : compare(one->number, other->number);
+    return r ? r : compare((int64_t)one->at, (int64_t)other->at);
+}
+
+/* Those that can be put back, each once, in order; *ret_count: how many. */
+static int load_all(struct ph__sqlite_tx *tx, const ph_work_id *ids, size_t count,
+                    struct dead_message *ret_dead, size_t *ret_count)
+{
+    size_t found = 0, kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct dead_message *dead = &ret_dead[found];
+        int r = load(tx, ids[i], dead);
+
+        if (r < 0)
+            return r;
+        dead->at = i;
+        found += r > 0 && !dead->retried;
+    }
+    qsort(ret_dead, found, sizeof(*ret_dead), by_stream);
+    for (size_t i = 0; i < found; i++) {
+        if (kept == 0 || ret_dead[kept - 1].number != ret_dead[i].number)
+            ret_dead[kept++] = ret_dead[i];
+    }
+    *ret_count = kept;
+    return 0;
 }
 
 int ph__sqlite_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count,
                           ph_work_id *ret_new_ids)
 {
+    struct dead_message *dead = ph__alloc_zero(count, sizeof(*dead));
     struct ph__sqlite_tx tx;
-    int r = ph__sqlite_begin_write(&tx, call);
+    size_t found = 0;
+    int r = dead ? ph__sqlite_begin_write(&tx, call) : ph__fail_memory(call->err);
 
-    if (r < 0)
+    if (r < 0) {
+        ph__dealloc(dead);
         return r;
+    }
     memset(ret_new_ids, 0, count * sizeof(*ret_new_ids));
-    for (size_t i = 0; r == 0 && i < count; i++)
-        r = retry_one(&tx, ids[i], &ret_new_ids[i]);
+    r = load_all(&tx, ids, count, dead, &found);
+    for (size_t i = 0; r == 0 && i < found; i++)
+        r = retry_one(&tx, &dead[i], ids[dead[i].at], &ret_new_ids[dead[i].at]);
+    ph__dealloc(dead);
     return ph__sqlite_end(&tx, r);
 }
 

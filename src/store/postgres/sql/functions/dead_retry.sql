@@ -1,7 +1,7 @@
 -- dead_retry(work_ids) → (old, new): puts dead messages back under a new work
 -- id, which its dedupe key then names; the dead row stays and names it too. Ids that are not dead, or
 -- were retried already, are left out. One that blocks its stream is its head again, with its old
--- number; another one of a stream is a new message at its end.
+-- number; others of a stream are new messages at its end, in their old order.
 -- Locks: the dead rows, in order of id, so that of two retries at once one finds it done; then
 -- tokens of streams that they block, and streams' rows, in order of queue and key.
 CREATE OR REPLACE FUNCTION {p}dead_retry(work_ids uuid[]) RETURNS TABLE (old uuid, new uuid)
@@ -23,7 +23,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'dead_retry: ' || _problem;
     END IF;
     _locked := ARRAY(SELECT d.id FROM {p}dead d WHERE d.id = ANY (work_ids) AND d.retried_as IS NULL ORDER BY d.id FOR UPDATE);
-    FOR _dead IN SELECT * FROM {p}message m WHERE m.id = ANY (_locked) ORDER BY m.queue, m.stream NULLS FIRST, m.id LOOP
+    FOR _dead IN SELECT * FROM {p}message m WHERE m.id = ANY (_locked) ORDER BY m.queue, m.stream NULLS FIRST, m.seq, m.id LOOP
         _id := _dead.id;
         _new := {p}id_new((SELECT q.door FROM {p}queue q WHERE q.id = _dead.queue));
         _stream := NULL;
