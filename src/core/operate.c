@@ -214,6 +214,10 @@ int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
         r = ph__door_check(door, call.err);
     if (r == 0)
         r = settings_check(&loaded, call.err);
+    if (r == 0 && (loaded.dead_head || loaded.affinity_grace_ms) && door != PH_OUTBOX &&
+        door != PH_INBOX)
+        r = ph__fail(call.err, PH_EINVAL, "%s is for streams, which only outbox and inbox have",
+                     loaded.dead_head ? "dead_head" : "affinity_grace_ms");
     if (r == 0 && loaded.join_wait_topic)
         r = ph__name_check(loaded.join_wait_topic, "join_wait_topic", false, call.err);
     return r < 0 ? r : store->backend->queue_set(&call, (enum ph__door)door, ns ? ns : "", &loaded);

@@ -44,6 +44,12 @@ static int set_number(struct ph__ext_call *call, const struct setting *setting, 
 
     if (!may_be_none || json_number_value(value) != -1)
         r = ph__ext_whole(call, setting->name, value, 1, setting->most, &number);
+    if (r == PH_EINVAL && may_be_none) {
+        ph_error why = call->err;
+
+        r = ph__fail(&call->err, r, "%s, or -1 for %s", why.message,
+                     setting->kind == GRACE ? "none" : "ever");
+    }
     small = (int)number;
     if (r == 0 && (setting->kind == NUMBER || setting->kind == GRACE))
         memcpy(member, &small, sizeof(small));

@@ -413,3 +413,84 @@ TEST(the_view_of_instances_shows_what_they_are)
               "ready0");
     t_check_places(conn);
 }
+
+/* ----------------------------------------------------------- isolation levels */
+
+/* Where everybody works in REPEATABLE READ streams go on and come to rest all the same, also more
+ * of them than a claim looks at. */
+TEST(streams_go_on_where_nobody_reads_committed)
+{
+    struct t_conn *conn = set_up();
+
+    t_sql(conn, "SET default_transaction_isolation = 'repeatable read'");
+    t_sql(conn,
+          "SELECT count(*) FROM {t}enqueue_many((SELECT jsonb_agg(jsonb_build_object("
+          "'topic', 't', 'payload', '', 'stream', 's' || i)) FROM generate_series(1, 1100) i))");
+    for (int i = 0; i < 2; i++)
+        t_sql(conn, "SELECT {t}outbox_ack(" OWNER
+                    ", array_agg(c.work_id)) FROM {t}outbox_claim(" OWNER ", 30, 1000) c");
+    CHECK(t_number(conn, "SELECT count(*) FROM {t}stream WHERE busy") >= 100);
+    t_sql(conn, "SELECT {t}enqueue('t', 'new', stream => 's1100')");
+    t_clock_advance(store, T_SECOND);
+    for (int i = 0; i < 2; i++) /* each looks at a thousand */
+        t_sql(conn, "CREATE TEMP TABLE IF NOT EXISTS got (payload text); INSERT INTO got "
+                    "SELECT payload FROM {t}outbox_claim(" OWNER ", 30, 10)");
+    REQ_STR("STR-004", t_value(conn, "SELECT string_agg(payload, ',') FROM got"), "new");
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}stream WHERE busy"), 1);
+}
+
+/* The token of a stream that is being blocked cannot be seen there: it fails rather than miss it. */
+TEST(a_change_to_skip_does_not_overlook_a_head_that_dies)
+{
+    struct t_conn *conn = set_up(), *other = a_connection(NULL);
+
+    t_sql(conn, "SELECT {t}queue_set('outbox', '', '{\"dead_head\": \"block\"}'); "
+                "SELECT {t}enqueue('t', 'a1', stream => 'a'); "
+                "SELECT {t}enqueue('t', 'a2', stream => 'a'); "
+                "SELECT * FROM {t}outbox_claim(" OWNER ", 30, 1)");
+    t_sql(other, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM {t}queue");
+    t_sql(conn,
+          "SELECT {t}outbox_fail(" OWNER ", array_agg(id)) FROM {t}outbox WHERE payload = 'a1'");
+    refused(other, "40001", "could not serialize",
+            "SELECT {t}queue_set('outbox', '', '{\"dead_head\": \"skip\"}')");
+    t_sql(other, "ROLLBACK");
+    t_sql(other, "SELECT {t}queue_set('outbox', '', '{\"dead_head\": \"skip\"}')");
+    REQ_STR("STR-006", t_value(conn, "SELECT payload FROM {t}outbox_claim(" OWNER ", 30, 1)"),
+            "a2");
+}
+
+TEST(settings_of_streams_are_for_doors_that_have_them)
+{
+    struct t_conn *conn = set_up();
+
+    refused(conn, "22023", "dead_head is for streams",
+            "SELECT {t}queue_set('timers', '', '{\"dead_head\": \"block\"}')");
+    refused(conn, "22023", "affinity_grace_ms is for streams",
+            "SELECT {t}queue_set('job_runs', '', '{\"affinity_grace_ms\": 5}')");
+    t_sql(conn, "SELECT {t}queue_set('timers', '', '{\"dead_head\": null, \"max_attempts\": 3}')");
+}
+
+/* What a producer may call cannot store an outbox message as done, or trip over odd lists. */
+TEST(only_the_inbox_stores_what_is_handled)
+{
+    struct t_conn *conn = set_up();
+    const char *rest = "NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, NULL, NULL, NULL";
+
+    CHECK_STR(
+        t_value(conn, say("SELECT problem FROM {t}work_enqueue(0::smallint, '', 't', '', %s, NULL, "
+                          "true)",
+                          rest)),
+        "only messages of the inbox have a source, or are handled already");
+    CHECK_STR(t_value(conn,
+                      "SELECT problem FROM {t}work_enqueue_many(0::smallint, '{\"\"}', '{x}', "
+                      "'{y}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{1}', '{NULL}', '{NULL}', "
+                      "'{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{true}')"),
+              "only messages of the inbox have a source, or are handled already");
+    CHECK_STR(t_value(conn,
+                      "SELECT problem FROM {t}work_enqueue_many(0::smallint, '{{\"\"}}', '{{x}}', "
+                      "'{{y}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{1}}', "
+                      "'{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', "
+                      "'{{NULL}}', '{{false}}')"),
+              "a list has more than one dimension");
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}message"), 0);
+}

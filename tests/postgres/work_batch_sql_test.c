@@ -150,6 +150,24 @@ TEST(only_ones_own_leases_are_touched)
     t_check_places(conn);
 }
 
+/* 2: its worker was lost, and it comes alone; 4: it was tried before. */
+TEST(flags_say_what_became_of_a_message_before)
+{
+    struct t_conn *conn = set_up();
+
+    t_sql(conn, "SELECT {t}enqueue('t', 'x'); "
+                "SELECT {t}inbox_receive('s', '1', 't', 'i')");
+    t_sql(conn, "SELECT * FROM {t}outbox_claim(" OTHER ", 30, 10); "
+                "SELECT * FROM {t}inbox_claim(" OTHER ", 30, 10)");
+    t_clock_advance(store, 31 * T_SECOND);
+    REQ_STR("BAT-006", work(conn, ""), "outbox:x:2 inbox:i:2");
+    work(conn, say(", outbox_failures => '[{\"work_id\": %s, \"delay\": 0}]', flags => 6",
+                   id_of(conn, "x")));
+    work(conn, say(", inbox_failures => '[{\"work_id\": %s, \"delay\": 0}]', flags => 6",
+                   id_of(conn, "i")));
+    REQ_STR("BAT-006", work(conn, ""), "outbox:x:4 inbox:i:4");
+}
+
 TEST(flags_say_what_to_leave_out)
 {
     struct t_conn *conn = set_up();

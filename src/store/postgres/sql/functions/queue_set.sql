@@ -4,8 +4,8 @@
 -- its defaults before backoff_base_ms and backoff_max_ms; dead_head 'skip' or 'block', and
 -- skip lets streams go on that are blocked by a dead head.
 --
--- Locks: the queue's row, then tokens of blocked streams. Who lets a head die holds the
--- queue's row, shared (work_heads_died), so no token comes too late to be found here.
+-- Locks: the queue's row, then tokens of blocked streams. Who lets a head die where heads block
+-- writes the queue's row (work_heads_died), so no token comes too late to be found here.
 CREATE OR REPLACE FUNCTION {p}queue_set(door text, namespace text, settings jsonb) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
@@ -17,6 +17,10 @@ DECLARE
     _s record;
     _blocked record;
 BEGIN
+    IF _problem IS NULL AND door NOT IN ('outbox', 'inbox') THEN
+        SELECT s.k || ' is for streams, which only outbox and inbox have' INTO _problem FROM jsonb_each(settings) s(k, v)
+        WHERE s.k IN ('dead_head', 'affinity_grace_ms') AND s.v <> 'null' ORDER BY s.k DESC LIMIT 1;
+    END IF;
     IF _problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'queue_set: ' || _problem;
     END IF;

@@ -38,7 +38,8 @@ BEGIN
     IF (_topic <> '' AND octet_length(_topic) <= 255 AND octet_length(_ns) <= 255 AND _payload IS NOT NULL
         AND _level BETWEEN 0 AND 3 AND coalesce(octet_length(_correlation_id), 0) <= 255 AND _tenant_id IS NULL
         AND _dedupe_key IS NULL AND _stream IS NULL AND _due_at IS NULL AND _expires_at IS NULL AND _headers IS NULL
-        AND _max_attempts IS NULL AND _message_id IS NULL AND _door IN (0, 2) AND _source IS NULL) IS NOT TRUE THEN -- not plainly right: look closer
+        AND _max_attempts IS NULL AND _message_id IS NULL AND _door IN (0, 2) AND _source IS NULL
+        AND NOT _handled) IS NOT TRUE THEN -- not plainly right: look closer
         problem := {p}message_problem(_topic, _payload, _ns, _tenant_id, _dedupe_key, _correlation_id, _stream, _level,
                                       _due_at, _expires_at, _headers, _max_attempts, _message_id, _door, _source, _handled);
         IF problem IS NOT NULL THEN

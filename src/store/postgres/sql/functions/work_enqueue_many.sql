@@ -49,6 +49,11 @@ BEGIN
                             NULL::smallint, NULL::text;
         RETURN;
     END IF;
+    IF 1 < ANY (ARRAY[array_ndims(_topics), array_ndims(_payloads), array_ndims(_dedupe_keys), array_ndims(_streams),
+                      array_ndims(_message_ids), array_ndims(_join_ids), array_ndims(_sources)]) THEN
+        RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean, 'a list has more than one dimension', NULL::smallint, NULL::text;
+        RETURN;
+    END IF;
     IF 1 <> ANY (ARRAY[array_lower(_topics, 1), array_lower(_payloads, 1), array_lower(_dedupe_keys, 1), array_lower(_streams, 1),
                        array_lower(_message_ids, 1), array_lower(_join_ids, 1), array_lower(_sources, 1)]) THEN
         RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean, 'a list does not count from 1', NULL::smallint, NULL::text;
@@ -66,7 +71,7 @@ BEGIN
                AND u.level BETWEEN 0 AND 3 AND coalesce(octet_length(u.correlation_id), 0) <= 255
                AND u.tenant_id IS NULL AND u.key IS NULL AND u.stream IS NULL AND u.due_at IS NULL
                AND u.expires_at IS NULL AND u.headers IS NULL AND u.max_attempts IS NULL
-               AND u.message_id IS NULL AND _door = 0 AND u.source IS NULL) IS NOT TRUE) b -- not plainly right: look closer
+               AND u.message_id IS NULL AND _door = 0 AND u.source IS NULL AND u.handled IS NOT TRUE) IS NOT TRUE) b -- not plainly right: look closer
     WHERE b.problem IS NOT NULL ORDER BY b.i LIMIT 1;
     IF FOUND THEN
         RETURN QUERY SELECT _bad - 1, NULL::uuid, NULL::uuid, NULL::boolean, _problem, NULL::smallint, NULL::text;

@@ -3,8 +3,9 @@
 -- still: its token is then due at infinity. The caller has taken them out of pending or out
 -- of their lease in this transaction.
 --
--- Locks: where heads block, the queue's row, shared, so that a change of that setting
--- (queue_set) comes before or after, and no stream stays blocked by mistake.
+-- Locks: where heads block, the queue's row, so that a change of that setting (queue_set) comes
+-- before or after, and no stream stays blocked by mistake. It is written, not just locked: a
+-- queue_set in a REPEATABLE READ transaction would not see the token, and must fail instead.
 CREATE OR REPLACE FUNCTION {p}work_heads_died(_queue int, _ids uuid[], _t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
@@ -21,7 +22,8 @@ BEGIN
         RETURN;
     END IF;
     IF (SELECT q.dead_head FROM {p}queue q WHERE q.id = _queue) = 2 THEN
-        IF (SELECT q.dead_head FROM {p}queue q WHERE q.id = _queue FOR SHARE) = 2 THEN
+        UPDATE {p}queue q SET dead_head = q.dead_head WHERE q.id = _queue AND q.dead_head = 2;
+        IF FOUND THEN
             INSERT INTO {p}pending (due, id, lane, topic, attempts, lost, stream, seq)
             SELECT 'infinity', {p}token_blocked_id(u.id), -_queue, 0, 0, 0, u.stream, u.seq
             FROM unnest(_streams, _seqs, _dead) u(stream, seq, id);

@@ -8,8 +8,9 @@
 -- streams' rows alone. At most 1 000 tokens.
 -- Locks: tokens, then streams' rows, SKIP LOCKED: it waits for nobody. Nobody can add a message
 -- between the second look, which is a statement of its own, and the end of the transaction.
--- In a REPEATABLE READ transaction that look would be an old one, and the lock may fail: there
--- such tokens are left to others.
+-- In a REPEATABLE READ transaction that look would be an old one. There a row can be locked only
+-- if nobody has changed it since the snapshot, so that its last_seq says whether there is more; if
+-- one was changed, all are left for the next time.
 CREATE OR REPLACE FUNCTION {p}work_tokens(_queue int, _t timestamptz, _from timestamptz, _close boolean) RETURNS int
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
@@ -21,6 +22,7 @@ DECLARE
     _after bigint[];
     _next record;
     _locked bigint[];
+    _fresh boolean := current_setting('transaction_isolation') = 'read committed';
     _heads int := 0;
 BEGIN
     SELECT array_agg(c.tid), array_agg(c.stream), array_agg(c.seq - 1) INTO _tids, _streams, _after FROM (
@@ -43,11 +45,21 @@ BEGIN
             PERFORM {p}work_next_heads(_queue, _next.streams, _next.after, _t);
             _heads := _heads + cardinality(_next.tids);
         END IF;
-        IF _next.rest IS NULL OR NOT _close OR current_setting('transaction_isolation') <> 'read committed' THEN
+        IF _next.rest IS NULL OR NOT _close THEN
             RETURN _heads;
         END IF;
         EXIT WHEN _look = 2;
-        _locked := ARRAY(SELECT s.id FROM {p}stream s WHERE s.id = ANY (_next.rest) FOR UPDATE SKIP LOCKED);
+        IF _fresh THEN
+            _locked := ARRAY(SELECT s.id FROM {p}stream s WHERE s.id = ANY (_next.rest) FOR UPDATE SKIP LOCKED);
+        ELSE
+            BEGIN
+                _locked := ARRAY(SELECT s.id FROM {p}stream s
+                                 WHERE s.id = ANY (_next.rest) AND s.last_seq <= _next.rest_after[array_position(_next.rest, s.id)]
+                                 FOR UPDATE SKIP LOCKED);
+            EXCEPTION WHEN serialization_failure THEN
+                RETURN _heads;
+            END;
+        END IF;
         SELECT array_agg(u.tid) FILTER (WHERE u.locked), array_agg(u.stream) FILTER (WHERE u.locked),
                array_agg(u.after) FILTER (WHERE u.locked), array_agg(u.tid) FILTER (WHERE NOT u.locked) AS others
         INTO _tids, _streams, _after, _next.tids
@@ -58,6 +70,11 @@ BEGIN
         END IF;
         IF _tids IS NULL THEN
             RETURN _heads;
+        END IF;
+        IF NOT _fresh THEN
+            _next.rest_tids := _tids;
+            _next.rest := _streams;
+            EXIT;
         END IF;
     END LOOP;
     DELETE FROM {p}pending p WHERE p.ctid = ANY (_next.rest_tids);
