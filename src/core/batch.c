@@ -234,7 +234,10 @@ static int parts_load(struct whole *w, const ph_work_batch_opts *o, bool own_tra
     inbox->renew_count = o->renew_inbox_count;
     if (!make_room(w, outbox, o->new_outbox_count) || !make_room(w, inbox, o->new_inbox_count))
         return ph__fail_memory(err);
-    if (o->new_outbox_count > 0)
+    r = in_part("renew_outbox", ph__leases_check(outbox->renew, outbox->renew_count, err), err);
+    if (r == 0)
+        r = in_part("renew_inbox", ph__leases_check(inbox->renew, inbox->renew_count, err), err);
+    if (r == 0 && o->new_outbox_count > 0)
         r = in_part("new_outbox",
                     ph__messages_load((struct ph__message *)(uintptr_t)outbox->messages,
                                       o->new_outbox, o->new_outbox_count, err),
@@ -289,6 +292,8 @@ static int show(struct whole *w, ph_error *err)
     for (size_t i = 0; i < inbox->message_count; i++)
         received[i] =
             (ph_received){ inbox->ret_enqueued[i].work_id, inbox->ret_enqueued[i].is_new };
+    ph__renewals_plain(outbox->ret_renewed, outbox->renew_count);
+    ph__renewals_plain(inbox->ret_renewed, inbox->renew_count);
     w->result = (ph_work_batch){
         .outbox = outbox->batch,
         .inbox = inbox->batch,

@@ -103,6 +103,10 @@ static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *
         return ph__fail(err, PH_EINVAL, "after_ns is given without after_stream; give both");
     if (to->service)
         r = ph__name_check(to->service, "service", false, err);
+    if (r == 0 && to->after_key)
+        r = ph__name_check(to->after_key, "after_stream", false, err);
+    if (r == 0 && to->after_ns)
+        r = ph__name_check(to->after_ns, "after_ns", true, err);
     return r < 0 ? r
                  : ph__stream_load(&name, opts.door, opts.ns, opts.stream ? opts.stream : "-", err);
 }

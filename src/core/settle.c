@@ -40,6 +40,13 @@ static int64_t delay_of(const ph_store *store, const ph_settlement *item)
     return delay > DELAY_MAX_MS ? DELAY_MAX_MS : delay;
 }
 
+static int fence_check(int64_t fence, size_t index, ph_error *err)
+{
+    if (fence < 0)
+        return ph__fail(err, PH_EINVAL, "item %zu: fence is negative; give 0 for any", index);
+    return 0;
+}
+
 static int item_check(const ph_settlement *item, size_t index, ph_error *err)
 {
     if (item->verb < PH_ACK || item->verb > PH_RELEASE)
@@ -49,9 +56,7 @@ static int item_check(const ph_settlement *item, size_t index, ph_error *err)
         return ph__fail(err, PH_EINVAL,
                         "item %zu: delay_ms is negative; give 0 or more, or PH_DELAY_POLICY",
                         index);
-    if (item->lease.fence < 0)
-        return ph__fail(err, PH_EINVAL, "item %zu: fence is negative; give 0 for any", index);
-    return 0;
+    return fence_check(item->lease.fence, index, err);
 }
 
 /* Copies the items with their delays settled and their error texts made fit to
@@ -218,6 +223,25 @@ int ph__door_settle_alike(enum ph__door door, ph_store *store, ph_tx tx, ph_owne
     return r;
 }
 
+int ph__leases_check(const ph_lease_ref *items, size_t count, ph_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        int r = fence_check(items[i].fence, i, err);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+void ph__renewals_plain(ph_outcome *outcomes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (outcomes[i] == PH__OUTCOME_CAPPED)
+            outcomes[i] = PH_OUTCOME_RENEWED;
+    }
+}
+
 int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
                    const ph_lease_ref *items, size_t count, int lease_s, int timeout_ms,
                    ph_outcome *ret_outcomes, ph_error *reterr)
@@ -229,6 +253,8 @@ int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner
 
     if (r == 0)
         r = list_check(items, count, 0, owner, call.err);
+    if (r == 0)
+        r = ph__leases_check(items, count, call.err);
     if (r == 0 && (lease_s < 0 || lease_s > PH_LEASE_MAX_S))
         r = ph__fail(call.err, PH_EINVAL, "lease_s is %d; allowed are 1 to %d, or 0 for %d",
                      lease_s, PH_LEASE_MAX_S, PH__LEASE_S);
@@ -240,6 +266,7 @@ int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner
     r = store->backend->renew(&call, door, owner, items, count, lease_s ? lease_s : PH__LEASE_S,
                               outcomes);
     if (r == 0) {
+        ph__renewals_plain(outcomes, count);
         ph__outcomes_log(store, "renew", owner, outcomes, count);
         if (ret_outcomes)
             memcpy(ret_outcomes, outcomes, count * sizeof(*outcomes));

@@ -19,6 +19,10 @@ int ph__settling_load(struct ph__settling *settling, struct ph__call *call, ph_o
 void ph__settling_done(struct ph__settling *settling, const ph_store *store, ph_owner owner,
                        ph_outcome *ret_outcomes);
 void ph__settling_free(struct ph__settling *settling);
+/* Renewals as callers of the library see them (PH__OUTCOME_CAPPED). */
+void ph__renewals_plain(ph_outcome *outcomes, size_t count);
+/* Are these fit to be renewed? */
+int ph__leases_check(const ph_lease_ref *items, size_t count, ph_error *err);
 void ph__outcomes_log(const ph_store *store, const char *event, ph_owner owner,
                       const ph_outcome *outcomes, size_t count);
 

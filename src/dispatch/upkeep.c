@@ -161,6 +161,8 @@ static bool apply(struct ph_work *work, int r, ph_outcome outcome, int64_t asked
             flight->renew_us = soon_us;
         return true;
     }
+    if (outcome == PH__OUTCOME_CAPPED) /* the fence of the last full renewal is right */
+        return true;
     if (outcome == PH_OUTCOME_RENEWED) {
         atomic_store(&flight->fenced_us,
                      asked_us + dispatcher->lease_us - dispatcher->fence_margin_us);

@@ -293,6 +293,10 @@ enum ph__result_problem {
 #define PH__RESULT_ALONE ((size_t)-1)
 int ph__result_problem(ph_error *err, enum ph__result_problem problem, size_t index);
 
+/* Of a renewal: as PH_OUTCOME_RENEWED, but the lease ends earlier than was asked for, at the
+ * queue's max_lease_s. Who counts on it must know; callers of the library see "renewed". */
+#define PH__OUTCOME_CAPPED ((ph_outcome)8)
+
 /* One door's part of an exchange. Counts may be 0. */
 struct ph__work_part {
     const ph_settlement *settle;

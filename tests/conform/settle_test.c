@@ -279,6 +279,52 @@ TEST(a_message_that_is_not_leased_is_stale)
     CHECK_INT(see(store, ref.work_id).status, PH_READY);
 }
 
+TEST(a_negative_fence_is_refused)
+{
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_lease_ref ref;
+
+    t_enqueue(store, "orders", "x");
+    ref = take_one(store, owner);
+    ref.fence = -3;
+    CHECK_INT(ph_outbox_ack(store, PH_OWN_TX, owner, &ref, 1, 0, NULL, &t_err), PH_EINVAL);
+    CHECK_INT(ph_outbox_renew(store, PH_OWN_TX, owner, &ref, 1, 30, 0, NULL, &t_err), PH_EINVAL);
+    CHECK_STR(t_err.message, "item 0: fence is negative; give 0 for any");
+}
+
+/* Also when a part of it was settled, and when nobody says under which fence. */
+TEST(ten_thousand_messages_of_one_lease_are_settled_and_renewed)
+{
+    enum { MANY = PH_BATCH_MAX };
+    static ph_lease_ref refs[MANY];
+    static ph_outcome outcomes[MANY];
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_outbox_counts left = PH_OUTBOX_COUNTS_INIT;
+    ph_batch *batch = NULL;
+
+    put_many(store, "orders", MANY, NULL);
+    opts.batch_size = MANY;
+    OK(ph_outbox_claim(store, PH_OWN_TX, owner, &opts, 0, &batch, &t_err));
+    CHECK_INT(ph_batch_count(batch), MANY);
+    for (int i = 0; i < MANY; i++) {
+        refs[i] = ph_lease_ref_of(ph_batch_at(batch, (size_t)i));
+        refs[i].fence *= i % 2;
+    }
+    ph_batch_free(batch);
+    CHECK_INT(ack(store, owner, refs[5000]), PH_OUTCOME_ACKED);
+    OK(ph_outbox_renew(store, PH_OWN_TX, owner, refs, MANY, 30, 0, outcomes, &t_err));
+    for (int i = 0; i < MANY; i++)
+        CHECK_INT(outcomes[i], i == 5000 ? PH_OUTCOME_STALE : PH_OUTCOME_RENEWED);
+    OK(ph_outbox_ack(store, PH_OWN_TX, owner, refs, MANY, 0, outcomes, &t_err));
+    for (int i = 0; i < MANY; i++)
+        CHECK_INT(outcomes[i], i == 5000 ? PH_OUTCOME_STALE : PH_OUTCOME_ACKED);
+    OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &left, &t_err));
+    CHECK_INT(left.in_progress, 0);
+}
+
 TEST(an_old_claim_cannot_settle_what_its_owner_claimed_again)
 {
     ph_store *store = t_open(NULL);

@@ -336,6 +336,11 @@ TEST(bad_arguments_of_lists_of_streams_are_refused)
     REFUSED("partition_count is 1000001; allowed are 1 to 1000000");
     opts.after_ns = "";
     REFUSED("after_ns is given without after_stream; give both");
+    opts.after_stream = "\xff";
+    REFUSED("after_stream is not valid UTF-8");
+    opts.after_ns = "\xff";
+    opts.after_stream = "a";
+    REFUSED("after_ns is not valid UTF-8");
 #undef REFUSED
     opts.stream = "";
     CHECK_INT(ph_stream_list_get(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);

@@ -206,6 +206,31 @@ TEST(a_lease_that_may_not_be_stretched_further_cancels_the_handler)
     rig_end(&rig);
 }
 
+/* The lease ends at the queue's maximum, and the handler is told before: nobody else can have its
+ * message yet. */
+TEST(a_handler_is_told_before_its_lease_ends_at_the_maximum)
+{
+    static struct part part = { .verdict = PH_VERDICT_RETRY, .heeds = true };
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+    struct rig rig;
+    ph_work_id id;
+    int64_t begin, until;
+
+    rig_open(&rig);
+    settings.max_lease_s = 5;
+    set_queue(rig.side, &settings);
+    begin = t_clock(rig.side);
+    id = rig_put(&rig, "t");
+    rig.opts.lease_s = 4; /* renewed after 1.3 s, for less than was asked */
+    rig.opts.message_limit = 1;
+    rig_run(&rig, NULL, play, &part);
+    AWAIT((until = see(rig.side, id).locked_until) >= begin + 5 * T_SECOND);
+    AWAIT(part.cancelled == 1);
+    REQ("OBX-057", t_clock(rig.side) < until);
+    rig_drain(&rig);
+    rig_end(&rig);
+}
+
 /* --------------------------------------------------------------- self-fencing */
 
 /* Whatever a renewal needs is locked by this connection, until it rolls back. */

@@ -55,7 +55,7 @@ int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int colu
     for (size_t i = 0; i < count; i++) {
         int outcome = ph__pg_int2_at(result, 0, column, i);
 
-        if (outcome < PH_OUTCOME_UNKNOWN || outcome > PH_OUTCOME_RENEWED)
+        if (outcome < PH_OUTCOME_UNKNOWN || outcome > (int)PH__OUTCOME_CAPPED)
             return ph__fail(call->err, PH_EDATABASE,
                             "the schema's functions do not fit this library");
         ret_outcomes[i] = (ph_outcome)outcome;

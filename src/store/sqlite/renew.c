@@ -24,8 +24,10 @@ static int renew_lease(struct renewing *n, struct ph__held *held)
     if (r < 0)
         return r;
     cap = held->lease.claimed_at + (int64_t)n->queue.max_lease_s * 1000000;
-    held->renewal = cap <= n->tx->now ? PH_OUTCOME_STALE : PH_OUTCOME_RENEWED;
     until = n->tx->now + (int64_t)n->lease_s * 1000000;
+    held->renewal = cap <= n->tx->now ? PH_OUTCOME_STALE
+                    : until < cap     ? PH_OUTCOME_RENEWED
+                                      : PH__OUTCOME_CAPPED;
     if (until > cap)
         until = cap;
     if (held->renewal == PH_OUTCOME_STALE || until <= held->lease.until)

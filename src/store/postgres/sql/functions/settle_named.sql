@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION {p}settle_named(
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 DECLARE
-    _words CONSTANT text[] := '{unknown,stale,acked,abandoned,failed,dead,released,renewed}';
+    _words CONSTANT text[] := '{unknown,stale,acked,abandoned,failed,dead,released,renewed,renewed}';
     _outcomes smallint[];
     _ends text;      -- see work_join_fire
     _joins uuid[];

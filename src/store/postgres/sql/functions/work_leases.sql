@@ -17,9 +17,9 @@ BEGIN
     END IF;
     SELECT array_agg(l.id ORDER BY l.id) INTO _live
     FROM {p}lease l WHERE l.owner = _owner AND l.until >= _t AND l.door = _door AND l.ids && _ids;
-    IF EXISTS (SELECT FROM unnest(_ids) u(id)
-               WHERE NOT EXISTS (SELECT FROM {p}lease l WHERE l.id = ANY (_live) AND l.ids @> ARRAY[u.id]
-                                 AND (l.settled IS NULL OR get_bit(l.settled, array_position(l.ids, u.id) - 1) = 0))) THEN
+    IF EXISTS (SELECT unnest(_ids) EXCEPT
+               SELECT h.id FROM {p}lease l, unnest(l.ids) WITH ORDINALITY h(id, pos)
+               WHERE l.id = ANY (_live) AND (l.settled IS NULL OR get_bit(l.settled, h.pos::int - 1) = 0)) THEN
         SELECT array_agg(l.id ORDER BY l.id) INTO _past
         FROM {p}lease l WHERE l.owner = _owner AND l.until < _t AND l.door = _door AND l.ids && _ids;
     END IF;

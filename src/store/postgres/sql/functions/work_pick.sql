@@ -10,7 +10,7 @@
 -- only it; otherwise the pick ends before it.
 -- from_due, from_id: per level (1…4), where to start reading the index; null: the start.
 -- partitions above 0: the claimer is an instance. It takes heads of the partitions `only`
--- (null: of all), and those that became due after `grace` only if none of the others (seeds of
+-- (null: of all; otherwise of a thousand rows per level), and those that became due after `grace` only if none of the others (seeds of
 -- the live instances of its service; null: there are none) has a higher score than its own seed.
 -- has_streams false: heads are passed over, which are younger than the caller's look at the queue.
 -- Plans: pinned by the settings of work_claim, its only caller.
@@ -27,7 +27,18 @@ DECLARE
     _some_special boolean;
     _keep int;
     _deleted int;
+    _to_due timestamptz[]; -- per level, where to end reading
+    _to_id uuid[];
 BEGIN
+    IF _only IS NOT NULL THEN -- mostly heads that are not for it: it looks at the first thousand
+        SELECT array_agg(e.due ORDER BY v.level), array_agg(e.id ORDER BY v.level) INTO _to_due, _to_id
+        FROM generate_series(0, 3) v(level) LEFT JOIN LATERAL (
+            SELECT p.due, p.id FROM {p}pending p
+            WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
+                  AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
+                                        coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
+            ORDER BY p.lane, p.due, p.id OFFSET 1000 LIMIT 1) e ON true;
+    END IF;
     IF NOT _has_streams THEN
         SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special)
         INTO _rows, ids, attempts, dues, _some_special FROM (
@@ -52,6 +63,8 @@ BEGIN
                 WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
                       AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
                                             coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
+                      AND (p.due, p.id) < (coalesce(_to_due[v.level + 1], 'infinity'),
+                                           coalesce(_to_id[v.level + 1], 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
                       AND (_topics IS NULL OR p.topic = ANY (_topics))
                       AND (_partitions = 0 OR p.stream IS NULL
                            OR ((_only IS NULL OR (SELECT s.hash % _partitions FROM {p}stream s WHERE s.id = p.stream) = ANY (_only))

@@ -1,5 +1,5 @@
--- work_renew(…) → one outcome per id (0 unknown, 1 stale, 7 renewed): moves the
--- end of the leases that hold these messages, up to the queue's cap.
+-- work_renew(…) → one outcome per id (0 unknown, 1 stale, 7 renewed, 8 renewed for less than
+-- was asked): moves the end of the leases that hold these messages, up to the queue's cap.
 --
 -- Locks: lease rows in ascending order; waits for a settle of the same lease
 -- (which is short) rather than to answer "stale" where nothing is lost.
@@ -15,6 +15,9 @@ DECLARE
     _lease {p}lease;
     _fence bigint;
     _cap timestamptz;
+    _until timestamptz;
+    _at int[];
+    _i int;
 BEGIN
     SELECT coalesce(s.clock, clock_timestamp()) INTO _t FROM {p}store s WHERE s.one; -- clock(), without the call
     FOREACH _fence IN ARRAY coalesce({p}work_leases(_door, _owner, _ids, _fences, _t), '{}') LOOP
@@ -22,13 +25,13 @@ BEGIN
         CONTINUE WHEN NOT FOUND;
         SELECT _lease.claimed_at + make_interval(secs => q.max_lease_s) INTO _cap FROM {p}queue q WHERE q.id = _lease.queue;
         CONTINUE WHEN _cap <= _t;
-        SELECT array_agg(CASE WHEN u.o IS NULL AND p.pos IS NOT NULL AND array_position(_ids, u.id) = u.i
-                                   AND (_lease.settled IS NULL OR get_bit(_lease.settled, p.pos - 1) = 0)
-                                   AND (_fences IS NULL OR _fences[u.i] IN (0, _fence)) THEN 7 ELSE u.o END ORDER BY u.i)
-        INTO _outcomes FROM unnest(_ids, _outcomes) WITH ORDINALITY u(id, o, i),
-             LATERAL (SELECT array_position(_lease.ids, u.id) AS pos) p;
-        CONTINUE WHEN NOT EXISTS (SELECT FROM unnest(_ids, _outcomes) u(id, o) WHERE u.o = 7 AND u.id = ANY (_lease.ids));
-        UPDATE {p}lease l SET until = greatest(l.until, least(_t + make_interval(secs => _lease_s), _cap))
+        _at := ({p}work_lease_match(_lease.ids, _lease.settled, _fence, _ids, _fences, _outcomes)).at;
+        CONTINUE WHEN _at IS NULL;
+        _until := least(_t + make_interval(secs => _lease_s), _cap);
+        FOREACH _i IN ARRAY _at LOOP
+            _outcomes[_i] := CASE WHEN _until = _cap THEN 8 ELSE 7 END;
+        END LOOP;
+        UPDATE {p}lease l SET until = greatest(l.until, _until)
         WHERE l.id = _fence;
     END LOOP;
     RETURN {p}work_outcomes_rest(_door, _ids, _outcomes);

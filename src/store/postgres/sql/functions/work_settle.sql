@@ -25,6 +25,8 @@ DECLARE
     _lease {p}lease;
     _fence bigint;
     _mine record;
+    _at int[];
+    _verb smallint;
     _run record;
     _acked uuid[];
     _done uuid[];
@@ -57,14 +59,7 @@ BEGIN
             EXIT;
         END IF;
 
-        -- at[k]: where in the call, pos[k]: where in the lease; of an id given twice the first counts
-        SELECT array_agg(f.i) AS at, array_agg(f.pos) AS pos INTO _mine FROM (
-            SELECT p.pos, u.i::int AS i
-            FROM unnest(_ids) WITH ORDINALITY u(id, i), LATERAL (SELECT array_position(_lease.ids, u.id) AS pos) p
-            WHERE p.pos IS NOT NULL AND outcomes[u.i] IS NULL AND array_position(_ids, u.id) = u.i
-              AND (_lease.settled IS NULL OR get_bit(_lease.settled, p.pos - 1) = 0)
-              AND (_fences IS NULL OR _fences[u.i] IN (0, _fence))
-            ORDER BY p.pos, u.i) f;
+        _mine := {p}work_lease_match(_lease.ids, _lease.settled, _fence, _ids, _fences, outcomes);
         CONTINUE WHEN _mine.at IS NULL;
         IF _lease.runs IS NOT NULL THEN -- in runs not everything goes: see there
             _run := {p}work_settle_runs(_lease, _mine.at, _mine.pos, _verbs);
@@ -79,11 +74,16 @@ BEGIN
         ELSE
             PERFORM {p}work_lease_shrink(_lease, _mine.pos, NULL);
         END IF;
-        FOR _k IN 1 .. coalesce(cardinality(_mine.at), 0) LOOP
-            _i := _mine.at[_k];
-            CONTINUE WHEN {p}for_item(_verbs, _i) = 1;
+        _at := _mine.at;
+        FOR _k IN 1 .. coalesce(cardinality(_at), 0) LOOP
+            _i := _at[_k];
+            _verb := CASE WHEN cardinality(_verbs) = 1 THEN _verbs[1] ELSE _verbs[_i] END;
+            IF _verb = 1 THEN
+                outcomes[_i] := 2;
+                CONTINUE;
+            END IF;
             outcomes[_i] := {p}work_give_up(
-                _ids[_i], {p}for_item(_verbs, _i), coalesce(_lease.attempts[_mine.pos[_k]], 1::smallint), _lease.lost,
+                _ids[_i], _verb, coalesce(_lease.attempts[_mine.pos[_k]], 1::smallint), _lease.lost,
                 {p}for_item(_errors, _i), coalesce({p}for_item(_delays, _i), -1), _t, _owner);
             IF outcomes[_i] IN (4, 5) THEN
                 _dead := _dead || _ids[_i];
@@ -92,13 +92,11 @@ BEGIN
                 END IF;
             END IF;
         END LOOP;
-        SELECT array_agg(_ids[x] ORDER BY _ids[x]) INTO _acked FROM unnest(_mine.at) x WHERE {p}for_item(_verbs, x) = 1;
+        SELECT array_agg(_ids[x] ORDER BY _ids[x]) INTO _acked FROM unnest(_at) x WHERE outcomes[x] = 2;
         IF _acked IS NOT NULL AND {p}work_done(_acked, _lease.queue, _t, _owner, _keep) THEN
             _forget := _forget || _acked;
         END IF;
         _done := _done || _acked;
-        SELECT array_agg(CASE WHEN u.i = ANY (_mine.at) AND {p}for_item(_verbs, u.i::int) = 1 THEN 2 ELSE u.o END ORDER BY u.i)
-        INTO outcomes FROM unnest(outcomes) WITH ORDINALITY u(o, i);
         IF _lease.runs IS NOT NULL THEN
             PERFORM {p}work_next_heads(_lease.queue, _run.ended, _run.after, _t);
         END IF;
