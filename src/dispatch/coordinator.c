@@ -214,7 +214,7 @@ static struct plan make_plan(struct coordinator *c, int64_t now_us)
     plan.act = claim || flush || plan.renew || now_us >= c->beat_us;
     if (claim || c->found)
         plan.room = room;
-    if (!plan.act && room == 0 && c->found)
+    if (!plan.act && room == 0) /* also if the last look found nothing: the next one needs room */
         dispatcher->wake_at = wake_at;
     return plan;
 }
@@ -490,7 +490,6 @@ static bool rang(struct coordinator *c)
     if (c->doorbell_fd < 0 ||
         !dispatcher->store->backend->doorbell_taken(dispatcher->store, dispatcher->opts.ns))
         return false;
-    c->backoff_us = 0;
     c->rung = true;
     c->empty[PH__OUTBOX] = c->empty[PH__INBOX] = false; /* it may be for either door */
     pthread_mutex_lock(&dispatcher->lock);

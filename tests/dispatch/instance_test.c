@@ -174,6 +174,28 @@ TEST(the_heart_beats_until_the_last_handler_has_ended)
     rig_end(&rig);
 }
 
+/* … even if there is nothing else to say: no claim, for there is no room, and no renewal yet. */
+TEST(the_heart_beats_by_itself)
+{
+    static struct gate gate = GATE_INIT;
+    static struct part part = { .verdict = PH_VERDICT_DONE, .gate = &gate };
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_put(&rig, "t");
+    rig.opts.service = "s";
+    rig.opts.threads = 1;
+    rig.opts.prefetch = -1;
+    rig.opts.lease_s = 30;           /* renewed after 10 s … */
+    rig.opts.stale_threshold_s = 60; /* … and a heartbeat is due after 6 */
+    rig_run(&rig, NULL, play, &part);
+    gate_await(&gate, 1);
+    await_beat(&rig);
+    REQ_INT("INS-002", rig_stats(&rig).renewals, 0);
+    gate_open(&gate);
+    rig_end(&rig);
+}
+
 TEST(one_that_was_taken_for_dead_registers_anew_and_goes_on)
 {
     static struct part part = { .verdict = PH_VERDICT_DONE };

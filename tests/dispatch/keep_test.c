@@ -31,6 +31,13 @@ static ph_verdict shelve(void *context, ph_work *work)
     return PH_VERDICT_KEEP;
 }
 
+static ph_verdict shelve_slowly(void *context, ph_work *work)
+{
+    for (int i = 0; i < 175; i++) /* so slow that less is fetched ahead from then on */
+        nap();
+    return shelve(context, work);
+}
+
 static ph_work *from_shelf(struct shelf *shelf, int index)
 {
     ph_work *work;
@@ -441,5 +448,28 @@ TEST(a_handler_that_hangs_after_it_has_settled_its_work_is_replaced)
     AWAIT(rig_stats(&rig).running == 0);
     rig_drain(&rig);
     CHECK_INT(rig_stats(&rig).done, 2);
+    rig_end(&rig);
+}
+
+/* The last thread to be free is free for a new message, too, though nothing is there to be settled. */
+TEST(what_comes_when_all_are_kept_is_found_by_the_next_look)
+{
+    static struct shelf shelf = SHELF_INIT;
+    struct rig rig;
+
+    rig_open(&rig);
+    put_many(rig.side, "t", 6, NULL);
+    rig.opts.doorbell = PH_DOORBELL_OFF;
+    rig.opts.retention_ms = -1;
+    rig.opts.threads = 1;
+    rig.opts.lease_s = 12; /* renewed after 4 s: the look must not wait for that */
+    rig_run(&rig, NULL, shelve_slowly, &shelf);
+    AWAIT(shelf.count == 6);
+    rig_put(&rig, "t");
+    AWAIT(shelf.count == 7);
+    CHECK_INT(rig_stats(&rig).renewals, 0);
+    for (int i = 0; i < 7; i++)
+        OK(ph_work_settle(shelf.works[i], PH_VERDICT_DONE, &t_err));
+    rig_drain(&rig);
     rig_end(&rig);
 }
