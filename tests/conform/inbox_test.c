@@ -445,6 +445,37 @@ TEST(a_handled_message_goes_by_the_retention_of_its_queue)
     all_is_well(store);
 }
 
+/* Many at once, where each is forgotten as it is stored: the records go when their time is over. */
+TEST(records_of_many_that_are_handled_and_deleted_at_once_go_too)
+{
+    enum { MANY = 130 };
+    static char ids[MANY][8];
+    static ph_inbox_message m[MANY];
+    ph_store *store = open_at_epoch();
+    struct t_conn *conn = t_connect();
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+
+    settings.delete_on_ack = 1;
+    settings.dedupe_retention_s = 10;
+    set_door_queue(&inbox_door, store, &settings);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "%d", i);
+        m[i] = a_letter("s", ids[i]);
+        m[i].handled = true;
+    }
+    t_begin(conn);
+    OK(ph_inbox_receive_many(store, t_tx(conn), m, MANY, 0, NULL, &t_err));
+    t_commit(conn);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}message"), 0);
+    retain(store);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}dedupe"), MANY);
+    t_clock_advance(store, 11 * T_SECOND);
+    retain(store);
+    REQ_INT("INB-004", t_number(conn, "SELECT count(*) FROM {t}dedupe"), 0);
+    t_disconnect(conn);
+    all_is_well(store);
+}
+
 /* ------------------------------------------------------------------- dead letters */
 
 /* A dead inbox message that is retried keeps its source, and its record moves along. */

@@ -325,7 +325,7 @@ static bool walk(struct model *model, const struct m_claim *claim, struct runs *
 {
     int rows[M_MESSAGES], count = walk_of(model, claim, rows);
 
-    for (int i = 0; i < count && *room > 0; i++) {
+    for (int i = 0; i<count && * room> 0; i++) {
         struct m_message *message = &model->messages[rows[i]];
 
         if (buried_on_the_way(model, message))

@@ -223,8 +223,10 @@ int ph__affinity_passes(struct ph__affinity *a, int64_t stream, int64_t due)
     if (r <= 0)
         return r;
     partition = partition_of(a, hash);
-    if (full && !holds(a, partition))
+    if (full && !holds(a, partition)) {
+        a->passed++;
         return 1;
+    }
     return graced && memcmp(a->live[winner(partition, a->live, a->live_count)].b, a->claim->owner.b,
                             sizeof(ph_owner)) != 0;
 }

@@ -22,7 +22,12 @@ struct ph__affinity {
     size_t live_count;
     int *held; /* partitions of which it holds runs, if there is a maximum */
     size_t held_count, held_room;
+    size_t passed; /* of the present level, since it holds the maximum */
 };
+
+/* A claim at its maximum looks at so many heads of other partitions in a level, not at all that
+ * wait. */
+#define PH__AFFINITY_PASS_MAX 1000
 
 /* Of a claim of a queue that has streams; memory from the arena. */
 int ph__affinity_load(struct ph__affinity *a, struct ph__sqlite_tx *tx,

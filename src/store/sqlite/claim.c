@@ -33,6 +33,7 @@ static struct ph__query level_query(struct ph__claiming *c, enum ph__sqlite_stat
 
 static struct ph__query look_query(struct ph__claiming *c, int level)
 {
+    c->affinity.passed = 0;
     return level_query(c, c->more_columns ? PH__SQL_claim_look_more : PH__SQL_claim_look, level);
 }
 
@@ -195,10 +196,10 @@ static int look_further(struct ph__claiming *c, struct ph__query *query)
     do {
         r = ph__query_row(query);
         passed = r > 0 ? passes(c, query) : 0;
-    } while (passed > 0);
-    if (passed < 0)
+    } while (passed > 0 && c->affinity.passed < PH__AFFINITY_PASS_MAX);
+    if (passed != 0)
         ph__query_end(query);
-    return passed < 0 ? passed : r;
+    return passed < 0 ? passed : passed > 0 ? 0 : r;
 }
 
 /* Visits one row that claim_look has found; 1 also if its topic is not wanted after all. */

@@ -156,9 +156,10 @@ int ph__store_message(struct ph__storing *s, const struct ph__message *m, ph_wor
         r = ph__store_body(s, m, &row.id, &salt);
     if (r < 0)
         return r;
-    r = put(s, m, &row);
-    if (r == 0 && m->dedupe_key)
+    if (m->dedupe_key) /* first: what is handled may be deleted where it is put */
         r = insert_key(s, m, row.id, salt);
+    if (r == 0)
+        r = put(s, m, &row);
     if (r == 0)
         *ret_id = ph__id_make(row.id, salt);
     return r;
