@@ -72,6 +72,7 @@ typedef struct {
     int64_t ended_at;      /* 0: it is live */
     int lease_s, stale_threshold_s; /* as it registered them */
     int64_t in_progress;   /* messages that it has claimed */
+    int partition_count;   /* as it registered it */
 } ph_instance_info;
 
 typedef struct ph_instance_list ph_instance_list;
@@ -105,7 +106,7 @@ typedef struct {
     ph_door door;
     const char *ns, *stream;
     ph_stream_state state;
-    int partition;         /* for the partition count that was asked for */
+    int partition;         /* for the partition count that was asked for, or the service's */
     int64_t last_seq;      /* of the newest message */
     int64_t next_seq;      /* of the first that is not settled; last_seq + 1: idle */
     int64_t unsettled;     /* how many are not settled */
@@ -114,7 +115,7 @@ typedef struct {
     int head_attempts;     /* ready, scheduled, in progress */
     ph_owner locked_by;    /* in progress: who */
     int64_t locked_until;
-    const char *affinity_service; /* NULL: no live instance */
+    const char *affinity_service; /* that was asked for; NULL: none, or it has no live instance */
     ph_owner affinity_owner; /* the instance of that service to which the partition belongs */
     int64_t created_at;
 } ph_stream_info;
@@ -125,9 +126,9 @@ typedef struct {
     const char *ns;      /* NULL: every namespace */
     const char *stream;  /* only this one; NULL: every */
     bool idle_too;       /* otherwise only streams with something to do */
-    const char *service; /* whose instances the partitions belong to; NULL: of the first service (by
-                            name) that has a live instance */
-    int partition_count; /* 0: PH_PARTITIONS */
+    const char *service; /* whose instances the partitions belong to; NULL: no owner is named */
+    int partition_count; /* 0: that of the service's live instances (the first to start, if they
+                            differ), or else PH_PARTITIONS */
     int limit;           /* 0: 50; at most PH_BATCH_MAX */
     const char *after_ns, *after_stream; /* the last ones of the page before; NULL: from the beginning */
 } ph_stream_list_opts;

@@ -21,14 +21,15 @@ static json_t *instance_json(const ph_instance_info *instance, int64_t now)
     int64_t silent_s = (now - instance->last_heartbeat_at) / 1000000;
 
     return json_pack(
-        "{s:o, s:o, s:o, s:i, s:s, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:o}", "instance_id",
+        "{s:o, s:o, s:o, s:i, s:s, s:I, s:I, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "instance_id",
         cli_json_id(instance->id.b), "service", cli_json_text(instance->service), "host",
         cli_json_text(instance->host), "process_id", instance->process_id, "state",
         state_of(instance, now), "in_progress", (json_int_t)instance->in_progress, "silent_s",
         (json_int_t)(silent_s > 0 ? silent_s : 0), "stale_threshold_s", instance->stale_threshold_s,
-        "lease_s", instance->lease_s, "started_at", cli_json_time(instance->started_at),
-        "last_heartbeat_at", cli_json_time(instance->last_heartbeat_at), "ended_at",
-        cli_json_time(instance->ended_at), "metadata", cli_json_parsed(instance->metadata));
+        "lease_s", instance->lease_s, "partition_count", instance->partition_count, "started_at",
+        cli_json_time(instance->started_at), "last_heartbeat_at",
+        cli_json_time(instance->last_heartbeat_at), "ended_at", cli_json_time(instance->ended_at),
+        "metadata", cli_json_parsed(instance->metadata));
 }
 
 /* --------------------------------------------------------------------------- list */
@@ -91,6 +92,9 @@ static const struct cli_field list_fields[] = {
     { "stale_threshold_s", CLI_F_LIFETIME, "after so many seconds of silence it is removed",
       "Stale after", NULL },
     { "lease_s", CLI_F_LIFETIME, "how many seconds its leases last", "Lease", NULL },
+    { "partition_count", CLI_F_NUMBER,
+      "by how many partitions it shares streams; the same in all of its service", "Partitions",
+      NULL },
     { "started_at", CLI_F_TIME, "when it registered", "Started", NULL },
     { "last_heartbeat_at", CLI_F_TIME, "when its last heartbeat was written", "Heartbeat", NULL },
     { "ended_at", CLI_F_TIME, "when it left or was removed; null: it is there", "Ended", NULL },

@@ -156,6 +156,7 @@ static int instance_load(struct whole *w, const ph_work_batch_opts *o, ph_error 
         .process_id = o->process_id ? o->process_id : (int)getpid(),
         .lease_s = o->lease_s ? o->lease_s : LEASE_S,
         .stale_s = o->stale_threshold_s ? o->stale_threshold_s : PH_STALE_THRESHOLD_S,
+        .partition_count = o->partition_count ? o->partition_count : PH_PARTITIONS,
     };
     if (!o->host_name && gethostname(w->host, sizeof(w->host) - 1) < 0)
         snprintf(w->host, sizeof(w->host), "unknown");
@@ -194,7 +195,7 @@ static int claims_load(struct whole *w, const ph_work_batch_opts *o, ph_error *e
 
         if (r < 0)
             return r;
-        to->partition_count = o->partition_count ? o->partition_count : PH_PARTITIONS;
+        to->partition_count = w->batch.instance.partition_count;
         to->max_partitions = o->max_partitions;
     }
     w->batch.keep = o->flags & PH_BATCH_KEEP_COMPLETED;

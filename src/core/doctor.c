@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define CLOCK_WARN_MS 1000
@@ -195,9 +196,16 @@ static int examine_door(struct ph__call *call, struct ph__examination *examinati
 
 /* What is to be said of instances. */
 struct instances {
-    int64_t live, silent, hasty;
-    const ph_instance_info *silent_one, *hasty_one; /* the first of each */
+    int64_t live, silent, hasty, apart;
+    const ph_instance_info *silent_one, *hasty_one, *apart_one; /* the first of each */
 };
+
+/* By service: do it and the one before it share streams by different numbers of partitions? */
+static bool is_apart(const ph_instance_list *list, size_t i)
+{
+    return i > 0 && strcmp(list->items[i].service, list->items[i - 1].service) == 0 &&
+           list->items[i].partition_count != list->items[i - 1].partition_count;
+}
 
 static void count_instances(const ph_instance_list *list, int64_t now, struct instances *to)
 {
@@ -212,6 +220,10 @@ static void count_instances(const ph_instance_list *list, int64_t now, struct in
         if (each->stale_threshold_s < 2 * (int64_t)each->lease_s) {
             to->hasty++;
             to->hasty_one = each;
+        }
+        if (is_apart(list, i)) {
+            to->apart++;
+            to->apart_one = each;
         }
     }
 }
@@ -235,7 +247,14 @@ static void report_instances(struct ph__examination *examination, const struct i
                     "%s on %s",
                     found->silent, ph_id_text(found->silent_one->id.b, id),
                     found->silent_one->service, found->silent_one->host);
-    if (found->silent == 0 && found->hasty == 0)
+    if (found->apart > 0)
+        ph__finding(examination, "instances", PH_FINDING_WARNING,
+                    "give all instances of a service the same number of partitions",
+                    "live instances of the service %s share streams by different numbers of "
+                    "partitions, for example %s by %d: they do not agree on whose turn it is",
+                    found->apart_one->service, ph_id_text(found->apart_one->id.b, id),
+                    found->apart_one->partition_count);
+    if (found->silent == 0 && found->hasty == 0 && found->apart == 0)
         ph__finding(examination, "instances", PH_FINDING_OK, NULL, "%" PRId64 " live instances",
                     found->live);
 }

@@ -90,7 +90,7 @@ static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *
         .after_ns = opts.after_stream && !opts.after_ns ? "" : opts.after_ns,
         .after_key = opts.after_stream,
         .idle_too = opts.idle_too || opts.stream,
-        .partition_count = opts.partition_count ? opts.partition_count : PH_PARTITIONS,
+        .partition_count = opts.partition_count,
         .limit = opts.limit ? opts.limit : LIST_LIMIT,
     };
     if (to->limit < 0 || to->limit > PH_BATCH_MAX)
@@ -111,6 +111,22 @@ static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *
                  : ph__stream_load(&name, opts.door, opts.ns, opts.stream ? opts.stream : "-", err);
 }
 
+/* By how many partitions the service that was asked for shares its streams, as its live instances
+ * have registered it. */
+static int partitions_load(struct ph__call *call, struct ph__stream_query *query)
+{
+    ph_instance_list list = { 0 };
+    int r = 0;
+
+    if (query->partition_count > 0)
+        return 0;
+    if (query->service)
+        r = call->store->backend->instance_list(call, query->service, false, &list);
+    query->partition_count = list.count > 0 ? list.items[0].partition_count : PH_PARTITIONS;
+    ph__arena_free(&list.arena);
+    return r;
+}
+
 int ph_stream_list_get(ph_store *store, ph_tx tx, const ph_stream_list_opts *opts, int timeout_ms,
                        ph_stream_list **ret_list, ph_error *reterr)
 {
@@ -123,6 +139,8 @@ int ph_stream_list_get(ph_store *store, ph_tx tx, const ph_stream_list_opts *opt
         r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
     if (r == 0)
         r = query_load(opts, &query, call.err);
+    if (r == 0)
+        r = partitions_load(&call, &query);
     if (r < 0)
         return r;
     PH__LIST_RETURN(stream_list, &call, ret_list, store->backend->stream_list(&call, &query, list));

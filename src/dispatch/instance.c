@@ -79,6 +79,7 @@ struct ph__instance ph__instance_of(const ph_dispatcher *dispatcher)
         .process_id = (int)getpid(),
         .lease_s = opts->lease_s,
         .stale_s = opts->stale_threshold_s,
+        .partition_count = opts->partition_count,
     };
 }
 

@@ -231,7 +231,7 @@ struct ph__job_step {
 struct ph__instance {
     ph_owner id;
     const char *service, *host, *metadata; /* metadata NULL: none */
-    int process_id, lease_s, stale_s;
+    int process_id, lease_s, stale_s, partition_count;
 };
 
 struct ph_instance_list {
@@ -248,7 +248,7 @@ struct ph__stream {
 
 struct ph__stream_query {
     enum ph__door door;
-    const char *ns, *key, *service;   /* NULL: all; all; the first that has live instances */
+    const char *ns, *key, *service;   /* NULL: all; all; no owners are named */
     const char *after_ns, *after_key; /* both or neither */
     bool idle_too;
     int partition_count, limit;

@@ -216,6 +216,37 @@ TEST(a_retry_is_picked_up_though_the_instances_have_changed)
     all_is_well(store);
 }
 
+/* "0: that of the service's live instances", and without a service there is no owner to name. */
+TEST(a_list_goes_by_the_partitions_of_the_service)
+{
+    ph_store *store = open_at_epoch();
+    ph_owner a = ph_owner_new(), b = ph_owner_new();
+    ph_work_batch_opts opts = a_call(a);
+    ph_stream_list_opts wanted = PH_STREAM_LIST_OPTS_INIT;
+    ph_stream_list *list = NULL;
+
+    fill(&outbox_door, store, "a1");
+    CHECK_INT(see_lane(&outbox_door, store, "a").partition, ph_stream_partition("a", 0));
+    opts.flags = PH_BATCH_NO_OUTBOX | PH_BATCH_NO_INBOX;
+    opts.partition_count = 7;
+    work_only(store, &opts);
+    CHECK_INT(see_lane(&outbox_door, store, "a").partition, ph_stream_partition("a", 7));
+    t_clock_advance(store, T_SECOND);
+    opts.instance_id = b;
+    opts.partition_count = 9;
+    work_only(store, &opts);
+    CHECK_INT(see_lane(&outbox_door, store, "a").partition, ph_stream_partition("a", 7));
+    OK(ph_instance_leave(store, PH_OWN_TX, a, 0, NULL, &t_err));
+    CHECK_INT(see_lane(&outbox_door, store, "a").partition, ph_stream_partition("a", 9));
+    CHECK(same_id(see_lane(&outbox_door, store, "a").affinity_owner.b, b.b));
+    OK(ph_stream_list_get(store, PH_OWN_TX, &wanted, 0, &list, &t_err));
+    CHECK_INT(ph_stream_list_at(list, 0)->partition, ph_stream_partition("a", 0));
+    CHECK(!ph_stream_list_at(list, 0)->affinity_service);
+    CHECK(ph_id_is_zero(ph_stream_list_at(list, 0)->affinity_owner.b));
+    ph_stream_list_free(list);
+    all_is_well(store);
+}
+
 /* An instance that is removed leaves its partitions to the others; they keep their own. */
 TEST(partitions_move_only_from_who_goes_and_to_who_comes)
 {

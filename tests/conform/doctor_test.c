@@ -46,15 +46,22 @@ static struct found check_of(ph_store *store, bool deep, const char *check)
     return found;
 }
 
-/* Registers, or beats the heart. */
-static void beat(ph_store *store, ph_owner instance, int lease_s, int stale_s)
+static ph_work_batch_opts an_instance(ph_owner instance)
 {
     ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
-    ph_work_batch *batch;
 
     opts.instance_id = instance;
     opts.service_name = "service";
     opts.host_name = "machine";
+    return opts;
+}
+
+/* Registers, or beats the heart. */
+static void beat(ph_store *store, ph_owner instance, int lease_s, int stale_s)
+{
+    ph_work_batch_opts opts = an_instance(instance);
+    ph_work_batch *batch;
+
     opts.lease_s = lease_s;
     opts.stale_threshold_s = stale_s;
     OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
@@ -87,6 +94,32 @@ TEST(instances_that_are_silent_or_hasty_are_told)
     CHECK_INT(found.level, PH_FINDING_WARNING);
     CHECK(strstr(found.text, "1 live instances have stopped beating") != NULL);
     CHECK(strstr(found.text, "of service on machine") != NULL);
+}
+
+TEST(instances_that_share_by_different_partitions_are_told)
+{
+    ph_store *store = t_open(NULL);
+    ph_work_batch_opts opts = an_instance(ph_owner_new());
+    ph_work_batch *batch;
+    struct found found;
+
+    beat(store, ph_owner_new(), 30, 600);
+    opts.service_name = "another"; /* that is its own affair */
+    opts.partition_count = 7;
+    OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    ph_work_batch_free(batch);
+    CHECK_INT(check_of(store, false, "instances").level, PH_FINDING_OK);
+    opts = an_instance(ph_owner_new());
+    opts.partition_count = 7;
+    OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    ph_work_batch_free(batch);
+    found = check_of(store, false, "instances");
+    CHECK_INT(found.count, 1);
+    CHECK_INT(found.level, PH_FINDING_WARNING);
+    CHECK(strstr(found.text, "live instances of the service service share streams by different "
+                             "numbers of partitions") != NULL);
+    OK(ph_instance_leave(store, PH_OWN_TX, opts.instance_id, 0, NULL, &t_err));
+    CHECK_INT(check_of(store, false, "instances").level, PH_FINDING_OK);
 }
 
 TEST(a_healthy_store_is_found_healthy)

@@ -98,15 +98,18 @@ TEST(the_heartbeat_is_written_when_the_stored_one_is_old)
     work_only(store, &opts); /* threshold 600 */
     opts.lease_s = 40;
     opts.stale_threshold_s = 700;
+    opts.partition_count = 7;
     t_clock_advance(store, 59 * T_SECOND);
     work_only(store, &opts);
     REQ_INT("INS-002", see_instance(store, id).last_heartbeat_at, T_EPOCH); /* young: not written */
     CHECK_INT(see_instance(store, id).lease_s, 300);
+    CHECK_INT(see_instance(store, id).partition_count, PH_PARTITIONS);
     t_clock_advance(store, 12 * T_SECOND);
     work_only(store, &opts);
     REQ_INT("INS-002", see_instance(store, id).last_heartbeat_at, T_EPOCH + 71 * T_SECOND);
     CHECK_INT(see_instance(store, id).lease_s, 40);
     CHECK_INT(see_instance(store, id).stale_threshold_s, 700);
+    CHECK_INT(see_instance(store, id).partition_count, 7);
     all_is_well(store);
 }
 

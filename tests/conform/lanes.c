@@ -437,7 +437,8 @@ struct instance_seen see_instance(ph_store *store, ph_owner instance)
                                     .started_at = info->started_at,
                                     .last_heartbeat_at = info->last_heartbeat_at,
                                     .ended_at = info->ended_at,
-                                    .in_progress = info->in_progress };
+                                    .in_progress = info->in_progress,
+                                    .partition_count = info->partition_count };
         snprintf(s.service, sizeof(s.service), "%s", info->service);
         snprintf(s.host, sizeof(s.host), "%s", info->host);
         snprintf(s.metadata, sizeof(s.metadata), "%s", info->metadata ? info->metadata : "");

@@ -112,7 +112,7 @@ struct instance_seen {
     bool there;
     ph_instance_state state;
     char service[64], host[64], metadata[200]; /* metadata "": none */
-    int process_id, lease_s, stale_threshold_s;
+    int process_id, lease_s, stale_threshold_s, partition_count;
     int64_t started_at, last_heartbeat_at, ended_at, in_progress;
 };
 struct instance_seen see_instance(ph_store *store, ph_owner instance);

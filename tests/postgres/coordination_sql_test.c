@@ -397,12 +397,13 @@ TEST(the_view_of_instances_shows_what_they_are)
 
     t_sql(conn, "SELECT {t}enqueue('t', 'p') FROM generate_series(1, 3)");
     t_sql(conn, "SELECT {t}process_work_batch(" OWNER ", 'web', 'host', 7, '{\"z\": 1}', "
-                "lease_seconds => 60, stale_threshold_seconds => 120)");
+                "lease_seconds => 60, stale_threshold_seconds => 120, partition_count => 7)");
     CHECK_STR(t_value(conn, "SELECT concat_ws(' ', id, service, host, process_id, metadata, state, "
                             "started_at = {t}clock(), last_heartbeat_at = {t}clock(), ended_at IS "
-                            "NULL, lease_seconds, stale_threshold_seconds, in_progress) "
+                            "NULL, lease_seconds, stale_threshold_seconds, partition_count, "
+                            "in_progress) "
                             "FROM {t}instances"),
-              "11111111-1111-4111-8111-111111111111 web host 7 {\"z\": 1} live t t t 60 120 3");
+              "11111111-1111-4111-8111-111111111111 web host 7 {\"z\": 1} live t t t 60 120 7 3");
     CHECK_STR(t_value(conn, "SELECT {t}instance_leave(" OWNER ")"), "t");
     CHECK_STR(t_value(conn, "SELECT {t}instance_leave(" OWNER ")"), "f");
     CHECK_STR(t_value(conn, "SELECT {t}instance_leave(" OTHER ")"), "f");

@@ -148,7 +148,7 @@ TEST(views_have_the_agreed_columns)
         "id uuid, service text, host text, process_id integer, metadata jsonb, state text, "
         "started_at timestamp with time zone, last_heartbeat_at timestamp with time zone, "
         "ended_at timestamp with time zone, lease_seconds integer, "
-        "stale_threshold_seconds integer, in_progress bigint");
+        "stale_threshold_seconds integer, partition_count integer, in_progress bigint");
     check_columns(conn, "receptors",
                   "message_id uuid, receptor text, status text, attempts integer, error text, "
                   "first_at timestamp with time zone, last_at timestamp with time zone");

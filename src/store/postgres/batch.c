@@ -84,6 +84,7 @@ static void add_instance(struct ph__pg_params *p, const struct ph__instance *ins
     ph__pg_add_jsonb(p, instance->metadata);
     ph__pg_add_int4(p, instance->lease_s);
     ph__pg_add_int4(p, instance->stale_s);
+    ph__pg_add_int4(p, instance->partition_count);
 }
 
 static bool has_results_or_messages(const struct ph__work_batch *batch)

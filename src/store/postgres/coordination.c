@@ -75,6 +75,7 @@ static void read_instance(struct ph__arena *arena, const PGresult *result, int r
     to->lease_s = (int)ph__pg_int(result, row, 9);
     to->stale_threshold_s = (int)ph__pg_int(result, row, 10);
     to->in_progress = ph__pg_int(result, row, 11);
+    to->partition_count = (int)ph__pg_int(result, row, 12);
 }
 
 int ph__pg_instance_list(struct ph__call *call, const char *service, bool all,

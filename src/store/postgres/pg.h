@@ -74,7 +74,7 @@ char *ph__pg_substitute(const ph_store *store, const char *text);
 
 /* -------------------------------------------------------------- parameters */
 
-#define PH__PG_PARAMS 81 /* of PG_WORK_BATCH_WHOLE */
+#define PH__PG_PARAMS 82 /* of PG_WORK_BATCH_WHOLE */
 
 enum ph__pg_oid {
     PG_BOOL = 16,

@@ -86,6 +86,7 @@ static int insert(struct ph__sqlite_tx *tx, const struct ph__instance *instance)
     ph__query_int(&query, tx->now);
     ph__query_int(&query, instance->lease_s);
     ph__query_int(&query, instance->stale_s);
+    ph__query_int(&query, instance->partition_count);
     return ph__query_run(&query);
 }
 
@@ -97,6 +98,7 @@ static int write_beat(struct ph__sqlite_tx *tx, const struct ph__instance *insta
     ph__query_int(&query, tx->now);
     ph__query_int(&query, instance->lease_s);
     ph__query_int(&query, instance->stale_s);
+    ph__query_int(&query, instance->partition_count);
     return ph__query_run(&query);
 }
 
@@ -173,7 +175,7 @@ int ph__sqlite_instance_leave(struct ph__call *call, ph_owner id, bool *ret_left
 /* The columns of instance_list. */
 /* clang-format off */
 enum { ID, SERVICE, HOST, PROCESS_ID, METADATA, STATE, STARTED_AT, HEARTBEAT_AT, ENDED_AT, LEASE_S,
-       STALE_S, IN_PROGRESS };
+       STALE_S, IN_PROGRESS, PARTITIONS };
 /* clang-format on */
 
 static int load_info(const struct ph__query *query, struct ph__rows *rows, void *item)
@@ -194,6 +196,7 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
     info->lease_s = (int)ph__column_int(query, LEASE_S);
     info->stale_threshold_s = (int)ph__column_int(query, STALE_S);
     info->in_progress = ph__column_int(query, IN_PROGRESS);
+    info->partition_count = (int)ph__column_int(query, PARTITIONS);
     return r;
 }
 

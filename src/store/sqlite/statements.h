@@ -50,7 +50,7 @@
     X(join_info) X(join_list_newest) X(join_list_oldest) X(join_group_newest)                      \
     X(join_group_oldest) X(retention_join) X(members_delete) X(join_delete)              \
     X(instance_get) X(instance_insert) X(instance_beat) X(instance_stale) X(instance_end)          \
-    X(instance_list) X(service_first) X(lease_lost) X(retention_instance)                          \
+    X(instance_list) X(lease_lost) X(retention_instance)                          \
     X(receptor_message) X(receptor_report) X(receptor_list)                                        \
     X(stream_by_name) X(consumer_get) X(consumer_put) X(stream_between) X(consumer_list)           \
     X(stream_after) X(stream_list) X(stream_one) X(stream_shown)

@@ -11,7 +11,7 @@
 struct listing {
     struct ph__sqlite_tx *tx;
     const struct ph__stream_query *query;
-    const char *service; /* whose instances the partitions belong to; NULL: no live instance */
+    const char *service; /* whose instances the partitions belong to; NULL: none */
 };
 
 /* The columns of stream_list and stream_one, and of stream_shown. */
@@ -95,26 +95,6 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
     return r < 0 ? r : load_affinity(l, info);
 }
 
-/* The service that was asked for, or the first that has a live instance. */
-static int choose_service(struct listing *l, struct ph__arena *arena)
-{
-    struct ph__query query;
-    int r;
-
-    l->service = l->query->service;
-    if (l->service) {
-        l->service = ph__arena_copy(arena, l->service, strlen(l->service));
-        return l->service ? 0 : ph__fail_memory(l->tx->call->err);
-    }
-    query = ph__query(l->tx, PH__SQL_service_first);
-    r = ph__query_row(&query);
-    if (r > 0) {
-        r = ph__column_text(&query, 0, arena, &l->service, NULL);
-        ph__query_end(&query);
-    }
-    return r;
-}
-
 static int load_list(struct listing *l, ph_stream_list *list)
 {
     const struct ph__stream_query *wanted = l->query;
@@ -148,6 +128,8 @@ int ph__sqlite_stream_list(struct ph__call *call, const struct ph__stream_query 
 
     if (r < 0)
         return r;
-    r = choose_service(&l, &ret_list->arena);
-    return ph__long_read_end(&read, r < 0 ? r : load_list(&l, ret_list));
+    if (query->service)
+        l.service = ph__arena_copy(&ret_list->arena, query->service, strlen(query->service));
+    r = query->service && !l.service ? ph__fail_memory(call->err) : load_list(&l, ret_list);
+    return ph__long_read_end(&read, r);
 }

@@ -205,9 +205,9 @@ FROM (SELECT j.id, j.attached_steps <> coalesce(m.attached, 0) OR j.completed_st
 -- The first row has what came of the parts before the claims, the others are claimed messages; all
 -- may tell of joins. The claims take their batch size from the first row, so that they cannot come
 -- before; null: none. It is hidden from the planner in b, whose plan would change with it.
-WITH b AS MATERIALIZED (SELECT *, $24::int AS outbox_n, $32::int AS inbox_n FROM {schema}.{p}work_batch(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-    $22))
+WITH b AS MATERIALIZED (SELECT *, $25::int AS outbox_n, $33::int AS inbox_n FROM {schema}.{p}work_batch(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+    $23))
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
        NULL::text, NULL::bigint, NULL::text, NULL::boolean,
@@ -218,22 +218,22 @@ SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedu
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 0::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $23, b.outbox_n, $25, $26, $27, $28, $29, $30) c
+FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $24, b.outbox_n, $26, $27, $28, $29, $30, $31) c
 WHERE b.outbox_n IS NOT NULL AND b.ended_at IS NULL
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 1::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $31, b.inbox_n, $33, $34, $35, $36, $37, $38) c
+FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $32, b.inbox_n, $34, $35, $36, $37, $38, $39) c
 WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL
 
 -- name: work_batch_whole
-WITH b AS MATERIALIZED (SELECT *, $67::int AS outbox_n, $75::int AS inbox_n FROM {schema}.{p}work_batch_whole(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-    $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40,
-    $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59,
-    $60, $61, $62, $63, $64, $65))
+WITH b AS MATERIALIZED (SELECT *, $68::int AS outbox_n, $76::int AS inbox_n FROM {schema}.{p}work_batch_whole(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+    $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41,
+    $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60,
+    $61, $62, $63, $64, $65, $66))
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
        NULL::text, NULL::bigint, NULL::text, NULL::boolean,
@@ -246,14 +246,14 @@ SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedu
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 0::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $66, b.outbox_n, $68, $69, $70, $71, $72, $73) c
+FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $67, b.outbox_n, $69, $70, $71, $72, $73, $74) c
 WHERE b.outbox_n IS NOT NULL AND b.ended_at IS NULL AND b.part IS NULL
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 1::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $74, b.inbox_n, $76, $77, $78, $79, $80, $81) c
+FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $75, b.inbox_n, $77, $78, $79, $80, $81, $82) c
 WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL AND b.part IS NULL
 
 -- name: instance_leave
@@ -261,7 +261,7 @@ SELECT has_left, joins FROM {schema}.{p}work_leave($1)
 
 -- name: instances
 SELECT id, service, host, process_id, metadata::text, array_position('{live,left,evicted}', state), started_at,
-       last_heartbeat_at, ended_at, lease_seconds, stale_threshold_seconds, in_progress
+       last_heartbeat_at, ended_at, lease_seconds, stale_threshold_seconds, in_progress, partition_count
 FROM {schema}.{p}instances WHERE ($1 IS NULL OR service = $1) AND ($2 OR state = 'live')
 ORDER BY service, started_at, id
 

@@ -69,12 +69,13 @@ SELECT state, heartbeat_at, stale_s FROM {p}instance WHERE id = ?1
 
 -- name: instance_insert
 INSERT INTO {p}instance (id, service, host, process_id, metadata, started_at, heartbeat_at, lease_s,
-                         stale_s, state)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, 1)
+                         stale_s, partitions, state)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, 1)
 
 -- name: instance_beat
 -- Touches no index.
-UPDATE {p}instance SET heartbeat_at = ?2, lease_s = ?3, stale_s = ?4 WHERE id = ?1
+UPDATE {p}instance SET heartbeat_at = ?2, lease_s = ?3, stale_s = ?4, partitions = ?5
+ WHERE id = ?1
 
 -- name: instance_stale
 -- The first live one, other than the caller, that was silent for longer than it said.
@@ -88,14 +89,10 @@ UPDATE {p}instance SET state = ?2, ended_at = ?3 WHERE id = ?1
 -- The live ones; ?2: also those that have ended since then.
 SELECT i.id, i.service, i.host, i.process_id, i.metadata, i.state, i.started_at, i.heartbeat_at,
        i.ended_at, i.lease_s, i.stale_s,
-       (SELECT sum(l.open) FROM {p}lease l WHERE l.owner = i.id)
+       (SELECT sum(l.open) FROM {p}lease l WHERE l.owner = i.id), i.partitions
   FROM {p}instance i
  WHERE (?1 IS NULL OR i.service = ?1) AND (i.state = 1 OR i.ended_at >= ?2)
  ORDER BY i.service, i.started_at, i.id
-
--- name: service_first
--- The first by name that has a live instance.
-SELECT service FROM {p}instance WHERE state = 1 ORDER BY service LIMIT 1
 
 -- name: lease_lost
 SELECT lost FROM {p}lease WHERE fence = ?1

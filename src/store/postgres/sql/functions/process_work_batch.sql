@@ -53,7 +53,8 @@ BEGIN
     IF coalesce(receptor_completions, receptor_failures, checkpoint_completions, checkpoint_failures, new_outbox_messages,
                 new_inbox_messages) IS NULL THEN
         SELECT * INTO _done FROM {p}work_batch(
-            instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds, flags & 1 > 0,
+            instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds, partition_count,
+            flags & 1 > 0,
             _outbox.ids, _outbox.fences, _outbox.verbs, _outbox.errors, _outbox.delays,
             _inbox.ids, _inbox.fences, _inbox.verbs, _inbox.errors, _inbox.delays,
             nullif(renew_outbox_ids[:], '{}'), NULL, nullif(renew_inbox_ids[:], '{}'), NULL);
@@ -63,7 +64,8 @@ BEGIN
         SELECT * INTO _out FROM {p}messages_read('process_work_batch: new_outbox_messages', coalesce(new_outbox_messages, '[]'));
         SELECT * INTO _in FROM {p}batch_inbox(new_inbox_messages);
         SELECT * INTO _done FROM {p}work_batch_whole(
-            instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds, flags & 1 > 0,
+            instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds, partition_count,
+            flags & 1 > 0,
             _outbox.ids, _outbox.fences, _outbox.verbs, _outbox.errors, _outbox.delays,
             _inbox.ids, _inbox.fences, _inbox.verbs, _inbox.errors, _inbox.delays,
             nullif(renew_outbox_ids[:], '{}'), NULL, nullif(renew_inbox_ids[:], '{}'), NULL,

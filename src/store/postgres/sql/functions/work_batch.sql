@@ -9,7 +9,8 @@
 -- lease who holds a dedupe key or a stream. With nothing to do it writes nothing, and takes
 -- no transaction id.
 CREATE OR REPLACE FUNCTION {p}work_batch(
-    _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int, _keep boolean,
+    _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int,
+    _partitions int, _keep boolean,
     _outbox_ids uuid[], _outbox_fences bigint[], _outbox_verbs smallint[], _outbox_errors text[], _outbox_delays bigint[],
     _inbox_ids uuid[], _inbox_fences bigint[], _inbox_verbs smallint[], _inbox_errors text[], _inbox_delays bigint[],
     _renew_outbox_ids uuid[], _renew_outbox_fences bigint[], _renew_inbox_ids uuid[], _renew_inbox_fences bigint[],
@@ -37,7 +38,7 @@ BEGIN
     evicted := 0;
     IF _well IS NOT TRUE THEN
         SELECT b.registered, b.evicted, b.ended_at, b.joins INTO registered, evicted, ended_at, joins
-        FROM {p}work_beat(_id, _service, _host, _process_id, _metadata, _lease_s, _stale_s, _t) b;
+        FROM {p}work_beat(_id, _service, _host, _process_id, _metadata, _lease_s, _stale_s, _partitions, _t) b;
         IF ended_at IS NOT NULL THEN
             RETURN;
         END IF;

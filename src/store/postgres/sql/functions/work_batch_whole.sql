@@ -9,7 +9,8 @@
 -- Locks: as its parts, in this order: receptors' and checkpoints' rows, instances, leases, joins;
 -- then, of the outbox, then of the inbox: dedupe keys, joins, streams.
 CREATE OR REPLACE FUNCTION {p}work_batch_whole(
-    _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int, _keep boolean,
+    _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int,
+    _partitions int, _keep boolean,
     _outbox_ids uuid[], _outbox_fences bigint[], _outbox_verbs smallint[], _outbox_errors text[], _outbox_delays bigint[],
     _inbox_ids uuid[], _inbox_fences bigint[], _inbox_verbs smallint[], _inbox_errors text[], _inbox_delays bigint[],
     _renew_outbox_ids uuid[], _renew_outbox_fences bigint[], _renew_inbox_ids uuid[], _renew_inbox_fences bigint[],
@@ -62,7 +63,7 @@ BEGIN
         part := NULL;
         SELECT b.* INTO registered, evicted, ended_at, outbox_outcomes, inbox_outcomes, outbox_renewed, inbox_renewed, joins
         FROM {p}work_batch(
-            _id, _service, _host, _process_id, _metadata, _lease_s, _stale_s, _keep,
+            _id, _service, _host, _process_id, _metadata, _lease_s, _stale_s, _partitions, _keep,
             _outbox_ids, _outbox_fences, _outbox_verbs, _outbox_errors, _outbox_delays,
             _inbox_ids, _inbox_fences, _inbox_verbs, _inbox_errors, _inbox_delays,
             _renew_outbox_ids, _renew_outbox_fences, _renew_inbox_ids, _renew_inbox_fences) b;

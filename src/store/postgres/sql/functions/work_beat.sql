@@ -10,7 +10,8 @@
 -- other passes it over; if not, the beat finds no live row to update, and looks again.
 -- Two that register one id: the second waits at the insert, and finds it registered.
 CREATE OR REPLACE FUNCTION {p}work_beat(
-    _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int, _t timestamptz,
+    _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int,
+    _partitions int, _t timestamptz,
     OUT registered boolean, OUT evicted int, OUT ended_at timestamptz, OUT joins text)
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
@@ -27,8 +28,10 @@ BEGIN
     LOOP
         SELECT i.state, i.heartbeat_at, i.ended_at, least(i.stale_s, _stale_s) AS stale_s INTO _me FROM {p}instance i WHERE i.id = _id;
         IF NOT FOUND THEN
-            INSERT INTO {p}instance (id, started_at, heartbeat_at, process_id, lease_s, stale_s, state, service, host, metadata)
-            VALUES (_id, _t, _t, _process_id, _lease_s, _stale_s, 1, _service, _host, _metadata) ON CONFLICT DO NOTHING;
+            INSERT INTO {p}instance (id, started_at, heartbeat_at, process_id, lease_s, stale_s, partitions, state, service, host,
+                                        metadata)
+            VALUES (_id, _t, _t, _process_id, _lease_s, _stale_s, _partitions, 1, _service, _host, _metadata)
+            ON CONFLICT DO NOTHING;
             registered := FOUND;
             EXIT WHEN FOUND;
         ELSIF _me.state <> 1 THEN
@@ -38,7 +41,7 @@ BEGIN
             -- Others go by the threshold that is stored: a longer one must not slow the heart before it is.
             EXIT WHEN _t - _me.heartbeat_at <= greatest(_me.stale_s * interval '100 ms',
                                                         least(_me.stale_s * interval '500 ms', interval '1 s'));
-            UPDATE {p}instance i SET heartbeat_at = _t, lease_s = _lease_s, stale_s = _stale_s
+            UPDATE {p}instance i SET heartbeat_at = _t, lease_s = _lease_s, stale_s = _stale_s, partitions = _partitions
             WHERE i.id = _id AND i.state = 1;
             EXIT WHEN FOUND;
         END IF;

@@ -1,6 +1,6 @@
 -- work_streams(…) → streams of a door, by namespace, then key, as the library lists them. ns,
 -- key: null for all. after: the last of the page before. service: whose instances the
--- partitions belong to; null: the first that has a live one. Reads only.
+-- partitions belong to; null: no owner is named. Reads only.
 CREATE OR REPLACE FUNCTION {p}work_streams(
     _door smallint, _ns text, _key text, _service text, _after_ns text, _after_key text, _idle_too boolean, _partitions int,
     _limit int)
@@ -12,9 +12,6 @@ CREATE OR REPLACE FUNCTION {p}work_streams(
 AS $$
 #variable_conflict use_column
 BEGIN
-    IF _service IS NULL THEN
-        SELECT i.service INTO _service FROM {p}instance i WHERE i.state = 1 ORDER BY i.service LIMIT 1;
-    END IF;
     RETURN QUERY
     SELECT v.namespace, v.stream, v.state_code, (s.hash % _partitions)::int, v.last_seq, v.next_seq, v.unsettled, v.head, v.head_due_at,
            v.head_attempts, v.locked_by, v.locked_until, CASE WHEN o.owner IS NOT NULL THEN _service END, o.owner, v.created_at

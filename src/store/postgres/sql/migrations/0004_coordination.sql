@@ -63,6 +63,7 @@ CREATE TABLE {p}instance (
     process_id   int NOT NULL,
     lease_s      int NOT NULL,
     stale_s      int NOT NULL,     -- silent for so long: dead
+    partitions   int NOT NULL,     -- by how many it shares streams
     state        smallint NOT NULL, -- 1 live, 2 left, 3 evicted: kept for a while, so that it is told
     service      text COLLATE "C" NOT NULL,
     host         text NOT NULL,

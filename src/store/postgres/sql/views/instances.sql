@@ -12,5 +12,6 @@ SELECT i.id,
        i.ended_at,
        i.lease_s AS lease_seconds,
        i.stale_s AS stale_threshold_seconds,
+       i.partitions AS partition_count,
        (SELECT coalesce(sum(l.open), 0)::bigint FROM {p}lease l WHERE l.owner = i.id) AS in_progress
 FROM {p}instance i;

@@ -46,6 +46,7 @@ CREATE TABLE {p}instance (
     ended_at     INTEGER,            -- NULL: live
     lease_s      INTEGER NOT NULL,
     stale_s      INTEGER NOT NULL,   -- silent for so long: dead
+    partitions   INTEGER NOT NULL,   -- by how many it shares streams
     state        INTEGER NOT NULL    -- 1 live, 2 left, 3 evicted: kept for a while, so that it is told
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX {p}instance_live ON {p}instance (service, id) WHERE state = 1;
@@ -306,6 +307,7 @@ SELECT {uuid:i.id} AS id, i.service, i.host, i.process_id, i.metadata,
        {time:i.heartbeat_at} AS last_heartbeat_at,
        {time:i.ended_at} AS ended_at,
        i.lease_s AS lease_seconds, i.stale_s AS stale_threshold_seconds,
+       i.partitions AS partition_count,
        (SELECT coalesce(sum(l.open), 0) FROM {p}lease l WHERE l.owner = i.id) AS in_progress
   FROM {p}instance i;
 
