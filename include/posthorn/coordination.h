@@ -36,9 +36,10 @@
  *   id and forget what it had claimed.
  *   A stream's partition is the number in the first 15 hex digits of SHA-256 of
  *   its key, modulo partition_count. Each partition belongs to one live instance
- *   of a service (by rendezvous hashing): for affinity_grace_ms a due head is
- *   left to that one, then anybody may take it. Affinity is for warm caches; the
- *   order does not depend on it. */
+ *   of a service (by rendezvous hashing): for affinity_grace_ms the others of that
+ *   service leave a due head to that one, then any of them may take it. Who is of
+ *   another service, or no instance, does not wait. Affinity is for warm caches;
+ *   the order does not depend on it. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 
 #ifndef POSTHORN_COORDINATION_H

@@ -49,12 +49,13 @@ extern const struct cli_door *const cli_outbox, *const cli_inbox, *const cli_tim
     { .name = "service",                                                                           \
       .type = CLI_TEXT,                                                                            \
       .argument = "NAME",                                                                          \
-      .help = "whose instances the partitions belong to; without it, the first service that has "  \
-              "a live one" },                                                                      \
+      .help = "whose instances the partitions belong to; without it, the one whose posthorn work " \
+              "is at that queue, if no other is" },                                                \
     {                                                                                              \
         .name = "partitions", .type = CLI_NUMBER, .argument = "N",                                 \
-        .help = "how many partitions that service uses", .value = CLI_PARTITIONS, .min = 1,        \
-        .max = PH_PARTITIONS_MAX                                                                   \
+        .help = "how many partitions there are; without it, as many as that service uses, or "     \
+                "10000",                                                                           \
+        .min = 1, .max = PH_PARTITIONS_MAX                                                         \
     }
 
 /* The one that --door names. */

@@ -14,8 +14,9 @@ static const char *const description[] = {
     "queue, dead and why, done when and by whom, waiting for which join and how far that is. The "
     "id may be that of a message of outbox or inbox, of a timer or a job run.",
     "Of a message that is parked in a stream it names the head that holds it up, what that waits "
-    "for, and the instance to which the partition belongs; of a head, whose turn it is and until "
-    "when; of a stream that stands still, the dead head and the commands that cure it.",
+    "for, and the instance to which the partition belongs; of a head, whose turn it is among the "
+    "instances of a service and until when; of a stream that stands still, the dead head and the "
+    "commands that cure it.",
     "With --json the words state and code do not change. state is one of scheduled, retry_later, "
     "deferred, ready, in_progress, lease_expired, done, dead, waiting, parked. A code is one of "
     "due_later, abandoned, deferred, unclaimed, queue_paused, expired, expires_later, leased, "

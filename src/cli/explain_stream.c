@@ -41,35 +41,36 @@ static void advise_cures(struct story *story)
         cli, cli_printf(cli, "queue set%s --dead-head skip", explain_queue_options(story)));
 }
 
-/* Whose turn it is: the partition's owner comes first, for a while. since: when the head was due;
- * 0: it is not. */
+/* Whose turn it is among the instances of a service: the partition's owner comes first, for a
+ * while. since: when the head was due; 0: it is not. */
 static void add_affinity(struct story *story, int64_t since)
 {
     const ph_stream_info *stream = story->stream;
-    const char *owner;
+    const char *among, *owner;
     int64_t until = since + story->grace_us;
 
     if (ph_id_is_zero(stream->affinity_owner.b))
         return;
-    owner = cli_printf(story->cli, "%s of the service \"%s\"",
-                       id_text(story, stream->affinity_owner.b), stream->affinity_service);
+    among = cli_printf(story->cli, "Among the instances of the service \"%s\"",
+                       stream->affinity_service);
+    owner = id_text(story, stream->affinity_owner.b);
     if (since && until > story->now)
         explain_because(
             story, "affinity",
-            cli_printf(story->cli,
-                       "Until %s the head is left to the instance %s, to which its partition, %d, "
-                       "belongs; then anybody may take it.",
-                       explain_when(story, until), owner, stream->partition));
+            cli_printf(
+                story->cli,
+                "%s the head is left to %s, which has its partition, %d, until %s; others do "
+                "not wait.",
+                among, owner, stream->partition, explain_when(story, until)));
     else if (since)
         explain_because(
             story, "partition_owner",
             cli_printf(story->cli,
-                       "Its partition, %d, belongs to the instance %s; since %s anybody may take "
-                       "it.",
-                       stream->partition, owner, explain_when(story, until)));
+                       "%s its partition, %d, belongs to %s; since %s any of them may take it.",
+                       among, stream->partition, owner, explain_when(story, until)));
     else
         explain_because(story, "partition_owner",
-                        cli_printf(story->cli, "Its partition, %d, belongs to the instance %s.",
+                        cli_printf(story->cli, "%s its partition, %d, belongs to %s.", among,
                                    stream->partition, owner));
 }
 

@@ -34,13 +34,21 @@ static void opts_fill(const struct cli *cli, ph_stream_list_opts *opts)
 int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_stream_list **ret_list)
 {
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
+    ph_instance_list *workers = NULL;
+    int code = cli_workers(cli, &workers), r = 0;
 
+    if (code != CLI_OK)
+        return code;
     opts_fill(cli, &opts);
     opts.door = stream->door->door;
     opts.ns = stream->ns;
     opts.stream = stream->key;
     opts.idle_too = true;
-    if (ph_stream_list_get(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, ret_list, &cli->err) < 0)
+    if (!opts.service)
+        opts.service = cli_workers_service(workers, stream->door, stream->ns);
+    r = ph_stream_list_get(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, ret_list, &cli->err);
+    ph_instance_list_free(workers);
+    if (r < 0)
         return cli_fail_store(cli);
     return ph_stream_list_count(*ret_list) ? CLI_OK : CLI_NOT_FOUND;
 }
@@ -113,20 +121,40 @@ static json_t *stream_json(const struct cli *cli, const ph_stream_info *stream)
 
 /* --------------------------------------------------------------------------- list */
 
+/* A list of every queue goes by the one service behind its door. Where that does not work there is
+ * no owner to name. */
+static ph_stream_info with_owner(const struct cli *cli, const ph_instance_list *workers,
+                                 const ph_stream_info *stream)
+{
+    const char *service;
+    ph_stream_info copy = *stream;
+
+    if (!stream->affinity_service || cli_given(cli, "service"))
+        return copy;
+    service = cli_workers_service(workers, cli_door(cli), stream->ns);
+    if (service && strcmp(service, stream->affinity_service) == 0)
+        return copy;
+    copy.partition = ph_stream_partition(stream->stream, (int)cli_number(cli, "partitions"));
+    copy.affinity_service = NULL;
+    copy.affinity_owner = (ph_owner){ { 0 } };
+    return copy;
+}
+
 /* Prints those of a page that are wanted, at most *left. Returns whether there may be more. */
-static bool page_print(struct cli *cli, const ph_stream_list *page, size_t limit, int *left,
-                       const ph_stream_info **ret_last)
+static bool page_print(struct cli *cli, const ph_instance_list *workers, const ph_stream_list *page,
+                       size_t limit, int *left, const ph_stream_info **ret_last)
 {
     size_t count = ph_stream_list_count(page);
     int state = cli_word(cli, "state");
 
     for (size_t i = 0; i<count && * left> 0; i++) {
         const ph_stream_info *stream = ph_stream_list_at(page, i);
+        ph_stream_info shown = with_owner(cli, workers, stream);
 
         *ret_last = stream;
         if (state >= 0 && state != (int)stream->state)
             continue;
-        cli_row(cli, stream_json(cli, stream));
+        cli_row(cli, stream_json(cli, &shown));
         --*left;
     }
     return *left > 0 && count == limit;
@@ -143,7 +171,7 @@ static void more(struct cli *cli, const char *ns, const char *key)
 }
 
 /* The library lists streams of every state: we pick ours. */
-static int list(struct cli *cli, ph_stream_list_opts *opts)
+static int list(struct cli *cli, const ph_instance_list *workers, ph_stream_list_opts *opts)
 {
     int most = (int)cli_number(cli, "limit"), left = most;
     bool on = true;
@@ -155,7 +183,7 @@ static int list(struct cli *cli, ph_stream_list_opts *opts)
 
         if (ph_stream_list_get(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &page, &cli->err) < 0)
             return cli_fail_store(cli);
-        on = page_print(cli, page, (size_t)opts->limit, &left, &last);
+        on = page_print(cli, workers, page, (size_t)opts->limit, &left, &last);
         if (last) {
             opts->after_ns = cli_strdup(cli, last->ns);
             opts->after_stream = cli_strdup(cli, last->stream);
@@ -174,21 +202,28 @@ static int run_list(struct cli *cli)
 {
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
     const char *ns = cli_text(cli, "namespace"), *after_ns = cli_text(cli, "after-namespace");
+    ph_instance_list *workers = NULL;
     int code;
 
     if (after_ns && !cli_given(cli, "after"))
         return cli_usage(cli, "--after-namespace belongs to --after; give both");
     code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code == CLI_OK)
+        code = cli_workers(cli, &workers);
     if (code != CLI_OK)
         return code;
     opts_fill(cli, &opts);
+    if (!opts.service)
+        opts.service = cli_workers_service(workers, cli_door(cli), ns);
     opts.door = cli_door(cli)->door;
     opts.ns = ns;
     opts.idle_too = cli_given(cli, "all") || cli_word(cli, "state") == PH_STREAM_IDLE;
     opts.after_stream = cli_text(cli, "after");
     if (opts.after_stream)
         opts.after_ns = after_ns ? after_ns : ns ? ns : "";
-    return list(cli, &opts);
+    code = list(cli, workers, &opts);
+    ph_instance_list_free(workers);
+    return code;
 }
 
 static const char *const list_description[] = {
@@ -332,8 +367,11 @@ static const char *const show_description[] = {
     "checkpoints of those who read it.",
     "A stream goes on when its head is settled. Who holds it has claimed the head, and perhaps "
     "some "
-    "messages after it; nobody else gets one of them. The owner of the partition comes first when "
-    "the head is due; after the queue's affinity grace anybody may take it.",
+    "messages after it; nobody else gets one of them.",
+    "Among the instances of a service the owner of the partition comes first when the head is due, "
+    "for the queue's affinity grace; who is of another service, or of none, does not wait. Without "
+    "--service the owner is shown if one service alone works on the queue, as far as posthorn work "
+    "says so; for programs of your own name it.",
     NULL,
 };
 
