@@ -54,6 +54,16 @@ def test_sql_works_in_psql():
             run_sql(Workshop(folder), document)
 
 
+def test_exactly_once_is_once_when_it_comes_again():
+    again = [block for block in blocks("docs/coordination.md", "sql") if "handled => true" in block]
+    assert len(again) == 1
+    count = """SELECT 'bookings ' || count(*) FROM bookings;
+        SELECT 'messages ' || count(*) FROM posthorn.outbox WHERE topic = 'order.booked';"""
+    with temporary_folder() as folder:
+        printed = run_sql(Workshop(folder), "docs/coordination.md", again[0] + count)
+    assert "bookings 1\n" in printed and "messages 1\n" in printed, printed
+
+
 def anchors(name):
     """The headings of a document as links name them."""
     text = re.sub(r"^```.*?^```", "", read(name), flags=re.M | re.S)

@@ -164,11 +164,13 @@ def run_programs(workshop, document):
     return outputs
 
 
-def run_sql(workshop, document):
-    """All SQL blocks of a document in one session of psql, in a database with our schema."""
+def run_sql(workshop, document, more=""):
+    """All SQL blocks of a document, and then more, in one session of psql, in a database with our
+    schema. Returns what it printed."""
     with FreshDatabase() as url:
         workshop.shell("posthorn migrate up", url)
         done = subprocess.run(["psql", "-X", "-v", "ON_ERROR_STOP=1", url],
-                              input="\n".join(blocks(document, "sql")), stdout=subprocess.PIPE,
+                              input="\n".join([*blocks(document, "sql"), more]), stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=60)
         assert done.returncode == 0, done.stdout
+        return done.stdout
