@@ -396,41 +396,72 @@ static void tell(struct story *story)
         cli_print(cli, "Or:   %s\n", story->others[i]);
 }
 
+/* Finds the reasons. Returns an exit code. */
+static int find_out(struct story *story)
+{
+    int code = look(story);
+
+    if (code != CLI_OK)
+        return code;
+    story->reasons = cli_need(json_array());
+    switch (story->info->status) {
+    case PH_READY:
+        pending(story);
+        break;
+    case PH_IN_PROGRESS:
+        leased(story);
+        break;
+    case PH_DONE:
+        done(story);
+        break;
+    case PH_FAILED:
+        dead(story);
+        break;
+    case PH_WAITING:
+        code = waits_for_join(story);
+        break;
+    case PH_PARKED:
+        add_pause(story);
+        explain_parked(story);
+        break;
+    }
+    return code;
+}
+
+static void story_free(struct story *story)
+{
+    json_decref(story->reasons);
+    ph_stream_list_free(story->streams);
+}
+
+int explain_why(struct cli *cli, const struct cli_door *door, ph_work_id id, json_t **ret_text)
+{
+    struct story story = { .cli = cli, .door = door };
+    ph_message_info *info = NULL;
+    int r = door->find(cli->store, PH_OWN_TX, id, cli->timeout_ms, &info, &cli->err), code;
+
+    *ret_text = NULL;
+    if (r == PH_ENOTFOUND)
+        return CLI_OK;
+    if (r < 0)
+        return cli_fail_store(cli);
+    story.info = info;
+    code = find_out(&story);
+    if (code == CLI_OK)
+        *ret_text = json_incref(json_object_get(json_array_get(story.reasons, 0), "text"));
+    story_free(&story);
+    ph_message_info_free(info);
+    return code;
+}
+
 static int explain(struct cli *cli, const struct cli_door *door, const ph_message_info *info)
 {
     struct story story = { .cli = cli, .door = door, .info = info };
-    int code = look(&story);
+    int code = find_out(&story);
 
-    if (code != CLI_OK) {
-        ph_stream_list_free(story.streams);
-        return code;
-    }
-    story.reasons = cli_need(json_array());
-    switch (info->status) {
-    case PH_READY:
-        pending(&story);
-        break;
-    case PH_IN_PROGRESS:
-        leased(&story);
-        break;
-    case PH_DONE:
-        done(&story);
-        break;
-    case PH_FAILED:
-        dead(&story);
-        break;
-    case PH_WAITING:
-        code = waits_for_join(&story);
-        break;
-    case PH_PARKED:
-        add_pause(&story);
-        explain_parked(&story);
-        break;
-    }
     if (code == CLI_OK)
         tell(&story);
-    json_decref(story.reasons);
-    ph_stream_list_free(story.streams);
+    story_free(&story);
     return code;
 }
 

@@ -22,6 +22,10 @@ struct story {
     const char *others[EXPLAIN_OTHERS_MAX]; /* what could be done instead; ended by NULL */
 };
 
+/* The first reason that posthorn explain has for where a message is; NULL: it is gone. Returns an
+ * exit code. */
+int explain_why(struct cli *cli, const struct cli_door *door, ph_work_id id, json_t **ret_text);
+
 /* One more reason: a stable word, and a sentence. */
 void explain_because(struct story *story, const char *code, const char *text);
 

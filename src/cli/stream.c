@@ -1,10 +1,12 @@
 /* stream.c - posthorn stream: ordered streams, what holds them up, and what is in them. */
-#include "stream.h"
+#include "explain.h"
 #include "commands.h"
 
 #include <string.h>
 
 #define PAGE 1000
+#define COLUMNS "namespace stream state unsettled next_seq last_seq head partition"
+#define HELD_COLUMNS COLUMNS " locked_by"
 #define STATES "idle ready scheduled in_progress blocked"
 
 static const char *const states[] = { "idle", "ready", "scheduled", "in_progress", "blocked" };
@@ -140,6 +142,16 @@ static ph_stream_info with_owner(const struct cli *cli, const ph_instance_list *
     return copy;
 }
 
+/* Where nobody is at work there is no column for who it is. */
+static bool is_any_held(const ph_stream_list *page)
+{
+    for (size_t i = 0; i < ph_stream_list_count(page); i++) {
+        if (ph_stream_list_at(page, i)->state == PH_STREAM_IN_PROGRESS)
+            return true;
+    }
+    return false;
+}
+
 /* Prints those of a page that are wanted, at most *left. Returns whether there may be more. */
 static bool page_print(struct cli *cli, const ph_instance_list *workers, const ph_stream_list *page,
                        size_t limit, int *left, const ph_stream_info **ret_last)
@@ -147,7 +159,9 @@ static bool page_print(struct cli *cli, const ph_instance_list *workers, const p
     size_t count = ph_stream_list_count(page);
     int state = cli_word(cli, "state");
 
-    for (size_t i = 0; i<count && * left> 0; i++) {
+    if ((state < 0 || state == PH_STREAM_IN_PROGRESS) && is_any_held(page))
+        cli_columns_set(cli, HELD_COLUMNS);
+    for (size_t i = 0; *left > 0 && i < count; i++) {
         const ph_stream_info *stream = ph_stream_list_at(page, i);
         ph_stream_info shown = with_owner(cli, workers, stream);
 
@@ -230,7 +244,8 @@ static const char *const list_description[] = {
     "Lists streams with something to do, by queue and key; with --all also those in which all is "
     "settled. ready: its head is due, and nobody has claimed it. scheduled: its head is due later, "
     "or waits for its retry; what follows waits with it. in_progress: somebody holds it. blocked: "
-    "its head is dead, and the queue says that the stream stands still then.",
+    "its head is dead, and the queue says that the stream stands still then. The table says who "
+    "holds a stream if any is in progress.",
     "A page has --limit streams; the next one begins with --after and the last key of this one, "
     "and --after-namespace if that was not in the default queue.",
     NULL,
@@ -285,7 +300,7 @@ const struct cli_command cli_stream_list = {
     .description = list_description,
     .options = list_options,
     .fields = list_fields,
-    .columns = "namespace stream state unsettled next_seq last_seq head partition",
+    .columns = COLUMNS,
     .examples = list_examples,
     .exits = list_exits,
     .run = run_list,
@@ -321,11 +336,26 @@ static int processes_add(struct cli *cli, const ph_stream_info *stream, json_t *
     return CLI_OK;
 }
 
+/* Why its head is not done yet. */
+static int why_add(struct cli *cli, const struct cli_stream *name, const ph_stream_info *stream,
+                   json_t *row)
+{
+    json_t *why = NULL;
+    int code = CLI_OK;
+
+    if (!ph_id_is_zero(stream->head.b))
+        code = explain_why(cli, name->door, stream->head, &why);
+    json_object_set_new(row, "why", why ? why : json_null());
+    return code;
+}
+
 static int show(struct cli *cli, const struct cli_stream *name, const ph_stream_info *stream)
 {
     json_t *row = cli_need(stream_json(cli, stream)), *checkpoints = NULL;
-    int code = processes_add(cli, stream, row);
+    int code = why_add(cli, name, stream, row);
 
+    if (code == CLI_OK)
+        code = processes_add(cli, stream, row);
     if (code == CLI_OK)
         code = cli_checkpoints_json(cli, name, NULL, &checkpoints);
     if (code != CLI_OK) {
@@ -338,7 +368,7 @@ static int show(struct cli *cli, const struct cli_stream *name, const ph_stream_
         char id[PH_ID_TEXT_SIZE];
 
         cli_note(
-            cli, "what holds it up, in words: %s",
+            cli, "more about its head: %s",
             cli_command_line(cli, cli_printf(cli, "explain %s", ph_id_text(stream->head.b, id))));
     }
     return CLI_OK;
@@ -362,7 +392,8 @@ static int run_show(struct cli *cli)
 }
 
 static const char *const show_description[] = {
-    "Shows a stream: how far it has come, its head and what that waits for, who holds it and until "
+    "Shows a stream: how far it has come, its head and why that is not done, who holds it and "
+    "until "
     "when, the partition that its key falls into and the instance to which that belongs, and the "
     "checkpoints of those who read it.",
     "A stream goes on when its head is settled. Who holds it has claimed the head, and perhaps "
@@ -383,6 +414,8 @@ static const struct cli_option show_options[] = {
 
 static const struct cli_field show_fields[] = {
     STREAM_FIELDS,
+    { "why", CLI_F_TEXT,
+      "why its head is where it is: the first reason that explain gives; or null", "Why", NULL },
     { "locked_by_process", CLI_F_TEXT,
       "where who holds it runs, HOST:PROCESS; null: nobody does, or it is no instance",
       "Locked by process", NULL },
@@ -410,7 +443,7 @@ static const struct cli_exit_note show_exits[] = {
 const struct cli_command cli_stream_show = {
     .name = "stream show",
     .group = "stream",
-    .summary = "show where a stream stands, and whose it is",
+    .summary = "show where a stream stands, why, and whose it is",
     .operands = "KEY",
     .operands_min = 1,
     .operands_max = 1,

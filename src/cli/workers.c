@@ -9,8 +9,8 @@ static bool works_on(const ph_instance_info *instance, const struct cli_door *do
     json_t *metadata = instance->metadata ? json_loads(instance->metadata, 0, NULL) : NULL;
     const char *its_door = json_string_value(json_object_get(metadata, "door"));
     const char *its_ns = json_string_value(json_object_get(metadata, "namespace"));
-    bool does = its_door && its_ns && strcmp(its_door, door->name) == 0 &&
-                (!ns || strcmp(its_ns, ns) == 0);
+    bool does =
+        its_door && its_ns && strcmp(its_door, door->name) == 0 && (!ns || strcmp(its_ns, ns) == 0);
 
     json_decref(metadata);
     return does;
