@@ -140,13 +140,13 @@ static int work(struct working *w)
     if (r == 0)
         r = settle(w, PH__INBOX, &b->inbox);
     if (r == 0)
-        r = store(w, PH__OUTBOX, &b->outbox);
-    if (r == 0)
-        r = store(w, PH__INBOX, &b->inbox);
-    if (r == 0)
         r = renew(w, PH__OUTBOX, &b->outbox);
     if (r == 0)
         r = renew(w, PH__INBOX, &b->inbox);
+    if (r == 0)
+        r = store(w, PH__OUTBOX, &b->outbox);
+    if (r == 0)
+        r = store(w, PH__INBOX, &b->inbox);
     if (r == 0)
         r = claim(w, &b->outbox);
     return r < 0 ? r : claim(w, &b->inbox);

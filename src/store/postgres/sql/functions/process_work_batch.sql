@@ -1,7 +1,7 @@
 -- process_work_batch(…): everything that a worker has to say and to ask, in one call. Registers
--- the instance or beats its heart; removes stale ones; settles, keeps results of receptors and
--- checkpoints, stores new messages, renews leases; then claims from outbox and inbox, and
--- answers what it claimed.
+-- the instance or beats its heart; removes stale ones; keeps results of receptors and
+-- checkpoints; settles, renews leases, stores new messages; then claims from outbox and inbox,
+-- and answers what it claimed.
 --
 -- Lists are JSON arrays of objects: completions {work_id, fence}; failures also {error,
 -- permanent, delay (seconds)}; receptors {work_id, receptor, error}; checkpoints {stream,
