@@ -231,8 +231,8 @@ typedef struct ph_checkpoint_list ph_checkpoint_list;
 /* Reports 1 … PH_BATCH_MAX results, in order, all or none. A completion above a
  * gap is remembered; when the gap closes the checkpoint moves to the end of what
  * is complete. Messages that retention has deleted are no gap. An old completion
- * changes nothing. A failure is recorded and moves nothing; a completion of that
- * message clears it.
+ * changes nothing. A failure above the checkpoint is recorded and moves nothing,
+ * one at or below it is not; a completion of that message clears it.
  * Errors: PH_ENOTFOUND (no such stream, or seq above its last one), PH_EINVAL,
  * PH_ESTATE (more than PH_CHECKPOINT_AHEAD_MAX gaps), … */
 PH_API PH_MUST_CHECK int ph_checkpoint_report(ph_store *store, ph_tx tx,
@@ -326,8 +326,8 @@ typedef struct {
 
 /* One transaction, one round trip: registration or
  * heartbeat (written only when the stored one is older than a tenth of the
- * threshold); removal of stale instances; then receptor and checkpoint results,
- * settlements, new messages, renewals; then claims of outbox and inbox.
+ * threshold); removal of stale instances; receptor and checkpoint results; then
+ * settlements, renewals, new messages; then claims of outbox and inbox.
  * Own leases only: another's item is PH_OUTCOME_STALE, and disturbs nothing. A
  * part that is wrong in itself (bad JSON, no such stream) fails the whole call,
  * and nothing is done. New messages can come back in the same call. An idle call

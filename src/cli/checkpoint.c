@@ -43,18 +43,22 @@ int cli_checkpoints_json(struct cli *cli, const struct cli_stream *stream, const
     return CLI_OK;
 }
 
-/* Prints them; *ret_count: how many. */
+/* Prints them; *ret_seq: where the last one is; -1: there are none. */
 static int print(struct cli *cli, const struct cli_stream *stream, const char *consumer,
-                 size_t *ret_count)
+                 int64_t *ret_seq)
 {
     json_t *array = NULL;
     int code = cli_checkpoints_json(cli, stream, consumer, &array);
 
     if (code != CLI_OK)
         return code;
-    *ret_count = json_array_size(array);
-    for (size_t i = 0; i < *ret_count; i++)
-        cli_row(cli, json_incref(json_array_get(array, i)));
+    *ret_seq = -1;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        json_t *row = json_array_get(array, i);
+
+        *ret_seq = json_integer_value(json_object_get(row, "seq"));
+        cli_row(cli, json_incref(row));
+    }
     json_decref(array);
     return CLI_OK;
 }
@@ -64,12 +68,12 @@ static int print(struct cli *cli, const struct cli_stream *stream, const char *c
 static int run_list(struct cli *cli)
 {
     struct cli_stream stream = cli_stream_named(cli);
-    size_t count = 0;
+    int64_t seq = 0;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     if (code == CLI_OK)
-        code = print(cli, &stream, cli_text(cli, "consumer"), &count);
-    if (code == CLI_OK && count == 0) {
+        code = print(cli, &stream, cli_text(cli, "consumer"), &seq);
+    if (code == CLI_OK && seq < 0) {
         cli_note(cli, "no checkpoints: who has never reported begins at 0");
         code = CLI_NOT_FOUND;
     }
@@ -139,13 +143,37 @@ static int seq_operand(struct cli *cli, int64_t least, int64_t *ret_seq)
     return code;
 }
 
+/* Says what became of a report that failed; seq may lie beyond the end. */
+static int fail(struct cli *cli, const struct cli_stream *stream, int64_t seq)
+{
+    ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
+    ph_stream_list *list = NULL;
+    int64_t last = -1;
+
+    if (cli->err.code != PH_ENOTFOUND)
+        return cli_fail_store(cli);
+    opts.door = stream->door->door;
+    opts.ns = stream->ns;
+    opts.stream = stream->key;
+    if (ph_stream_list_get(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
+        return cli_fail_store(cli);
+    if (ph_stream_list_count(list) > 0)
+        last = ph_stream_list_at(list, 0)->last_seq;
+    ph_stream_list_free(list);
+    if (last < 0)
+        return cli_stream_missing(cli, stream);
+    return cli_fail(cli, CLI_NOT_FOUND,
+                    "the stream \"%.80s\" has no message %lld yet; its last one is %lld",
+                    stream->key, (long long)seq, (long long)last);
+}
+
 static int report(struct cli *cli, bool failed)
 {
     struct cli_stream stream = cli_stream_named(cli);
     ph_checkpoint_result result = {
         stream.door->door, stream.ns, stream.key, cli->operands[1], 0, failed, NULL
     };
-    size_t count = 0;
+    int64_t seq = 0;
     int code = seq_operand(cli, 1, &result.seq);
 
     if (failed)
@@ -155,8 +183,12 @@ static int report(struct cli *cli, bool failed)
     if (code != CLI_OK)
         return code;
     if (ph_checkpoint_report(cli->store, PH_OWN_TX, &result, 1, cli->timeout_ms, &cli->err) < 0)
-        return cli_fail_store(cli);
-    return print(cli, &stream, cli->operands[1], &count);
+        return fail(cli, &stream, result.seq);
+    code = print(cli, &stream, cli->operands[1], &seq);
+    if (code == CLI_OK && failed && seq >= result.seq)
+        cli_note(cli, "nothing recorded: %.80s is already past %lld", cli->operands[1],
+                 (long long)result.seq);
+    return code;
 }
 
 static int run_complete(struct cli *cli)
@@ -209,8 +241,9 @@ const struct cli_command cli_checkpoint_complete = {
 
 static const char *const fail_description[] = {
     "Says that a consumer could not handle the message with this number of a stream. The "
-    "checkpoint "
-    "stays where it is; the error is shown with it until that message is completed.",
+    "checkpoint stays where it is; the error is shown with it until that message is completed. Of "
+    "a "
+    "message that lies at or below the checkpoint nothing is recorded: it is completed already.",
     NULL,
 };
 
@@ -251,8 +284,7 @@ const struct cli_command cli_checkpoint_fail = {
 static int run_rewind(struct cli *cli)
 {
     struct cli_stream stream = cli_stream_named(cli);
-    int64_t seq = 0;
-    size_t count = 0;
+    int64_t seq = 0, now = 0;
     int code = seq_operand(cli, 0, &seq);
 
     if (code == CLI_OK)
@@ -261,8 +293,8 @@ static int run_rewind(struct cli *cli)
         return code;
     if (ph_checkpoint_rewind(cli->store, PH_OWN_TX, stream.door->door, stream.ns, stream.key,
                              cli->operands[1], seq, cli->timeout_ms, NULL, &cli->err) < 0)
-        return cli_fail_store(cli); /* the library's log says where it was */
-    return print(cli, &stream, cli->operands[1], &count);
+        return fail(cli, &stream, seq);
+    return print(cli, &stream, cli->operands[1], &now); /* the library's log says where it was */
 }
 
 static const char *const rewind_description[] = {

@@ -9,11 +9,11 @@
 
 #include <stdio.h>
 
-int ph__result_problem(ph_error *err, enum ph__result_problem problem, size_t index)
+int ph__result_problem(ph_error *err, enum ph__result_problem problem, size_t index, size_t count)
 {
     char at[40] = "";
 
-    if (index != PH__RESULT_ALONE)
+    if (count > 1)
         snprintf(at, sizeof(at), "result %zu: ", index);
     switch (problem) {
     case PH__RESULT_OK:
@@ -59,12 +59,13 @@ static int mend(const char **text, struct ph__arena *arena, ph_error *err)
     return *text ? 0 : ph__fail_memory(err);
 }
 
-/* Puts "result 3: " before an error. */
-static int at_index(size_t index, int r, ph_error *err)
+/* Puts "result 3: " before an error, if there are several. */
+static int at_index(size_t index, size_t count, int r, ph_error *err)
 {
     ph_error copy = *err;
 
-    return r == PH_EINVAL ? ph__fail(err, r, "result %zu: %s", index, copy.message) : r;
+    return r == PH_EINVAL && count > 1 ? ph__fail(err, r, "result %zu: %s", index, copy.message)
+                                       : r;
 }
 
 int ph__receptors_load(const ph_receptor_result *from, size_t count, struct ph__arena *arena,
@@ -81,7 +82,7 @@ int ph__receptors_load(const ph_receptor_result *from, size_t count, struct ph__
         if (r == 0)
             r = mend(&to[i].error, arena, err);
         if (r < 0)
-            return at_index(i, r, err);
+            return at_index(i, count, r, err);
     }
     *ret_to = to;
     return r;
@@ -106,7 +107,7 @@ int ph__checkpoints_load(const ph_checkpoint_result *from, size_t count, struct 
         if (r == 0)
             r = mend(&to[i].error, arena, err);
         if (r < 0)
-            return at_index(i, r, err);
+            return at_index(i, count, r, err);
     }
     *ret_to = to;
     return r;

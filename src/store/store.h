@@ -289,9 +289,8 @@ enum ph__result_problem {
     PH__RESULT_BEYOND = 3,  /* seq is above the stream's last one */
     PH__RESULT_TOO_MANY = 4 /* gaps */
 };
-/* Reports a problem of the result at index; PH__RESULT_ALONE: of the only one. */
-#define PH__RESULT_ALONE ((size_t)-1)
-int ph__result_problem(ph_error *err, enum ph__result_problem problem, size_t index);
+/* Reports a problem of one of count results. */
+int ph__result_problem(ph_error *err, enum ph__result_problem problem, size_t index, size_t count);
 
 /* Of a renewal: as PH_OUTCOME_RENEWED, but the lease ends earlier than was asked for, at the
  * queue's max_lease_s. Who counts on it must know; callers of the library see "renewed". */
@@ -321,7 +320,7 @@ struct ph__work_batch {
     size_t receptor_count;
     const struct ph__checkpoint *checkpoints;
     size_t checkpoint_count;
-    struct ph__work_part outbox, inbox; /* settle both, store both, renew both, claim both */
+    struct ph__work_part outbox, inbox; /* settle both, renew both, store both, claim both */
     bool ret_registered;
     int ret_evicted;
 };

@@ -369,19 +369,19 @@ TEST(bad_results_of_consumers_are_refused)
             printf("%s\n", t_err.message);                                                         \
         CHECK(strstr(t_err.message, text) != NULL);                                                \
     } while (0)
-    REFUSED(door, PH_TIMERS, PH_EINVAL, "result 0: only outbox and inbox have streams");
-    REFUSED(ns, "\xff", PH_EINVAL, "result 0: namespace");
-    REFUSED(stream, NULL, PH_EINVAL, "result 0: stream is NULL");
-    REFUSED(stream, "", PH_EINVAL, "result 0: stream is empty");
-    REFUSED(consumer, NULL, PH_EINVAL, "result 0: consumer is NULL");
-    REFUSED(consumer, "", PH_EINVAL, "result 0: consumer is empty");
-    REFUSED(consumer, repeated("x", PH_NAME_MAX + 1), PH_EINVAL, "result 0: consumer");
-    REFUSED(seq, 0, PH_EINVAL, "result 0: seq is 0; they begin with 1");
-    REFUSED(seq, -1, PH_EINVAL, "result 0: seq is -1");
-    REFUSED(seq, 2, PH_ENOTFOUND, "result 0: seq lies above the stream's last message");
-    REFUSED(stream, "b", PH_ENOTFOUND, "result 0: there is no such stream");
-    REFUSED(ns, "ns", PH_ENOTFOUND, "result 0: there is no such stream");
-    REFUSED(door, PH_INBOX, PH_ENOTFOUND, "result 0: there is no such stream");
+    REFUSED(door, PH_TIMERS, PH_EINVAL, "only outbox and inbox have streams");
+    REFUSED(ns, "\xff", PH_EINVAL, "namespace");
+    REFUSED(stream, NULL, PH_EINVAL, "stream is NULL");
+    REFUSED(stream, "", PH_EINVAL, "stream is empty");
+    REFUSED(consumer, NULL, PH_EINVAL, "consumer is NULL");
+    REFUSED(consumer, "", PH_EINVAL, "consumer is empty");
+    REFUSED(consumer, repeated("x", PH_NAME_MAX + 1), PH_EINVAL, "consumer");
+    REFUSED(seq, 0, PH_EINVAL, "seq is 0; they begin with 1");
+    REFUSED(seq, -1, PH_EINVAL, "seq is -1");
+    REFUSED(seq, 2, PH_ENOTFOUND, "seq lies above the stream's last message");
+    REFUSED(stream, "b", PH_ENOTFOUND, "there is no such stream");
+    REFUSED(ns, "ns", PH_ENOTFOUND, "there is no such stream");
+    REFUSED(door, PH_INBOX, PH_ENOTFOUND, "there is no such stream");
 #undef REFUSED
     r = (ph_checkpoint_result){ PH_OUTBOX, NULL, "a", "c", 1, false, NULL };
     CHECK_INT(ph_checkpoint_report(store, PH_OWN_TX, NULL, 1, 0, &t_err), PH_EINVAL);

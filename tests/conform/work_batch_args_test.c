@@ -111,13 +111,13 @@ TEST(bad_parts_of_the_exchange_are_refused)
     opts = a_claim(id, 0);
     opts.receptors = &r;
     opts.receptor_count = 1;
-    REFUSED("receptors: result 0: receptor is empty");
+    REFUSED("receptors: receptor is empty");
     opts.receptors = NULL;
     REFUSED("receptors is NULL");
     opts = a_claim(id, 0);
     opts.checkpoints = &c;
     opts.checkpoint_count = 1;
-    REFUSED("checkpoints: result 0: seq is 0");
+    REFUSED("checkpoints: seq is 0");
     opts.checkpoints = NULL;
     REFUSED("checkpoints is NULL");
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}instance"), 0);

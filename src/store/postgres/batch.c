@@ -133,13 +133,14 @@ static int read_problem(struct ph__call *call, const PGresult *result,
         .join_problem = (int)ph__pg_int(result, 0, JOIN_PROBLEM),
         .message = ph__pg_uuid(result, 0, PROBLEM_MESSAGE),
     };
+    enum ph__result_problem wrong = (enum ph__result_problem)ph__pg_int(result, 0, RESULT_PROBLEM);
     const struct ph__work_part *part = &batch->inbox;
 
     switch (ph__pg_int(result, 0, PART)) {
     case PART_RECEPTORS:
+        return ph__result_problem(call->err, wrong, problem.at, batch->receptor_count);
     case PART_CHECKPOINTS:
-        return ph__result_problem(
-            call->err, (enum ph__result_problem)ph__pg_int(result, 0, RESULT_PROBLEM), problem.at);
+        return ph__result_problem(call->err, wrong, problem.at, batch->checkpoint_count);
     case PART_OUTBOX:
         part = &batch->outbox;
         /* fall through */

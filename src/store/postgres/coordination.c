@@ -209,16 +209,16 @@ void ph__pg_add_receptors(struct ph__pg_params *p, const ph_receptor_result *res
     COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, results[x].error));
 }
 
-/* Runs a report, which answers (problem, index). */
+/* Runs a report of count results, which answers (problem, index). */
 static int report(struct ph__call *call, enum ph__pg_statement statement,
-                  struct ph__pg_params *params)
+                  struct ph__pg_params *params, size_t count)
 {
     PGresult *result = NULL;
     int r = run_one(call, statement, params, &result);
 
     if (r == 0)
         r = ph__result_problem(call->err, (enum ph__result_problem)ph__pg_int(result, 0, 0),
-                               (size_t)ph__pg_int(result, 0, 1));
+                               (size_t)ph__pg_int(result, 0, 1), count);
     PQclear(result);
     return r;
 }
@@ -228,7 +228,7 @@ int ph__pg_receptor_report(struct ph__call *call, const ph_receptor_result *resu
     struct ph__pg_params params = { 0 };
 
     ph__pg_add_receptors(&params, results, count);
-    return report(call, PG_RECEPTOR_REPORT, &params);
+    return report(call, PG_RECEPTOR_REPORT, &params, count);
 }
 
 int ph__pg_receptor_list(struct ph__call *call, ph_work_id id, ph_receptor_list *ret_list)
@@ -287,7 +287,7 @@ int ph__pg_checkpoint_report(struct ph__call *call, const struct ph__checkpoint 
     struct ph__pg_params params = { 0 };
 
     ph__pg_add_checkpoints(&params, results, count);
-    return report(call, PG_CHECKPOINT_REPORT, &params);
+    return report(call, PG_CHECKPOINT_REPORT, &params, count);
 }
 
 int ph__pg_checkpoint_rewind(struct ph__call *call, const struct ph__stream *stream,
@@ -302,8 +302,7 @@ int ph__pg_checkpoint_rewind(struct ph__call *call, const struct ph__stream *str
     ph__pg_add_int8(&params, seq);
     r = run_one(call, PG_CHECKPOINT_REWIND, &params, &result);
     if (r == 0)
-        r = ph__result_problem(call->err, (enum ph__result_problem)ph__pg_int(result, 0, 0),
-                               PH__RESULT_ALONE);
+        r = ph__result_problem(call->err, (enum ph__result_problem)ph__pg_int(result, 0, 0), 0, 1);
     if (r == 0)
         *ret_old = ph__pg_int(result, 0, 1);
     PQclear(result);

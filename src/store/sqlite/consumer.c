@@ -10,6 +10,7 @@
 /* A checkpoint that is being worked on: results of one call mostly share it. */
 struct consumer {
     struct ph__sqlite_tx *tx;
+    size_t count; /* of results that are kept */
     struct ph__arena arena;
     const struct ph__stream *stream; /* borrowed; NULL: none yet */
     const char *name;                /* borrowed */
@@ -86,7 +87,7 @@ static int finish(struct consumer *c, int r)
     if (r == 0 && c->changed)
         r = write_row(c);
     ph__arena_free(&c->arena);
-    *c = (struct consumer){ .tx = c->tx };
+    *c = (struct consumer){ .tx = c->tx, .count = c->count };
     return r;
 }
 
@@ -108,7 +109,8 @@ static int go_to(struct consumer *c, const struct ph__stream *stream, const char
     if (r == 0)
         r = ph__stream_by_name(c->tx, stream, &c->id, &c->last_seq);
     if (r <= 0)
-        return r < 0 ? r : ph__result_problem(c->tx->call->err, PH__RESULT_NO_STREAM, index);
+        return r < 0 ? r
+                     : ph__result_problem(c->tx->call->err, PH__RESULT_NO_STREAM, index, c->count);
     c->stream = stream;
     c->name = name;
     return load_row(c);
@@ -160,7 +162,7 @@ static int complete(struct consumer *c, int64_t seq, size_t index)
     r = advance(c);
     c->changed |= c->seq != before;
     if (r == 0 && c->ahead.count > PH_CHECKPOINT_AHEAD_MAX)
-        r = ph__result_problem(c->tx->call->err, PH__RESULT_TOO_MANY, index);
+        r = ph__result_problem(c->tx->call->err, PH__RESULT_TOO_MANY, index, c->count);
     if (r == 0 && c->error_seq && (c->seq >= c->error_seq || seq == c->error_seq)) {
         c->changed = true;
         c->error = NULL;
@@ -184,7 +186,7 @@ static int keep_one(struct consumer *c, const struct ph__checkpoint *result, siz
     int r = go_to(c, &result->stream, result->consumer, index);
 
     if (r == 0 && result->seq > c->last_seq)
-        r = ph__result_problem(c->tx->call->err, PH__RESULT_BEYOND, index);
+        r = ph__result_problem(c->tx->call->err, PH__RESULT_BEYOND, index, c->count);
     if (r == 0 && result->failed)
         record_failure(c, result);
     else if (r == 0)
@@ -195,7 +197,7 @@ static int keep_one(struct consumer *c, const struct ph__checkpoint *result, siz
 int ph__checkpoints_keep(struct ph__sqlite_tx *tx, const struct ph__checkpoint *results,
                          size_t count)
 {
-    struct consumer c = { .tx = tx };
+    struct consumer c = { .tx = tx, .count = count };
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < count; i++)
@@ -222,9 +224,9 @@ int ph__sqlite_checkpoint_rewind(struct ph__call *call, const struct ph__stream 
 
     if (r < 0)
         return r;
-    r = go_to(&c, stream, consumer, PH__RESULT_ALONE);
+    r = go_to(&c, stream, consumer, 0);
     if (r == 0 && seq > c.last_seq)
-        r = ph__result_problem(call->err, PH__RESULT_BEYOND, PH__RESULT_ALONE);
+        r = ph__result_problem(call->err, PH__RESULT_BEYOND, 0, 1);
     old = c.seq;
     c.seq = seq;
     c.ahead.count = 0;

@@ -29,14 +29,15 @@ static int message_of(struct ph__sqlite_tx *tx, ph_work_id id, ph_message_id *re
     return 1;
 }
 
-static int keep_one(struct ph__sqlite_tx *tx, const ph_receptor_result *result, size_t index)
+static int keep_one(struct ph__sqlite_tx *tx, const ph_receptor_result *result, size_t index,
+                    size_t count)
 {
     struct ph__query query;
     ph_message_id id;
     int r = message_of(tx, result->work_id, &id);
 
     if (r <= 0)
-        return r < 0 ? r : ph__result_problem(tx->call->err, PH__RESULT_NO_MESSAGE, index);
+        return r < 0 ? r : ph__result_problem(tx->call->err, PH__RESULT_NO_MESSAGE, index, count);
     query = ph__query(tx, PH__SQL_receptor_report);
     ph__query_id(&query, id.b);
     ph__query_text(&query, result->receptor);
@@ -51,7 +52,7 @@ int ph__receptors_keep(struct ph__sqlite_tx *tx, const ph_receptor_result *resul
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < count; i++)
-        r = keep_one(tx, &results[i], i);
+        r = keep_one(tx, &results[i], i, count);
     return r;
 }
 
