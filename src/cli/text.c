@@ -131,6 +131,39 @@ const char *cli_shown(struct cli *cli, const char *text)
     return copy;
 }
 
+static bool has_unsafe(const char *text)
+{
+    size_t length;
+    uint32_t code;
+
+    for (; (length = code_point(text, &code)) > 0; text += length) {
+        if (is_unsafe(code))
+            return true;
+    }
+    return false;
+}
+
+/* As $'…', which the shell reads back: what is shown escaped is not what '…' would give it. */
+static const char *quoted_ansi(struct cli *cli, const char *text)
+{
+    char *quoted = cli_alloc(cli, strlen(text) * 4 + 4), *to = stpcpy(quoted, "$'");
+    size_t length;
+    uint32_t code;
+
+    for (; (length = code_point(text, &code)) > 0; text += length) {
+        if (is_unsafe(code)) {
+            to += escape(code, to);
+            continue;
+        }
+        if (code == '\'' || code == '\\')
+            *to++ = '\\';
+        memcpy(to, text, length);
+        to += length;
+    }
+    strcpy(to, "'");
+    return cli_shown(cli, quoted);
+}
+
 const char *cli_quoted(struct cli *cli, const char *text)
 {
     static const char plain[] =
@@ -139,6 +172,8 @@ const char *cli_quoted(struct cli *cli, const char *text)
 
     if (*text && *text != '-' && strspn(text, plain) == strlen(text))
         return text;
+    if (has_unsafe(text))
+        return quoted_ansi(cli, text);
     quoted = to = cli_alloc(cli, strlen(text) * 4 + 3);
     *to++ = '\'';
     for (; *text; text++)
