@@ -28,6 +28,16 @@ int ph__name_check(const char *name, const char *what, bool may_be_empty, ph_err
     return 0;
 }
 
+/* Of what may be left out. */
+static int key_check(const char *key, const char *what, ph_error *err)
+{
+    if (!key)
+        return 0;
+    if (!*key)
+        return ph__fail(err, PH_EINVAL, "%s is empty; leave it out, or name one", what);
+    return ph__name_check(key, what, false, err);
+}
+
 static int payload_check(struct ph__message *m, ph_error *err)
 {
     if (!m->payload)
@@ -134,12 +144,12 @@ static int fields_check(struct ph__message *m, int priority, ph_error *err)
         r = payload_check(m, err);
     if (r == 0)
         r = ph__name_check(m->ns, "namespace", true, err);
-    if (r == 0 && m->dedupe_key)
-        r = ph__name_check(m->dedupe_key, "dedupe_key", false, err);
+    if (r == 0)
+        r = key_check(m->dedupe_key, "dedupe_key", err);
     if (r == 0 && m->correlation_id)
         r = ph__name_check(m->correlation_id, "correlation_id", true, err);
-    if (r == 0 && m->stream)
-        r = ph__name_check(m->stream, "stream", false, err);
+    if (r == 0)
+        r = key_check(m->stream, "stream", err);
     if (r == 0)
         r = ph__object_check(m->headers, "headers", true, err);
     if (r == 0)

@@ -39,7 +39,7 @@ OPTIONS = [
     ('"tpoic":"x"', 'there is no option "tpoic"'),
     ('"topic":"x"', 'there is no option "topic"'),
     ('"namespace":5', "namespace is not a JSON string"),
-    ('"dedupe_key":""', "dedupe_key is empty; it is required"),
+    ('"dedupe_key":""', "dedupe_key is empty; leave it out, or name one"),
     ('"priority":4', "priority is 4; allowed are 0 to 3"),
     ('"priority":-1', "priority is -1; allowed are 0 to 3"),
     ('"priority":"high"', "priority is not a whole number"),

@@ -116,7 +116,7 @@ TEST(which_names_may_be_empty_or_absent)
     refused(&message, "topic is empty; it is required");
     message = good();
     message.dedupe_key = "";
-    refused(&message, "dedupe_key is empty; it is required");
+    refused(&message, "dedupe_key is empty; leave it out, or name one");
     message = good();
     message.ns = "";
     message.correlation_id = "";

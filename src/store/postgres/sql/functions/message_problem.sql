@@ -23,10 +23,10 @@ BEGIN
         WHEN _payload IS NULL THEN 'payload is null; it is required, but may be empty'
         WHEN _ns IS NULL THEN 'namespace is null; leave it out for the default'
         WHEN char_length(_ns) > 255 THEN format('namespace has %s characters; at most 255 are allowed', char_length(_ns))
-        WHEN _dedupe_key = '' THEN 'dedupe_key is empty; leave it out for none'
+        WHEN _dedupe_key = '' THEN 'dedupe_key is empty; leave it out, or name one'
         WHEN char_length(_dedupe_key) > 255 THEN format('dedupe_key has %s characters; at most 255 are allowed', char_length(_dedupe_key))
         WHEN char_length(_correlation_id) > 255 THEN format('correlation_id has %s characters; at most 255 are allowed', char_length(_correlation_id))
-        WHEN _stream = '' THEN 'stream is empty; leave it out for none'
+        WHEN _stream = '' THEN 'stream is empty; leave it out, or name one'
         WHEN char_length(_stream) > 255 THEN format('stream has %s characters; at most 255 are allowed', char_length(_stream))
         WHEN _stream IS NOT NULL AND _door NOT IN (0, 1) THEN 'only messages of the outbox and the inbox have a stream'
         WHEN _stream IS NOT NULL AND _handled
