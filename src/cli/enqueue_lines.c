@@ -52,6 +52,7 @@ static const struct cli_option inbox_keys[] = {
     SHARED_KEYS,
     { .name = "source", .type = CLI_TEXT },
     { .name = "source_id", .type = CLI_TEXT },
+    { .name = "message_id", .type = CLI_TEXT }, /* as process_work_batch calls it */
     { 0 },
 };
 
@@ -63,11 +64,12 @@ static bool is_inbox(const struct cli *cli)
 static void text_set(struct enqueue_draft *draft, const char *key, const char *text)
 {
     ph_message *message = &draft->message;
-    const char **members[] = { &message->topic,          &message->ns,     &message->dedupe_key,
-                               &message->correlation_id, &message->stream, &message->headers,
-                               &draft->source,           &draft->source_id };
-    static const char *const names[] = { "topic",  "namespace", "dedupe_key", "correlation_id",
-                                         "stream", "headers",   "source",     "source_id" };
+    const char **members[] = { &message->topic,          &message->ns,      &message->dedupe_key,
+                               &message->correlation_id, &message->stream,  &message->headers,
+                               &draft->source,           &draft->source_id, &draft->source_id };
+    static const char *const names[] = { "topic",          "namespace", "dedupe_key",
+                                         "correlation_id", "stream",    "headers",
+                                         "source",         "source_id", "message_id" };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcmp(key, names[i]) == 0)
@@ -87,7 +89,7 @@ static int value_set(struct cli *cli, struct line *line, const struct cli_option
     if (strcmp(key->name, "tenant_id") == 0) {
         memcpy(draft->tenant_id.b, value.id, sizeof(value.id));
         draft->message.tenant_id = &draft->tenant_id;
-    } else if (strcmp(key->name, "message_id") == 0) {
+    } else if (strcmp(key->name, "message_id") == 0 && key->type == CLI_ID) {
         memcpy(draft->message_id.b, value.id, sizeof(value.id));
         draft->message.message_id = &draft->message_id;
     } else if (strcmp(key->name, "join_id") == 0) {
@@ -173,6 +175,9 @@ static int line_check(const struct batch *batch, const struct line *line)
         return cli_usage(cli, "there is no source; give one in the line or as an operand");
     if (batch->inbox && !line->draft.source_id)
         return cli_usage(cli, "there is no source_id; give one in the line");
+    if (batch->inbox && json_object_get(line->object, "source_id") &&
+        json_object_get(line->object, "message_id"))
+        return cli_usage(cli, "source_id and message_id are two names for one id; give one");
     return CLI_OK;
 }
 

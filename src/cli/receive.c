@@ -73,7 +73,8 @@ static const char *const description[] = {
     "handled, and for two who bring it at the same time. It is remembered for ever, unless queue "
     "set --door inbox --dedupe-retention says otherwise. Each --namespace remembers for itself.",
     "Workers get it with work --door inbox or claim --door inbox.",
-    "With --from-jsonl each line of stdin is an object whose keys are source, source_id, topic, "
+    "With --from-jsonl each line of stdin is an object whose keys are source, source_id (or "
+    "message_id, as process_work_batch calls it), topic, "
     "payload, namespace, tenant_id, correlation_id, stream, priority and headers; what a line "
     "leaves out comes from the command line. Lines are stored in batches, each wholly or not at "
     "all; if one fails, those before it remain stored, and the error says how many.",
