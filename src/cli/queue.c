@@ -2,6 +2,10 @@
 #include "commands.h"
 #include "door.h"
 
+/* Who has no streams needs no column for what is parked in them. */
+#define COLUMNS(at_work)                                                                           \
+    "namespace paused max_attempts backoff retention_s ready scheduled " at_work " dead"
+
 /* A number of seconds, where forever is null. */
 static json_t *lifetime(int64_t seconds)
 {
@@ -43,6 +47,10 @@ static int print(struct cli *cli, const char *ns)
                        &cli->err) < 0)
         return cli_fail_store(cli);
     count = ph_queue_list_count(queues);
+    for (size_t i = 0; i < count; i++) {
+        if (ph_queue_list_at(queues, i)->counts.parked)
+            cli_columns_set(cli, COLUMNS("in_progress parked"));
+    }
     for (size_t i = 0; i < count; i++)
         cli_row(cli, queue_json(cli, ph_queue_list_at(queues, i)));
     ph_queue_list_free(queues);
@@ -213,7 +221,7 @@ const struct cli_command cli_queue_list = {
     .description = list_description,
     .options = list_options,
     .fields = fields,
-    .columns = "namespace paused max_attempts backoff retention_s ready scheduled in_progress dead",
+    .columns = COLUMNS("in_progress"),
     .examples = list_examples,
     .exits = list_exits,
     .run = run_list,
