@@ -14,6 +14,7 @@
 #define ROWS_THAT_WAIT 1000
 #define COLUMN_GAP 2
 #define CUT_LEAST 8
+#define CUT_WRAPPED 40 /* where a line takes several of the terminal's */
 
 struct cell {
     char *text;
@@ -141,7 +142,7 @@ static size_t least_width(const struct cli_grid *grid, size_t column)
 }
 
 /* Takes from the widest text until the lines fit. If they cannot, they are wrapped by the terminal
- * anyway, and then nothing is cut. */
+ * anyway, and then only what is very long and makes every line so is cut. */
 static void widths_cut(struct cli_grid *grid)
 {
     size_t room = (size_t)cli_terminal_width(STDOUT_FILENO), least[COLUMNS_MAX];
@@ -151,6 +152,10 @@ static void widths_cut(struct cli_grid *grid)
         least[i] = least_width(grid, i);
         total += grid->widths[i];
         least_total += least[i];
+    }
+    for (size_t i = 0; least_total > room && i + 1 < grid->column_count; i++) {
+        if (grid->widths[i] > CUT_WRAPPED && can_be_cut(grid->columns[i]))
+            grid->widths[i] = CUT_WRAPPED;
     }
     for (; least_total <= room && total > room; total--) {
         size_t widest = COLUMNS_MAX;
