@@ -61,10 +61,10 @@ static const struct {
  * can be copied. */
 static const char *advice_of(struct cli *cli, const ph_finding *finding)
 {
-    static const char *const commands[] = {
-        "migrate up", "reap",     "dead list",     "queue list",
-        "doctor",     "schedule", "instance list", "stream list"
-    };
+    static const char *const commands[] = { "migrate up",    "reap",         "dead list",
+                                            "queue list",    "doctor",       "schedule",
+                                            "instance list", "stream list",  "explain",
+                                            "dead retry",    "dead discard", "queue set" };
     const char *advice = finding->advice;
 
     for (size_t i = 0; advice && i < sizeof(commands) / sizeof(*commands); i++) {

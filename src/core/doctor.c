@@ -15,6 +15,9 @@
 #define CLOCK_WARN_MS 1000
 #define READY_WARN_MS (5 * 60 * 1000)
 #define FINDING_MAX 1024
+#define NAME_SIZE (PH_NAME_MAX * 4 + 1)
+#define STREAMS_PAGE 1000
+#define STREAMS_PAGES_MAX 10
 
 struct finding {
     ph_finding finding;
@@ -276,6 +279,99 @@ static int examine_instances(struct ph__call *call, struct ph__examination *exam
     return r;
 }
 
+/* Streams that stand still. */
+struct blocked {
+    int64_t count;
+    bool more; /* not all streams were looked at */
+    enum ph__door door;
+    ph_work_id head; /* of the first of them */
+    char ns[NAME_SIZE], key[NAME_SIZE];
+};
+
+static void count_blocked(const ph_stream_list *page, const char *ns, struct blocked *to)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        const ph_stream_info *stream = &page->items[i];
+
+        if (stream->state != PH_STREAM_BLOCKED || to->count++ > 0)
+            continue;
+        to->door = (enum ph__door)stream->door;
+        to->head = stream->head;
+        snprintf(to->ns, sizeof(to->ns), "%s", ns);
+        snprintf(to->key, sizeof(to->key), "%s", stream->stream);
+    }
+}
+
+/* Page by page, but not without end. */
+static int look_at_streams(struct ph__call *call, enum ph__door door, const char *ns,
+                           struct blocked *to)
+{
+    char last[NAME_SIZE];
+    struct ph__stream_query query = {
+        .door = door, .ns = ns, .partition_count = PH_PARTITIONS, .limit = STREAMS_PAGE
+    };
+    int r = 0, pages = 0;
+
+    for (bool on = true; r == 0 && on;) {
+        ph_stream_list page = { 0 };
+
+        r = call->store->backend->stream_list(call, &query, &page);
+        count_blocked(&page, ns, to);
+        on = r == 0 && page.count == STREAMS_PAGE;
+        if (on)
+            snprintf(last, sizeof(last), "%s", page.items[page.count - 1].stream);
+        query.after_ns = ns;
+        query.after_key = last;
+        ph__arena_free(&page.arena);
+        if (on && ++pages == STREAMS_PAGES_MAX) {
+            to->more = true;
+            on = false;
+        }
+    }
+    return r;
+}
+
+/* Only where dead heads block, and somebody is dead, can a stream stand still. */
+static int look_at_queues(struct ph__call *call, enum ph__door door, struct blocked *to)
+{
+    ph_queue_list list = { 0 };
+    int r = call->store->backend->queue_list(call, door, NULL, &list);
+
+    for (size_t i = 0; r == 0 && i < list.count; i++) {
+        const ph_queue_info *queue = &list.items[i];
+
+        if (queue->settings.dead_head == PH_DEAD_HEAD_BLOCK && queue->counts.dead > 0)
+            r = look_at_streams(call, door, queue->ns, to);
+    }
+    ph__arena_free(&list.arena);
+    return r;
+}
+
+static int examine_streams(struct ph__call *call, struct ph__examination *examination)
+{
+    struct blocked found = { 0 };
+    char id[PH_ID_TEXT_SIZE];
+    int r = look_at_queues(call, PH__OUTBOX, &found);
+
+    if (r == 0)
+        r = look_at_queues(call, PH__INBOX, &found);
+    if (r == 0 && found.count > 0)
+        ph__finding(examination, "streams", PH_FINDING_WARNING,
+                    "look at the head with posthorn explain ID, then posthorn dead retry ID or "
+                    "posthorn dead discard ID; or let all of a queue go on: posthorn queue set "
+                    "--dead-head skip",
+                    "%" PRId64 "%s stand%s still behind a dead head, for example \"%.80s\" in the "
+                    "%s queue \"%.80s\": %s",
+                    found.count,
+                    found.more         ? " streams or more"
+                    : found.count == 1 ? " stream"
+                                       : " streams",
+                    found.count == 1 && !found.more ? "s" : "", found.key,
+                    found.door == PH__OUTBOX ? "outbox" : "inbox", found.ns,
+                    ph_id_text(found.head.b, id));
+    return r;
+}
+
 static void no_progress(void *context, int64_t done, int64_t total)
 {
     (void)context;
@@ -299,6 +395,8 @@ static int examine(struct ph__call *call, struct ph__examination *examination)
         r = examine_door(call, examination, PH__JOB_RUNS);
     if (r == 0 && examination->usable)
         r = examine_instances(call, examination);
+    if (r == 0 && examination->usable)
+        r = examine_streams(call, examination);
     if (r == 0)
         r = call->store->backend->examine(call, examination);
     if (r == 0 && examination->report->failed)

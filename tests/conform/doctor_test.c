@@ -122,6 +122,40 @@ TEST(instances_that_share_by_different_partitions_are_told)
     CHECK_INT(check_of(store, false, "instances").level, PH_FINDING_OK);
 }
 
+TEST(streams_that_stand_still_are_told)
+{
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+    ph_message m = PH_MESSAGE_INIT;
+    ph_lease_ref ref = { 0 };
+    ph_batch *batch;
+    struct found found;
+
+    settings.dead_head = PH_DEAD_HEAD_BLOCK;
+    OK(ph_queue_set(store, PH_OWN_TX, PH_OUTBOX, NULL, &settings, 0, &t_err));
+    m.topic = "topic";
+    m.payload = "x";
+    m.stream = "a stream";
+    OK(ph_enqueue(store, PH_OWN_TX, &m, 0, NULL, &t_err));
+    OK(ph_enqueue(store, PH_OWN_TX, &m, 0, NULL, &t_err));
+    CHECK_INT(check_of(store, false, "streams").count, 0);
+    batch = t_claim(store, owner, 1);
+    ref.work_id = ph_batch_at(batch, 0)->work_id;
+    OK(ph_outbox_fail(store, PH_OWN_TX, owner, &ref, 1, "no", 0, NULL, &t_err));
+    ph_batch_free(batch);
+    found = check_of(store, false, "streams");
+    CHECK_INT(found.count, 1);
+    CHECK_INT(found.level, PH_FINDING_WARNING);
+    CHECK(strstr(found.text,
+                 "1 stream stands still behind a dead head, for example \"a stream\" in "
+                 "the outbox queue \"\": ") != NULL);
+    CHECK(strstr(found.advice, "posthorn dead retry ID") != NULL);
+    settings.dead_head = PH_DEAD_HEAD_SKIP;
+    OK(ph_queue_set(store, PH_OWN_TX, PH_OUTBOX, NULL, &settings, 0, &t_err));
+    CHECK_INT(check_of(store, false, "streams").count, 0);
+}
+
 TEST(a_healthy_store_is_found_healthy)
 {
     static const char *const checks[] = { "schema", "clock",  "oldest-ready", "expired-leases",
