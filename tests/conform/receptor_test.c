@@ -134,6 +134,31 @@ TEST(the_record_survives_retries)
     all_is_well(store);
 }
 
+/* In the view, too: work_id is the id of the newest message in the views outbox and inbox. */
+TEST(the_view_of_receptors_joins_outbox_and_inbox)
+{
+    ph_store *store = open_at_epoch();
+    struct t_conn *conn = t_connect();
+    ph_owner owner = ph_owner_new();
+    ph_work_id id = t_enqueue(store, TOPIC, "x").work_id, again = { { 0 } };
+
+    completed(store, id, "mail");
+    completed(store, inbox_door.make(store, "", "t"), "log");
+    CHECK_STR(
+        t_value(conn, "SELECT r.receptor FROM {t}receptors r JOIN {t}outbox o ON o.id = r.work_id"),
+        "mail");
+    CHECK_STR(
+        t_value(conn, "SELECT r.receptor FROM {t}receptors r JOIN {t}inbox i ON i.id = r.work_id"),
+        "log");
+    CHECK_INT(settle(store, owner, take_one(store, owner), PH_FAIL, "no", 0), PH_OUTCOME_FAILED);
+    OK(ph_dead_retry(store, PH_OWN_TX, &id, 1, 0, &again, &t_err));
+    CHECK_STR(
+        t_value(conn, "SELECT o.status FROM {t}receptors r JOIN {t}outbox o ON o.id = r.work_id"),
+        "ready");
+    t_disconnect(conn);
+    all_is_well(store);
+}
+
 /* "Rows go when the last message with that message id is forgotten." */
 TEST(the_record_goes_with_the_last_message_of_that_id)
 {

@@ -13,8 +13,9 @@ AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    SELECT v.namespace, v.stream, v.state_code, (s.hash % _partitions)::int, v.last_seq, v.next_seq, v.unsettled, v.head, v.head_due_at,
-           v.head_attempts, v.locked_by, v.locked_until, CASE WHEN o.owner IS NOT NULL THEN _service END, o.owner, v.created_at
+    SELECT v.namespace, v.stream, array_position('{idle,ready,scheduled,in_progress,blocked}', v.state) - 1,
+           (s.hash % _partitions)::int, v.last_seq, v.next_seq, v.unsettled, v.head, v.head_due_at, v.head_attempts,
+           v.locked_by, v.locked_until, CASE WHEN o.owner IS NOT NULL THEN _service END, o.owner, v.created_at
     -- The page first, and in order: what the view shows of a stream is looked up for each of it.
     FROM (SELECT s.hash, s.key, q.namespace FROM {p}queue q JOIN {p}stream s ON s.queue = q.id
           WHERE q.door = _door AND (_ns IS NULL OR q.namespace = _ns) AND (_key IS NULL OR s.key = _key)
@@ -24,7 +25,7 @@ BEGIN
                         WHERE v.door = CASE _door WHEN 0 THEN 'outbox' ELSE 'inbox' END AND v.namespace = s.namespace
                           AND v.stream = s.key OFFSET 0) v
     CROSS JOIN LATERAL (SELECT {p}partition_owner(_service, (s.hash % _partitions)::int) AS owner OFFSET 0) o
-    WHERE _idle_too OR v.state_code > 0
+    WHERE _idle_too OR v.state <> 'idle'
     ORDER BY s.namespace, s.key LIMIT _limit;
 END
 $$;

@@ -15,9 +15,7 @@ SELECT CASE q.door WHEN 0 THEN 'outbox' WHEN 1 THEN 'inbox' END AS door,
        CASE WHEN w.code BETWEEN 1 AND 3 THEN t.attempts::int END AS head_attempts,
        t.owner AS locked_by,
        t.until AS locked_until,
-       s.created_at,
-       w.code AS state_code,
-       s.hash
+       s.created_at
 FROM {p}stream s
 JOIN {p}queue q ON q.id = s.queue
 LEFT JOIN {p}work_token t ON t.stream = s.id

@@ -311,11 +311,15 @@ SELECT {uuid:i.id} AS id, i.service, i.host, i.process_id, i.metadata,
        (SELECT coalesce(sum(l.open), 0) FROM {p}lease l WHERE l.owner = i.id) AS in_progress
   FROM {p}instance i;
 
+-- work_id is that of the newest message with the message id: the id in outbox and inbox.
 CREATE VIEW {p}receptors AS
 SELECT {uuid:r.message_id} AS message_id, r.name AS receptor,
        iif(r.completed, 'completed', 'failed') AS status, r.attempts, r.error,
        {time:r.first_at} AS first_at,
-       {time:r.last_at} AS last_at
+       {time:r.last_at} AS last_at,
+       coalesce((SELECT {work_id:m} FROM {p}message m CROSS JOIN {p}queue q ON q.id = m.queue
+                  WHERE m.message_id = r.message_id AND q.door IN (0, 1) ORDER BY m.id DESC LIMIT 1),
+                {uuid:r.message_id}) AS work_id
   FROM {p}receptor r;
 
 -- ahead: how many are completed above the gap; lag: how many messages lie ahead.
