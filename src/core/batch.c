@@ -25,11 +25,12 @@
 
 static void log_instance(const ph_store *store, const struct ph__work_batch *batch)
 {
-    char text[PH_ID_TEXT_SIZE], evicted[24];
+    char text[PH_ID_TEXT_SIZE], one[PH_ID_TEXT_SIZE], evicted[24];
     ph_log_field registered[] = { { "instance", ph_id_text(batch->instance.id.b, text) },
                                   { "service", batch->instance.service },
                                   { "host", batch->instance.host } };
-    ph_log_field removed = { "count", evicted };
+    ph_log_field removed[] = { { "count", evicted },
+                               { "instance", ph_id_text(batch->ret_evicted_one.b, one) } };
 
     if (batch->ret_registered && ph__log_wants(store, PH_LOG_INFO))
         ph__log(store, PH_LOG_INFO, "instance", "registered", registered, 3);
@@ -37,7 +38,7 @@ static void log_instance(const ph_store *store, const struct ph__work_batch *bat
         return;
     snprintf(evicted, sizeof(evicted), "%d", batch->ret_evicted);
     ph__log(store, PH_LOG_WARN, "instance", "taken for dead; what they had claimed was taken back",
-            &removed, 1);
+            removed, 2);
 }
 
 static void log_part(const ph_store *store, enum ph__door door, ph_owner owner,

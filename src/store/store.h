@@ -323,6 +323,7 @@ struct ph__work_batch {
     struct ph__work_part outbox, inbox; /* settle both, renew both, store both, claim both */
     bool ret_registered;
     int ret_evicted;
+    ph_owner ret_evicted_one; /* one of them */
 };
 
 /* What the doctor collects into (core/doctor.c). */

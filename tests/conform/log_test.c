@@ -40,6 +40,28 @@ TEST(each_message_of_a_list_is_logged)
     CHECK_STR(field(newest("enqueue"), "correlation_id"), NULL);
 }
 
+TEST(who_is_taken_for_dead_is_named)
+{
+    ph_store *store = open_logging(PH_LOG_WARN);
+    ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    ph_owner silent = ph_owner_new();
+    char text[PH_ID_TEXT_SIZE];
+    ph_work_batch *batch;
+
+    t_clock_set(store, T_EPOCH);
+    opts.service_name = "service";
+    opts.instance_id = silent;
+    OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    ph_work_batch_free(batch);
+    t_clock_advance(store, (PH_STALE_THRESHOLD_S + 1) * T_SECOND);
+    opts.instance_id = ph_owner_new();
+    OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    ph_work_batch_free(batch);
+    CHECK_INT(newest("instance")->level, PH_LOG_WARN);
+    CHECK_STR(field(newest("instance"), "count"), "1");
+    CHECK_STR(field(newest("instance"), "instance"), ph_id_text(silent.b, text));
+}
+
 TEST(claim_and_settle_are_logged_at_debug_with_numbers)
 {
     ph_store *store = open_logging(PH_LOG_DEBUG);

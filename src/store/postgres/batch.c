@@ -17,6 +17,7 @@
 enum head {
     REGISTERED = DOOR_COLUMN + 1,
     EVICTED,
+    EVICTED_ONE,
     ENDED_AT,
     SETTLED,               /* of the outbox, then of the inbox */
     RENEWED = SETTLED + 2, /* likewise */
@@ -259,6 +260,9 @@ static int read_answer(struct ph__call *call, const PGresult *result, struct ph_
         r = read_claim(call, result, PH__INBOX, &batch->inbox, &claiming[PH__INBOX], &row);
     batch->ret_registered = ph__pg_int(result, 0, REGISTERED) != 0;
     batch->ret_evicted = (int)ph__pg_int(result, 0, EVICTED);
+    if (ph__pg_uuid(result, 0, EVICTED_ONE))
+        memcpy(batch->ret_evicted_one.b, ph__pg_uuid(result, 0, EVICTED_ONE),
+               sizeof(batch->ret_evicted_one.b));
     return r;
 }
 

@@ -128,7 +128,8 @@ static int claim(struct working *w, const struct ph__work_part *part)
 static int work(struct working *w)
 {
     struct ph__work_batch *b = w->batch;
-    int r = ph__instance_beat(w->tx, &b->instance, &b->ret_registered, &b->ret_evicted);
+    int r = ph__instance_beat(w->tx, &b->instance, &b->ret_registered, &b->ret_evicted,
+                              &b->ret_evicted_one);
 
     /* Results first: an ack may delete what they are about. */
     if (r == 0)

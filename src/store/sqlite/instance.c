@@ -112,7 +112,7 @@ static int end(struct ph__sqlite_tx *tx, const ph_owner *id, ph_instance_state s
     return ph__query_run(&query);
 }
 
-static int evict_all(struct ph__sqlite_tx *tx, const ph_owner *but, int *count)
+static int evict_all(struct ph__sqlite_tx *tx, const ph_owner *but, int *count, ph_owner *ret_one)
 {
     ph_owner stale;
     int64_t messages = 0;
@@ -125,12 +125,13 @@ static int evict_all(struct ph__sqlite_tx *tx, const ph_owner *but, int *count)
         if (r < 0)
             break;
         ++*count;
+        *ret_one = stale;
     }
     return r;
 }
 
 int ph__instance_beat(struct ph__sqlite_tx *tx, const struct ph__instance *instance,
-                      bool *ret_registered, int *ret_evicted)
+                      bool *ret_registered, int *ret_evicted, ph_owner *ret_one)
 {
     struct stored stored;
     int evicted = 0;
@@ -143,7 +144,7 @@ int ph__instance_beat(struct ph__sqlite_tx *tx, const struct ph__instance *insta
     else if (r == 0 && beat_is_due(tx, &stored, instance))
         r = write_beat(tx, instance);
     if (r == 0)
-        r = evict_all(tx, &instance->id, &evicted);
+        r = evict_all(tx, &instance->id, &evicted, ret_one);
     if (r < 0)
         return r;
     *ret_registered = stored.state == 0;

@@ -8,9 +8,10 @@
  * stale. 0 if not. PH_EEVICTED if it has ended. Needs no lock. */
 int ph__instance_look(struct ph__sqlite_tx *tx, const struct ph__instance *instance);
 
-/* Registers the instance or beats its heart, then evicts the stale ones: *ret_evicted many. The
- * caller has the write lock. PH_EEVICTED, and nothing was done, if it has ended. */
+/* Registers the instance or beats its heart, then evicts the stale ones: *ret_evicted many,
+ * *ret_one among them. The caller has the write lock. PH_EEVICTED, and nothing was done, if it has
+ * ended. */
 int ph__instance_beat(struct ph__sqlite_tx *tx, const struct ph__instance *instance,
-                      bool *ret_registered, int *ret_evicted);
+                      bool *ret_registered, int *ret_evicted, ph_owner *ret_one);
 
 #endif

@@ -211,20 +211,20 @@ WITH b AS MATERIALIZED (SELECT *, $25::int AS outbox_n, $33::int AS inbox_n FROM
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
        NULL::text, NULL::bigint, NULL::text, NULL::boolean,
-       NULL::smallint, registered, evicted, ended_at, outbox_outcomes, inbox_outcomes, outbox_renewed, inbox_renewed
+       NULL::smallint, registered, evicted, evicted_one, ended_at, outbox_outcomes, inbox_outcomes, outbox_renewed, inbox_renewed
 FROM b
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 0::smallint,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $24, b.outbox_n, $26, $27, $28, $29, $30, $31) c
 WHERE b.outbox_n IS NOT NULL AND b.ended_at IS NULL
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 1::smallint,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $32, b.inbox_n, $34, $35, $36, $37, $38, $39) c
 WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL
 
@@ -237,7 +237,7 @@ WITH b AS MATERIALIZED (SELECT *, $68::int AS outbox_n, $76::int AS inbox_n FROM
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
        NULL::text, NULL::bigint, NULL::text, NULL::boolean,
-       NULL::smallint, registered, evicted, ended_at, outbox_outcomes, inbox_outcomes, outbox_renewed, inbox_renewed,
+       NULL::smallint, registered, evicted, evicted_one, ended_at, outbox_outcomes, inbox_outcomes, outbox_renewed, inbox_renewed,
        new_outbox_ids, new_outbox_message_ids, new_outbox_is_new, new_inbox_ids, new_inbox_message_ids, new_inbox_is_new,
        part, at, result_problem, join_problem, problem_message, problem
 FROM b
@@ -245,14 +245,16 @@ UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 0::smallint,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL
 FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $67, b.outbox_n, $69, $70, $71, $72, $73, $74) c
 WHERE b.outbox_n IS NOT NULL AND b.ended_at IS NULL AND b.part IS NULL
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 1::smallint,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL
 FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $75, b.inbox_n, $77, $78, $79, $80, $81, $82) c
 WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL AND b.part IS NULL
 

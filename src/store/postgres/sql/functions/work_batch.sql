@@ -14,8 +14,8 @@ CREATE OR REPLACE FUNCTION {p}work_batch(
     _outbox_ids uuid[], _outbox_fences bigint[], _outbox_verbs smallint[], _outbox_errors text[], _outbox_delays bigint[],
     _inbox_ids uuid[], _inbox_fences bigint[], _inbox_verbs smallint[], _inbox_errors text[], _inbox_delays bigint[],
     _renew_outbox_ids uuid[], _renew_outbox_fences bigint[], _renew_inbox_ids uuid[], _renew_inbox_fences bigint[],
-    OUT registered boolean, OUT evicted int, OUT ended_at timestamptz, OUT outbox_outcomes smallint[],
-    OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[], OUT joins text)
+    OUT registered boolean, OUT evicted int, OUT evicted_one uuid, OUT ended_at timestamptz,
+    OUT outbox_outcomes smallint[], OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[], OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -37,7 +37,7 @@ BEGIN
     registered := false;
     evicted := 0;
     IF _well IS NOT TRUE THEN
-        SELECT b.registered, b.evicted, b.ended_at, b.joins INTO registered, evicted, ended_at, joins
+        SELECT b.registered, b.evicted, b.evicted_one, b.ended_at, b.joins INTO registered, evicted, evicted_one, ended_at, joins
         FROM {p}work_beat(_id, _service, _host, _process_id, _metadata, _lease_s, _stale_s, _partitions, _t) b;
         IF ended_at IS NOT NULL THEN
             RETURN;

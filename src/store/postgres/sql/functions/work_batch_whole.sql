@@ -25,8 +25,8 @@ CREATE OR REPLACE FUNCTION {p}work_batch_whole(
     _in_correlation_ids text[], _in_streams text[], _in_levels smallint[], _in_due_ats timestamptz[],
     _in_expires_ats timestamptz[], _in_headers jsonb[], _in_message_ids uuid[], _in_max_attempts smallint[],
     _in_join_ids uuid[], _in_sources text[], _in_handled boolean[],
-    OUT registered boolean, OUT evicted int, OUT ended_at timestamptz, OUT outbox_outcomes smallint[],
-    OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[], OUT joins text,
+    OUT registered boolean, OUT evicted int, OUT evicted_one uuid, OUT ended_at timestamptz,
+    OUT outbox_outcomes smallint[], OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[], OUT joins text,
     OUT new_outbox_ids uuid[], OUT new_outbox_message_ids uuid[], OUT new_outbox_is_new boolean[],
     OUT new_inbox_ids uuid[], OUT new_inbox_message_ids uuid[], OUT new_inbox_is_new boolean[],
     OUT part smallint, OUT at int, OUT result_problem smallint, OUT join_problem smallint, OUT problem_message uuid,
@@ -61,7 +61,8 @@ BEGIN
             END IF;
         END IF;
         part := NULL;
-        SELECT b.* INTO registered, evicted, ended_at, outbox_outcomes, inbox_outcomes, outbox_renewed, inbox_renewed, joins
+        SELECT b.* INTO registered, evicted, evicted_one, ended_at, outbox_outcomes, inbox_outcomes, outbox_renewed,
+                        inbox_renewed, joins
         FROM {p}work_batch(
             _id, _service, _host, _process_id, _metadata, _lease_s, _stale_s, _partitions, _keep,
             _outbox_ids, _outbox_fences, _outbox_verbs, _outbox_errors, _outbox_delays,

@@ -1,6 +1,6 @@
 -- work_beat(…): an instance says that it lives. Registers it if it is not known, writes its
 -- heartbeat if the stored one is old, and evicts others whose hearts have stopped: their
--- leases are taken back. ended_at: not null: it has left or was evicted, and nothing was
+-- leases are taken back; evicted_one is one of them. ended_at: not null: it has left or was evicted, and nothing was
 -- done. joins: what ended with it (see work_join_fire).
 --
 -- With a young heartbeat and no stale instance it writes nothing, takes no lock and no
@@ -12,7 +12,7 @@
 CREATE OR REPLACE FUNCTION {p}work_beat(
     _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int,
     _partitions int, _t timestamptz,
-    OUT registered boolean, OUT evicted int, OUT ended_at timestamptz, OUT joins text)
+    OUT registered boolean, OUT evicted int, OUT evicted_one uuid, OUT ended_at timestamptz, OUT joins text)
     LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
@@ -55,6 +55,7 @@ BEGIN
             SELECT r.joins INTO _more FROM {p}work_reap_owner(_stale, _t) r;
             joins := nullif(concat_ws(E'\n', joins, _more), '');
             evicted := evicted + 1;
+            evicted_one := _stale;
         END LOOP;
     END IF;
 END
