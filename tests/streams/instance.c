@@ -87,7 +87,7 @@ static ph_dispatcher_opts any_opts(const struct plan *plan)
     opts.retention_ms = -1;
     opts.doorbell = t_dice(3) ? PH_DOORBELL_AUTO : PH_DOORBELL_OFF;
     if (t_dice(4) == 0)
-        opts.max_partitions = 10 + (int)t_dice(100);
+        opts.max_partitions = 1 + (int)t_dice(t_dice(2) ? 3 : 100);
     if (t_dice(4) == 0)
         opts.prefetch = -1;
     return opts;
