@@ -20,7 +20,9 @@
 #define RETRY_MAX_US 5000000
 #define RETENTION_LIMIT 1000
 #define SLEEP_MAX_US 60000000
-#define BEAT_US_PER_S 100000 /* the heart beats after a tenth of the stale threshold */
+/* The heart beats after a tenth of the stale threshold, and a little: by the database's clock, too,
+ * the stored beat must be older than that, or the new one is not written. */
+#define BEAT_US_PER_S 105000
 #define LOOK_TURNS 8 /* every so many claims go to an empty door where there is room for one */
 #define SCHEDULE_MIN_US 1000 /* between two runs of the scheduler, unless there is more */
 
