@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SEQUENCES 5000
+#define SEQUENCES 2500
 #define SEQUENCES_PG 1200 /* each call is a round trip */
 #define SOAK 20
 #define STEPS 50
