@@ -3,13 +3,24 @@
 
 #include "core/call.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define STORES_MAX 64
 
+/* Threads of a dispatcher close theirs, too, some of them after the test has ended. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ph_store *stores[STORES_MAX];
 static size_t store_count;
+
+static void remember(ph_store *store)
+{
+    pthread_mutex_lock(&lock);
+    if (store_count < STORES_MAX)
+        stores[store_count++] = store;
+    pthread_mutex_unlock(&lock);
+}
 
 /* The linker sends the tests' ph_close here (--wrap), so that a store that the
  * test closes is not closed again. */
@@ -18,20 +29,24 @@ void __wrap_ph_close(ph_store *store);
 
 void __wrap_ph_close(ph_store *store)
 {
+    pthread_mutex_lock(&lock);
     for (size_t i = 0; i < store_count; i++) {
         if (store && stores[i] == store)
             stores[i] = NULL;
     }
+    pthread_mutex_unlock(&lock);
     __real_ph_close(store);
 }
 
 void t_stores_close(void)
 {
+    pthread_mutex_lock(&lock);
     for (size_t i = 0; i < store_count; i++) {
         __real_ph_close(stores[i]);
         stores[i] = NULL;
     }
     store_count = 0;
+    pthread_mutex_unlock(&lock);
 }
 
 const char *t_backend(void)
@@ -90,8 +105,7 @@ ph_store *t_open(const ph_store_opts *opts)
     if (!*t_env.backend)
         t_skip("this program was started without --backend");
     OK(ph_open(t_env.url, &copy, &store, &t_err));
-    if (store_count < STORES_MAX)
-        stores[store_count++] = store;
+    remember(store);
     return store;
 }
 
@@ -99,8 +113,8 @@ int t_try_open(const char *url, const ph_store_opts *opts, ph_store **ret_store)
 {
     int r = ph_open(url, opts, ret_store, &t_err);
 
-    if (r == 0 && store_count < STORES_MAX)
-        stores[store_count++] = *ret_store;
+    if (r == 0)
+        remember(*ret_store);
     return r;
 }
 
