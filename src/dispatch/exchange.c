@@ -40,6 +40,9 @@ static void load(ph_dispatcher *dispatcher, struct call *call)
         dispatcher->settlements[door][part_of(call, door)->settle_count++] =
             (ph_settlement){ work->lease, work->verb, work->error, work->delay_ms };
     }
+    /* What is released by a stop that has just begun must not come back with the same call. */
+    for (int door = 0; dispatcher->stopping && door < PH__SIDES; door++)
+        part_of(call, door)->claim = NULL;
     pthread_mutex_unlock(&dispatcher->lock);
 }
 
