@@ -45,7 +45,7 @@ static bool next_of_day(const struct ph__cron *cron, const struct ph__zone *zone
 bool ph__fire_next(const struct ph__cron *cron, const struct ph__zone *zone, int64_t after,
                    int64_t *ret_time)
 {
-    int64_t from_s = ph__floor_div(after, US_PER_S) + 1, found_s;
+    int64_t from_s = ph__floor_div(after, US_PER_S) + 1, found_s = 0;
     bool found = ph__cron_is_hourly(cron) ? next_of_interval(cron, zone, from_s, &found_s)
                                           : next_of_day(cron, zone, from_s, &found_s);
 

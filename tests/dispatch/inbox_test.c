@@ -201,7 +201,7 @@ static void put_both(struct rig *rig, int count)
 {
     put_many(rig->side, "t", (size_t)count, NULL);
     for (int i = 0; i < count; i++) {
-        char id[8];
+        char id[12];
 
         snprintf(id, sizeof(id), "%d", i);
         rig_receive(rig, "t", id, NULL);

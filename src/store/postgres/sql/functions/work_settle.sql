@@ -77,7 +77,7 @@ BEGIN
         _at := _mine.at;
         FOR _k IN 1 .. coalesce(cardinality(_at), 0) LOOP
             _i := _at[_k];
-            _verb := CASE WHEN cardinality(_verbs) = 1 THEN _verbs[1] ELSE _verbs[_i] END;
+            _verb := CASE WHEN cardinality(_verbs) = 1 THEN _verbs[1] ELSE _verbs[_i] END; -- for_item(), without the call
             IF _verb = 1 THEN
                 outcomes[_i] := 2;
                 CONTINUE;
