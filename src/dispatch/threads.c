@@ -246,7 +246,8 @@ static void block_signals(sigset_t *ret_before)
     pthread_sigmask(SIG_SETMASK, &all, ret_before);
 }
 
-static bool start_one(ph_dispatcher *dispatcher)
+/* replaces: one that is missing, which counts before the new one can have done anything. */
+static bool start_one(ph_dispatcher *dispatcher, bool replaces)
 {
     struct ph__thread *thread = ph__alloc_zero(1, sizeof(*thread));
     bool started;
@@ -260,6 +261,8 @@ static bool start_one(ph_dispatcher *dispatcher)
         dispatcher->refs++;
         thread->next = dispatcher->threads;
         dispatcher->threads = thread;
+        dispatcher->missing_threads -= replaces;
+        dispatcher->stats.replaced_threads += replaces;
     }
     pthread_mutex_unlock(&dispatcher->lock);
     if (!started)
@@ -274,7 +277,7 @@ int ph__threads_start(ph_dispatcher *dispatcher, ph_error *err)
 
     block_signals(&before);
     for (int i = 0; i < dispatcher->opts.threads && ok; i++)
-        ok = start_one(dispatcher);
+        ok = start_one(dispatcher, false);
     ok = ok && pthread_create(&dispatcher->coordinator, NULL, ph__coordinate, dispatcher) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (ok)
@@ -298,12 +301,8 @@ void ph__threads_replace(ph_dispatcher *dispatcher)
     if (dispatcher->stopping || dispatcher->hung_threads > dispatcher->opts.threads)
         missing = 0;
     pthread_mutex_unlock(&dispatcher->lock);
-    for (int started = 0; started < missing && start_one(dispatcher); started++) {
-        pthread_mutex_lock(&dispatcher->lock);
-        dispatcher->missing_threads--;
-        dispatcher->stats.replaced_threads++;
-        pthread_mutex_unlock(&dispatcher->lock);
-    }
+    while (missing > 0 && start_one(dispatcher, true))
+        missing--;
 }
 
 bool ph__thread_give_up(struct ph_work *work)
