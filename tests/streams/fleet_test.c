@@ -145,22 +145,38 @@ static void prepare(struct fleet *fleet)
     snprintf(fleet->log, sizeof(fleet->log), "%s/log", t_dir());
 }
 
-/* All come to help, so that it does not take too long. */
+/* What the database has still to hand out, or does not know the outcome of. */
+static int64_t open_messages(ph_store *store)
+{
+    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+
+    OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
+    return counts.ready + counts.scheduled + counts.in_progress + counts.parked;
+}
+
+/* All come to help, so that it does not take too long. The database has the last word: what was done
+ * by one that was killed comes again, and may then have to be retried. */
 static void wait_for_the_rest(struct captain *captain)
 {
     struct fleet *fleet = captain->fleet;
+    ph_store *store;
 
     for (int i = 0; i < fleet->plan.instances; i++) {
         if (captain->instances[i] == 0)
             start(captain, i);
     }
-    for (int i = 0; atomic_load(&fleet->settled) < atomic_load(&fleet->made); i++) {
+    store = t_open(NULL); /* after the last fork: a child must not inherit it */
+    for (int i = 0;
+         atomic_load(&fleet->settled) < atomic_load(&fleet->made) || open_messages(store) > 0;
+         i++) {
         if (i > REST_MS / 20)
-            printf("%d of %d messages\n", fleet->settled, fleet->made);
+            printf("%d of %d messages, %lld open\n", fleet->settled, fleet->made,
+                   (long long)open_messages(store));
         CHECK(i <= REST_MS / 20);
         t_nap_ms(20);
         (void)alive(captain);
     }
+    ph_close(store);
 }
 
 static void sail(const struct plan *plan)

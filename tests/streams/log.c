@@ -67,14 +67,8 @@ static const char *const kinds[] = {
     "", "begun", "done", "failed", "retried", "deferred", "killed"
 };
 
-/* The first problem is the one; shows everything about its lane. */
-static void wrong(struct reading *reading, const char *what)
+static void show_lane(const struct reading *reading, const struct record *at)
 {
-    const struct record *at = &reading->records[reading->at];
-
-    if (reading->problem)
-        return;
-    reading->problem = what;
     for (size_t i = 0; i < reading->count; i++) {
         const struct record *r = &reading->records[i];
 
@@ -86,6 +80,15 @@ static void wrong(struct reading *reading, const char *what)
                i == reading->at ? "> " : "  ", (long long)r->at_ms, r->pid, kinds[r->kind],
                r->stream, (long long)r->seq, r->number, r->producer, r->attempts);
     }
+}
+
+/* The first problem is the one; shows everything about its lane. */
+static void wrong(struct reading *reading, const char *what)
+{
+    if (reading->problem)
+        return;
+    reading->problem = what;
+    show_lane(reading, &reading->records[reading->at]);
 }
 
 static struct lane *lane_of(struct reading *reading, const struct record *record)
@@ -193,21 +196,35 @@ static void read_all(struct reading *reading)
     CHECK(fclose(file) == 0);
 }
 
+/* Shows everything about its lane; number: of those without a stream. */
+static void missing(struct reading *reading, int stream, int producer, int number)
+{
+    if (reading->problem)
+        return;
+    reading->problem = "a message is missing";
+    printf("stream %d, producer %d: %d begun, %d committed\n", stream, producer,
+           reading->next[producer][stream], reading->fleet->in_stream[producer][stream]);
+    show_lane(reading,
+              &(struct record){ .stream = stream, .producer = producer, .number = number });
+}
+
 /* What was committed has come, to the last message. */
 static void check_all_came(struct reading *reading)
 {
-    bool all = true;
-
     for (int p = 0; p < PRODUCERS; p++) {
-        for (int i = 0; i < reading->fleet->in_stream[p][0]; i++)
-            all = all && reading->plain[p][i].settled;
-        for (int s = 1; s < STREAMS_MAX; s++)
-            all = all && reading->next[p][s] == reading->fleet->in_stream[p][s];
+        for (int i = 0; i < reading->fleet->in_stream[p][0]; i++) {
+            if (!reading->plain[p][i].settled)
+                missing(reading, 0, p, i);
+        }
+        for (int s = 1; s < STREAMS_MAX; s++) {
+            if (reading->next[p][s] != reading->fleet->in_stream[p][s])
+                missing(reading, s, p, 0);
+        }
     }
-    for (int s = 1; s < STREAMS_MAX; s++)
-        all = all && (reading->lanes[s].seq == 0 || reading->lanes[s].settled);
-    if (!all && !reading->problem)
-        reading->problem = "a message is missing";
+    for (int s = 1; s < STREAMS_MAX; s++) {
+        if (reading->lanes[s].seq > 0 && !reading->lanes[s].settled)
+            missing(reading, s, 0, 0);
+    }
 }
 
 static void check_records(struct reading *reading)

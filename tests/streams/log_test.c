@@ -60,5 +60,6 @@ TEST(whatever_is_wrong_with_a_log_is_found)
               "a message comes before the one in front of it is settled");
     CHECK_STR(problem_of("b1A d1A b2A d2A", 3), "a message is missing");
     CHECK_STR(problem_of("b1A d1A b2A r2A", 2), "a message is missing");
+    CHECK_STR(problem_of("b1A d1A kA b1B r1B", 1), "a message is missing");
     CHECK_STR(problem_of("b1A kA b1B d1B b1B d1B", 1), "a message that was settled comes again");
 }
