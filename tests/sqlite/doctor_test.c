@@ -185,8 +185,8 @@ TEST(a_damaged_page_is_found)
     page = t_number(conn, "SELECT rootpage FROM sqlite_schema "
                           "WHERE name = 'posthorn_attempt_log_message'");
     t_disconnect(conn);
-    ph_close(store); /* with a checkpoint: the log is not needed any more */
-    CHECK_INT(unlink(path_of("-wal")), 0);
+    ph_close(store); /* who closes last takes the log away */
+    CHECK_INT(access(path_of("-wal"), F_OK), -1);
     memset(garbage, 0xaa, sizeof(garbage));
     fd = open(path_of(""), O_WRONLY);
     CHECK(fd >= 0);

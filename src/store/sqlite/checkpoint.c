@@ -55,6 +55,13 @@ void ph__sqlite_checkpoint_if_due(struct ph__sqlite *own, const char *path)
     (void)ph__sqlite_checkpoint_now(own, path, NULL, NULL);
 }
 
+void ph__sqlite_clear_log(struct ph__sqlite *own)
+{
+    sqlite3_db_config(own->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    if (own->sibling)
+        sqlite3_db_config(own->sibling, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+}
+
 void ph__sqlite_checkpoint_at_close(struct ph__sqlite *own, const char *path)
 {
     if (own->wal_pages > 0)

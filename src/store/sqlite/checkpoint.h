@@ -17,5 +17,9 @@ bool ph__sqlite_checkpoint_now(struct ph__sqlite *own, const char *path, int *re
 void ph__sqlite_checkpoint_if_due(struct ph__sqlite *own, const char *path);
 /* Makes one if there is anything to move. */
 void ph__sqlite_checkpoint_at_close(struct ph__sqlite *own, const char *path);
+/* Who closes last, with nobody else at the file (SQLite makes sure of that by a lock, so nobody can
+ * restart the log meanwhile), takes the log away: otherwise the next one to open the file reads all of
+ * it again. Before closing. */
+void ph__sqlite_clear_log(struct ph__sqlite *own);
 
 #endif

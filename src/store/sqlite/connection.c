@@ -221,6 +221,7 @@ void ph__sqlite_disconnect(ph_store *store)
 
     if (own->db) {
         ph__sqlite_checkpoint_at_close(own, ph__sqlite_path(store));
+        ph__sqlite_clear_log(own);
         ph__sqlite_close(own);
     }
     sqlite3_close(own->sibling);
