@@ -13,6 +13,7 @@ struct t_conn {
     PGconn *pg;
     sqlite3 *lite;
     char *error;
+    char schema[80]; /* "": the test's own */
     struct t_conn *next;
 };
 
@@ -97,23 +98,28 @@ void t_conns_close(void)
 
 /* --------------------------------------------------------------- statements */
 
-static const char *stands_for(const char *name, size_t length, char *space, size_t size)
+static const char *stands_for(const struct t_conn *conn, const char *name, size_t length,
+                              char *space, size_t size)
 {
+    const char *prefix = conn->pg ? "" : "posthorn_";
+    const char *schema = conn->lite ? "main" : *conn->schema ? conn->schema : t_env.schema;
+
     if (length == 1 && *name == 'p')
-        return t_env.prefix;
+        return prefix;
     if (length == 1 && *name == 't') {
-        snprintf(space, size, "%s%s%s%s", t_is_pg() ? "\"" : "", t_is_pg() ? t_env.schema : "",
-                 t_is_pg() ? "\"." : "", t_env.prefix);
+        if (conn->lite)
+            return prefix;
+        snprintf(space, size, "\"%s\".%s", schema, prefix);
         return space;
     }
     if (length == 6 && strncmp(name, "schema", 6) == 0) {
-        snprintf(space, size, "\"%s\"", t_is_pg() ? t_env.schema : "main");
+        snprintf(space, size, "\"%s\"", schema);
         return space;
     }
     return NULL;
 }
 
-static char *expand(const char *sql)
+static char *expand(const struct t_conn *conn, const char *sql)
 {
     struct ph__buffer to = { 0 };
     char space[160];
@@ -121,7 +127,7 @@ static char *expand(const char *sql)
     while (*sql) {
         const char *end = *sql == '{' ? strchr(sql, '}') : NULL;
         const char *text =
-            end ? stands_for(sql + 1, (size_t)(end - sql - 1), space, sizeof(space)) : NULL;
+            end ? stands_for(conn, sql + 1, (size_t)(end - sql - 1), space, sizeof(space)) : NULL;
 
         if (text) {
             ph__buffer_text(&to, text);
@@ -183,7 +189,7 @@ static bool run_lite(struct t_conn *conn, const char *sql, char **ret_value)
 
 static bool run(struct t_conn *conn, const char *sql, char **ret_value)
 {
-    char *expanded = expand(sql);
+    char *expanded = expand(conn, sql);
     bool ok = conn->pg ? run_pg(conn, expanded, ret_value) : run_lite(conn, expanded, ret_value);
 
     free(expanded);
@@ -265,6 +271,16 @@ ph_tx t_tx(struct t_conn *conn)
         tx = ph_tx_sqlite(conn->lite);
 #endif
     return tx;
+}
+
+void t_conn_schema(struct t_conn *conn, const char *schema)
+{
+    snprintf(conn->schema, sizeof(conn->schema), "%s", schema);
+}
+
+bool t_conn_is_pg(const struct t_conn *conn)
+{
+    return conn->pg != NULL;
 }
 
 void *t_native(struct t_conn *conn)

@@ -125,6 +125,10 @@ struct t_conn *t_connect(void);
 void t_disconnect(struct t_conn *conn);
 /* The same to another database (a URL as ph_open takes it). */
 struct t_conn *t_connect_to(const char *url);
+/* Statements on this connection mean this schema instead of the test's own (PostgreSQL). */
+void t_conn_schema(struct t_conn *conn, const char *schema);
+/* Is it one to PostgreSQL? Not only where that is the backend under test. */
+bool t_conn_is_pg(const struct t_conn *conn);
 /* Runs statements. {t} stands for schema and prefix in front of a table's name, {schema} for the
  * quoted schema ("main" on SQLite), {p} for the prefix: "SELECT count(*) FROM {t}pending". Fails the
  * test on error. */

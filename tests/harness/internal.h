@@ -16,7 +16,6 @@ struct t_env {
     char url[1024];
     char database[64]; /* PostgreSQL: that of this test and some others */
     char schema[64];
-    const char *prefix;    /* of the tables */
     int number;            /* of the test in this run */
     int round;             /* how often the test started over */
     volatile int *limit_s; /* shared with the runner */

@@ -39,16 +39,16 @@ const char *t_view(struct t_conn *conn, ph_work_id id, const char *column)
     "               WHERE instr(b.ids, printf(',%012x', m.id)) > 0 AND coalesce(substr(b.settled," \
     "                     (instr(b.ids, printf(',%012x', m.id)) - 1) / 13 + 1, 1), '0') = '0') "
 
-static const char *stream_column(void)
+static const char *stream_column(const struct t_conn *conn)
 {
-    return t_is_pg() ? "stream_id" : "stream";
+    return t_conn_is_pg(conn) ? "stream_id" : "stream";
 }
 
 static long long places(struct t_conn *conn, const char *query)
 {
     char sql[6000];
 
-    snprintf(sql, sizeof(sql), "%s%s", t_is_pg() ? PG_PLACES : LITE_PLACES, query);
+    snprintf(sql, sizeof(sql), "%s%s", t_conn_is_pg(conn) ? PG_PLACES : LITE_PLACES, query);
     return t_number(conn, sql);
 }
 
@@ -59,12 +59,12 @@ void t_check_places(struct t_conn *conn)
     snprintf(query, sizeof(query),
              "SELECT count(*) FROM {t}message WHERE %s IS NULL AND id NOT IN "
              "(SELECT id FROM place)",
-             stream_column());
+             stream_column(conn));
     CHECK_INT(places(conn, query), 0);
     CHECK_INT(
         places(conn, "SELECT count(*) FROM place WHERE id NOT IN (SELECT id FROM {t}message)"), 0);
     CHECK_INT(places(conn, "SELECT count(*) - count(DISTINCT id) FROM place"), 0);
-    if (t_is_pg()) {
+    if (t_conn_is_pg(conn)) {
         CHECK_INT(
             t_number(conn,
                      "SELECT count(*) FROM {t}lease WHERE open < 1 OR open <> "
@@ -135,10 +135,10 @@ void t_check_streams(struct t_conn *conn)
 {
     char items[2000], sql[7000];
 
-    snprintf(items, sizeof(items), ITEMS, stream_column(), stream_column());
+    snprintf(items, sizeof(items), ITEMS, stream_column(conn), stream_column(conn));
     snprintf(sql, sizeof(sql), "%s%sSELECT %s(what || ': ' || n, ', ') FROM (%s) w WHERE n <> 0",
-             t_is_pg() ? PG_PLACES : LITE_PLACES, items, t_is_pg() ? "string_agg" : "group_concat",
-             WRONG);
+             t_conn_is_pg(conn) ? PG_PLACES : LITE_PLACES, items,
+             t_conn_is_pg(conn) ? "string_agg" : "group_concat", WRONG);
     CHECK_STR(t_value(conn, sql), "");
 }
 

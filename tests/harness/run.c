@@ -128,7 +128,6 @@ static void set_up_environment(const struct job *job, int slot)
 {
     t_env.limit_s = &limits[slot];
     t_env.number = (int)(job->test - tests);
-    t_env.prefix = strcmp(t_env.backend, "postgresql") == 0 ? "" : "posthorn_";
     snprintf(t_env.dir, sizeof(t_env.dir), "%s", job->dir);
     t_env_place();
 }
