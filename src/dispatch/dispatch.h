@@ -20,6 +20,8 @@
 #define PH_DISPATCH_DISPATCH_H
 
 #include "store/store.h"
+#include "util/boot.h"
+#include "util/condition.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -175,12 +177,6 @@ struct ph_dispatcher {
     ph_error stop_error;
     ph_dispatcher_stats stats;
 };
-
-/* clock.c */
-int64_t ph__boot_us(void);
-/* Waits on a condition of the dispatcher, at most wait_us. */
-void ph__cond_wait_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t wait_us);
-int ph__cond_init(pthread_cond_t *condition);
 
 /* dispatcher.c */
 void ph__dispatcher_drop(ph_dispatcher *dispatcher); /* one reference; the lock not held */

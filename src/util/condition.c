@@ -1,15 +1,6 @@
-/* clock.c - time that does not stand still while the machine sleeps. */
-#include "dispatch/dispatch.h"
+#include "util/condition.h"
 
 #include <time.h>
-
-int64_t ph__boot_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 int ph__cond_init(pthread_cond_t *condition)
 {
