@@ -720,6 +720,7 @@ PH_API PH_MUST_CHECK int ph_retention_run(ph_store *store, ph_tx tx, int limit, 
 }
 #endif
 
+#include <posthorn/set.h>
 #include <posthorn/dispatcher.h>
 #include <posthorn/inspect.h>
 #include <posthorn/join.h>

@@ -20,6 +20,27 @@ static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_err
     return 0;
 }
 
+/* As ph_open() does it, for a store that was opened without a connection. */
+static int deploy(struct ph__call *call)
+{
+    int left_ms = ph__deadline_left_ms(call->deadline);
+    int r = ph_migrate(call->store, left_ms > 0 ? left_ms : 1, NULL, call->err);
+
+    if (r == 0)
+        call->store->deploy = false;
+    return r;
+}
+
+static int connect(struct ph__call *call, bool check_schema)
+{
+    ph_store *store = call->store;
+    int r = store->admit ? store->admit(store->admit_context, call->err) : 0;
+
+    if (r == 0 && check_schema && store->deploy)
+        r = deploy(call);
+    return r < 0 ? r : store->backend->connect(call, check_schema);
+}
+
 int ph__call_begin(struct ph__call *call, ph_store *store, ph_tx tx, int timeout_ms,
                    ph_error *reterr, ph_error *spare)
 {
@@ -28,7 +49,7 @@ int ph__call_begin(struct ph__call *call, ph_store *store, ph_tx tx, int timeout
     if (r < 0)
         return r;
     if (!tx.backend && !tx.connection)
-        return store->backend->connect(call, true);
+        return connect(call, true);
     if (!tx.connection)
         return ph__fail(call->err, PH_EINVAL,
                         "the transaction's connection is NULL; use PH_OWN_TX for none");
@@ -44,5 +65,5 @@ int ph__call_begin_bare(struct ph__call *call, ph_store *store, int timeout_ms, 
 {
     int r = set_up(call, store, timeout_ms, reterr, spare);
 
-    return r < 0 ? r : store->backend->connect(call, false);
+    return r < 0 ? r : connect(call, false);
 }

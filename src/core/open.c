@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define DEFAULT_TIMEOUT_MS 30000
 #define IDENTIFIER_MAX 40
 
 const char *ph_version(void)
@@ -110,7 +109,7 @@ static ph_store *store_new(const char *url, const struct ph__backend *backend,
         return NULL;
     store->backend = backend;
     store->opts = *opts;
-    store->timeout_ms = opts->timeout_ms ? opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+    store->timeout_ms = opts->timeout_ms ? opts->timeout_ms : PH__TIMEOUT_MS;
     store->url = ph__strdup(url);
     store->schema = ph__strdup(opts->schema);
     store->prefix = ph__strdup(opts->table_prefix);

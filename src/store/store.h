@@ -29,7 +29,8 @@
 /* Doors: the number is part of every work id and of the stored queues. */
 enum ph__door { PH__OUTBOX = 0, PH__INBOX = 1, PH__TIMERS = 2, PH__JOB_RUNS = 3 };
 
-#define PH__LEVELS 4 /* priorities 0 urgent … 3 bulk */
+#define PH__TIMEOUT_MS 30000 /* of a call, unless the store's options say otherwise */
+#define PH__LEVELS 4         /* priorities 0 urgent … 3 bulk */
 #define PH__LEVEL_DEFAULT 1
 
 struct ph_store {
@@ -40,8 +41,12 @@ struct ph_store {
     char *prefix;       /* allow-listed */
     ph_store_opts opts; /* strings inside are not valid after open: use the copies above */
     int timeout_ms;
-    bool lends; /* to handlers: then one thread has both the store and its transaction */
-    void *own;  /* the backend's connection; NULL until it is needed */
+    bool lends;  /* to handlers: then one thread has both the store and its transaction */
+    void *own;   /* the backend's connection; NULL until it is needed */
+    bool deploy; /* bring the schema up before the first call on that connection */
+    /* Asked before each call on that connection, also before it is made; NULL: nobody is. */
+    int (*admit)(void *context, ph_error *err);
+    void *admit_context;
 };
 
 /* What became of joins in a call (core/join.c logs it and tells the caller). */
@@ -342,6 +347,13 @@ void ph__finding(struct ph__examination *examination, const char *check, ph_find
 void ph__finding_joins(struct ph__examination *examination, int64_t joins, int64_t wrong,
                        ph_join_id example);
 
+/* Who reads what a query gives. A negative answer ends it, and is the call's; err is filled then. */
+struct ph__reader {
+    int (*columns)(void *context, int count, ph_error *err); /* first, also if there are no rows */
+    int (*row)(void *context, const char *const *texts, ph_error *err); /* NULL: null */
+    void *context;
+};
+
 struct ph__backend {
     const char *name; /* "sqlite", "postgresql" */
     const char *default_prefix;
@@ -351,6 +363,10 @@ struct ph__backend {
     /* A name for the log from the URL, without secrets; malloc'd by ph__alloc. */
     char *(*describe)(const char *url);
 
+    /* The file that a commit writes to, or to whose log, as a path; NULL: the member, or the answer,
+     * where there is none. */
+    const char *(*file)(const ph_store *store);
+
     /* 0 if the caller's connection is in a healthy open transaction. */
     int (*check_tx)(void *connection, ph_error *err);
 
@@ -358,6 +374,10 @@ struct ph__backend {
      * schema can be used. */
     int (*connect)(struct ph__call *call, bool check_schema);
     void (*disconnect)(ph_store *store);
+
+    /* Runs one statement of a stranger that only reads and gives rows, on the store's own
+     * connection. Needs no schema. */
+    int (*query)(struct ph__call *call, const char *sql, const struct ph__reader *reader);
 
     int (*clock)(struct ph__call *call, int64_t *ret_time);
     int (*migrate)(struct ph__call *call, int *ret_applied);

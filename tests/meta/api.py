@@ -36,12 +36,16 @@ int use(void)
     ph_job_list_opts jobs = PH_JOB_LIST_OPTS_INIT;
     ph_scheduler_opts scheduler = PH_SCHEDULER_OPTS_INIT;
     ph_schedule schedule = PH_SCHEDULE_INIT;
+    ph_set_opts set = PH_SET_OPTS_INIT;
+    ph_database database = PH_DATABASE_INIT;
+    ph_router_opts router = PH_ROUTER_OPTS_INIT;
     ph_tx tx = PH_OWN_TX;
 
     return (int)(store.size + message.size + claim.size + queue.size + counts.size + status.size +
                  handler.size + dispatcher.size + stats.size + list.size + doctor.size + join.size +
                  wait.size + joins.size + timer.size + job.size + jobs.size + scheduler.size +
-                 schedule.size + inbox.size + streams.size + batch.size) +
+                 schedule.size + inbox.size + streams.size + batch.size + set.size + database.size +
+                 router.size) +
            (tx.connection != message.topic);
 }
 """

@@ -39,7 +39,7 @@ def test_installation_is_complete():
     for wanted in ("bin/posthorn", "libposthorn.so.0.1.0", "libposthorn.so.0", "libposthorn.so",
                    "libposthorn.a", "posthorn/posthorn.h", "posthorn/dispatcher.h",
                    "posthorn/inspect.h", "posthorn/inbox.h", "posthorn/coordination.h",
-                   "posthorn/join.h", "posthorn/schedule.h", "posthorn/pg.h", "posthorn/sqlite.h", "man1/posthorn.1",
+                   "posthorn/join.h", "posthorn/schedule.h", "posthorn/set.h", "posthorn/pg.h", "posthorn/sqlite.h", "man1/posthorn.1",
                    "man3/libposthorn.3", "man7/posthorn-guarantees.7", "doc/posthorn/handlers.md",
                    "doc/posthorn/sqlite-extension.md", "doc/posthorn/workflows.md",
                    "doc/posthorn/coordination.md"):

@@ -137,8 +137,10 @@ def server():
 class FreshDatabase:
     """A new database on the private server: its URL, for as long as the block runs."""
 
+    def __init__(self, name=None):
+        self.name = name or "meta_" + uuid.uuid4().hex[:12]
+
     def __enter__(self):
-        self.name = "meta_" + uuid.uuid4().hex[:12]
         run(["psql", "-X", "-q", server(), "-c", f"CREATE DATABASE {self.name}"])
         return server().replace("/postgres?", f"/{self.name}?")
 

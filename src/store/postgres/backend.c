@@ -11,6 +11,7 @@ const struct ph__backend ph__postgres_backend = {
     .check_tx = ph__pg_check_tx,
     .connect = ph__pg_connect,
     .disconnect = ph__pg_disconnect,
+    .query = ph__pg_query,
     .clock = ph__pg_clock,
     .migrate = ph__pg_migrate,
     .inspect = ph__pg_inspect,

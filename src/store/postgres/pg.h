@@ -223,6 +223,10 @@ bool ph__pg_send(struct ph__call *call, enum ph__pg_statement statement,
  * for another call. */
 int ph__pg_collect(PGconn *conn, ph__deadline deadline, PGresult **result);
 
+/* Waits for the answer to what was sent, and reads all of it. Asks the server to stop at the time
+ * limit. */
+int ph__pg_await(struct ph__call *call, PGconn *conn, PGresult **ret_result);
+
 /* Sends what is still to be sent and reads until a whole result is there. */
 int ph__pg_wait_result(PGconn *conn, ph__deadline deadline);
 
@@ -295,6 +299,8 @@ int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
 int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
                  const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes);
 int ph__pg_reap(struct ph__call *call, enum ph__door door, int64_t *ret_count);
+
+int ph__pg_query(struct ph__call *call, const char *sql, const struct ph__reader *reader);
 
 int ph__pg_tx_begin(struct ph__call *call, ph_tx *ret_tx);
 int ph__pg_tx_end(struct ph__call *call, bool commit);

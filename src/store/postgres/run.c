@@ -154,8 +154,7 @@ static int judge(struct ph__call *call, PGconn *conn, bool late, bool ended, con
     return r;
 }
 
-/* Waits for the answer to what was sent. */
-static int await(struct ph__call *call, PGconn *conn, PGresult **ret_result)
+int ph__pg_await(struct ph__call *call, PGconn *conn, PGresult **ret_result)
 {
     PGresult *result = NULL;
     bool late = ph__pg_collect(conn, call->deadline, &result) < 0, ended = !late;
@@ -181,7 +180,7 @@ int ph__pg_run_text(struct ph__call *call, PGconn *conn, const char *sql, PGresu
 
     if (!PQsendQuery(conn, sql))
         return ph__pg_fail(conn, NULL, call->err);
-    r = await(call, conn, &result);
+    r = ph__pg_await(call, conn, &result);
     if (r < 0)
         return r;
     if (ret_result)
@@ -244,7 +243,7 @@ static int prepare(struct ph__call *call, struct ph__pg_own *own, enum ph__pg_st
     snprintf(name, sizeof(name), "ph_%d", (int)statement);
     if (!PQsendPrepare(own->conn, name, sql, params->count, params->types))
         return ph__pg_fail(own->conn, NULL, call->err);
-    r = await(call, own->conn, &result);
+    r = ph__pg_await(call, own->conn, &result);
     if (r < 0)
         return r;
     PQclear(result);
@@ -305,7 +304,7 @@ static int run_once(struct ph__call *call, PGconn *conn, struct ph__pg_own *own,
     snprintf(name, sizeof(name), "ph_%d", (int)statement);
     if (!send_query(conn, own && own->use_prepared ? name : NULL, sql, params))
         return ph__pg_fail(conn, NULL, call->err);
-    return await(call, conn, ret_result);
+    return ph__pg_await(call, conn, ret_result);
 }
 
 /* A pooler in transaction mode hands out another session, which does not have

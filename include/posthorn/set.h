@@ -1,0 +1,216 @@
+/* set.h - many databases: a set of stores that changes, and the way to the right one.
+ *
+ * SPDX-License-Identifier: MIT
+ *
+ * Included by posthorn.h. A set knows databases by a stable id each: those that
+ * you add, and those that its sources find (a callback of yours, a query on a
+ * control database, a folder of SQLite files, a file that lists them). A
+ * dispatcher serves all of them (ph_dispatcher_new_set() in dispatcher.h); a
+ * router gives producers the store of a key.
+ *
+ *     ph_set_new(NULL, &set, &err);
+ *     ph_set_add_folder(set, "/var/lib/shop/tenants", NULL, &err);
+ *     ph_router_new(set, NULL, &router, &err);
+ *     ph_router_get(router, "tenant-17", 0, &store, &err);
+ *     ph_enqueue(store, ph_tx_sqlite(db), &message, 0, NULL, &err);
+ *
+ * REFRESH
+ *   Sources are asked when they are added to a set that somebody uses, then
+ *   every refresh_ms: by a thread of a running dispatcher, or else by
+ *   ph_router_get() and ph_set_refresh() in the caller's thread. A database that
+ *   appears is served from then on; one that has not changed keeps its store and
+ *   its connection; one that is gone is drained: nothing more is claimed, and
+ *   what is in flight is finished and settled. A source that fails (or takes for
+ *   ever) keeps the list it had. What makes no sense in an answer (no id, a URL
+ *   that is none, an id with two URLs) is left out with a warning, the rest counts.
+ *
+ * CONNECTIONS
+ *   One budget for the whole set: the dispatcher and the routers together never
+ *   have more connections than that, however many databases there are. Those
+ *   that have had nothing to do for longest give theirs up.
+ *
+ * THREADS
+ *   A set may be used by any number of threads. A router may be used by one
+ *   thread at a time, like a store; but those who pass a transaction of their own
+ *   with every call can share one. Nothing is atomic across databases, and joins
+ *   stay within one. */
+#include <posthorn/posthorn.h> /* first: it includes all of them, in order */
+
+#ifndef POSTHORN_SET_H
+#define POSTHORN_SET_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ----------------------------------------------------------------------- set */
+
+typedef struct ph_set ph_set;
+
+#define PH_SET_CONNECTIONS 8
+#define PH_SET_CONNECTIONS_MAX 10000
+#define PH_SET_REFRESH_MS 300000
+#define PH_SET_NO_REFRESH (-1)
+
+typedef struct {
+    size_t size;                 /* set by PH_SET_OPTS_INIT; new members are only appended */
+    const ph_store_opts *stores; /* of every store; copied, but for the contexts of callbacks. store_id
+                                    is ignored. With deploy_schema each store is migrated when it is
+                                    first used. The threads of a dispatcher call log and join_ended one
+                                    at a time, backoff as they come; callbacks must not use a router
+                                    of the set. NULL: defaults */
+    int connections;             /* at most so many at the same time: 0: 8; up to
+                                    PH_SET_CONNECTIONS_MAX */
+    int refresh_ms;              /* how often the sources are asked: 0: 300 000; PH_SET_NO_REFRESH: only
+                                    by ph_set_refresh() */
+} ph_set_opts;
+#define PH_SET_OPTS_INIT { sizeof(ph_set_opts), NULL, 0, 0 }
+
+/* Where a store is. Everything is borrowed. */
+typedef struct {
+    size_t size;                       /* set by PH_DATABASE_INIT; new members are only appended */
+    const char *id;                    /* its name: in every line of the log, and always the same for
+                                          the same database. Not empty, at most PH_NAME_MAX code
+                                          points, one per set */
+    const char *url;                   /* as for ph_open() */
+    const char *key;                   /* the routing key; NULL: the id. For several keys give the
+                                          database several times */
+    const char *schema, *table_prefix; /* NULL: those of the set's options */
+} ph_database;
+#define PH_DATABASE_INIT { sizeof(ph_database), NULL, NULL, NULL, NULL, NULL }
+
+/* Makes an empty set; touches no database.
+ * Errors: PH_EINVAL (says which option), PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_set_new(const ph_set_opts *opts, ph_set **ret_set, ph_error *reterr);
+
+/* Frees it, after everything that uses it. NULL is fine. */
+PH_API void ph_set_free(ph_set *set);
+
+/* Adds a database; at any time. The same again changes nothing; the same with
+ * another key adds the key.
+ * Errors: PH_EINVAL (bad member, no URL, the id has another URL, or the key
+ * another id), PH_EUNSUPPORTED, PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_set_add(ph_set *set, const ph_database *database, ph_error *reterr);
+
+/* Removes a database that was added with ph_set_add(); at any time. It is
+ * drained, unless a source names it, too. Errors: PH_ENOTFOUND, PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_set_remove(ph_set *set, const char *id, ph_error *reterr);
+
+/* ------------------------------------------------------------------- sources */
+
+/* What a source has found. */
+typedef struct ph_found ph_found;
+
+/* Names every database that there is now, by ph_found_add(). Returns 0, or a
+ * negative ph_status with reterr filled: then the list that it gave before
+ * stands. It may take its time: nobody waits for it but who has called
+ * ph_set_refresh() or ph_router_get(). Must not call the set, and must not
+ * throw or jump. */
+typedef int (*ph_discover_fn)(void *context, ph_found *found, ph_error *reterr);
+
+/* For a ph_discover_fn: there is this database. One that makes no sense is
+ * refused, logged as a warning and left out; go on with the others.
+ * Errors: as ph_set_add(). */
+PH_API PH_MUST_CHECK int ph_found_add(ph_found *found, const ph_database *database,
+                                      ph_error *reterr);
+
+/* Adds a callback as a source. Like the other sources it is not asked here.
+ * Errors: PH_EINVAL, PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_set_add_discovery(ph_set *set, ph_discover_fn discover, void *context,
+                                              ph_error *reterr);
+
+/* Adds a query on a control database, which needs no schema of ours: its columns
+ * are id, url and, if there are more, key, schema and table_prefix; other rows
+ * with the same id and url name more keys. It must not write. The connection is
+ * closed again after each look; it counts as one of the budget, for all queries.
+ * Errors: PH_EINVAL, PH_EUNSUPPORTED, PH_ESTATE (no connection is left), PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_set_add_query(ph_set *set, const char *url, const char *sql,
+                                          ph_error *reterr);
+
+/* Adds a folder of SQLite files: every regular file in it whose name fits the
+ * pattern (NULL: "*.db"; * and ? and [...] as in a shell) is a store; its id is
+ * the name without the pattern's ending after the last "*". Files that begin
+ * with a dot, and those of SQLite beside a database (-wal, -shm, -journal), are
+ * left out. A folder that cannot be read is a source that fails.
+ * Errors: PH_EINVAL, PH_EUNSUPPORTED (no SQLite in this build), PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_set_add_folder(ph_set *set, const char *path, const char *pattern,
+                                           ph_error *reterr);
+
+/* Adds a set file: a text that is read anew at each refresh. Words are separated
+ * by blanks; a word with blanks stands in double quotes (\" and \\ within); a
+ * word that begins with # begins a comment. Relative paths start at the file's
+ * folder. To change it, write another file and rename it.
+ *     store  ID URL [KEY]...
+ *     folder PATH [PATTERN]
+ *     query  URL SQL
+ * A line that cannot be read, or whose folder or query fails, makes the file a
+ * source that fails; the error names it. Its queries share the connection of
+ * ph_set_add_query().
+ * Errors: PH_EINVAL, PH_ESTATE, PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_set_add_file(ph_set *set, const char *path, ph_error *reterr);
+
+/* Asks every source now, in this thread. If somebody else is about it, waits for
+ * the end of that instead. timeout_ms bounds the waiting and each query, not a
+ * callback of yours; 0: 30 000.
+ * Errors: that of the first source that failed (its list stands, the others are
+ * refreshed); PH_ETIMEOUT. */
+PH_API PH_MUST_CHECK int ph_set_refresh(ph_set *set, int timeout_ms, ph_error *reterr);
+
+typedef struct ph_database_list ph_database_list;
+
+/* The databases that the set knows now, by id; a key of several is the first one
+ * that was named, NULL if others have all of them. Asks no source: call
+ * ph_set_refresh() before. URLs may hold passwords. *ret_list is owned by the
+ * caller. Errors: PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_set_list(ph_set *set, ph_database_list **ret_list, ph_error *reterr);
+PH_API size_t ph_database_list_count(const ph_database_list *list);
+/* Borrowed until ph_database_list_free(); NULL if index is out of range. */
+PH_API const ph_database *ph_database_list_at(const ph_database_list *list, size_t index);
+PH_API void ph_database_list_free(ph_database_list *list);
+
+/* -------------------------------------------------------------------- router */
+
+typedef struct ph_router ph_router;
+
+#define PH_ROUTER_NO_CONNECTIONS (-1)
+
+typedef struct {
+    size_t size;     /* set by PH_ROUTER_OPTS_INIT; new members are only appended */
+    int connections; /* its share of the set's budget: so many of its stores are connected at the same
+                        time. 0: 1; PH_ROUTER_NO_CONNECTIONS: none, for calls inside transactions of
+                        yours only */
+} ph_router_opts;
+#define PH_ROUTER_OPTS_INIT { sizeof(ph_router_opts), 0 }
+
+/* Makes a router. It takes its share of the budget, so make routers before the
+ * dispatcher of the same set is started, which takes what is left.
+ * Errors: PH_EINVAL, PH_ESTATE (not so many connections are left), PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_router_new(ph_set *set, const ph_router_opts *opts,
+                                       ph_router **ret_router, ph_error *reterr);
+
+/* The store of a key: always the same one while the database does not change.
+ * It belongs to the router and stays valid until ph_router_free(), also when the
+ * database has left the set. It connects when it is first used without a
+ * transaction of yours; with more stores than connections, those that were not
+ * used for longest are disconnected, and connect again when they are used.
+ * A key that is a UUID is found in any spelling (case, hyphens).
+ * If nobody else refreshes the set and it is time, or the key is not known and
+ * the last look was more than a second ago, the sources are asked first.
+ * timeout_ms as in ph_set_refresh().
+ * Errors: PH_ENOTFOUND (no database has this key), PH_EINVAL, PH_ETIMEOUT (it is
+ * not known, and the look for it has not ended in time), PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_router_get(ph_router *router, const char *key, int timeout_ms,
+                                       ph_store **ret_store, ph_error *reterr);
+
+/* The same by the 16 bytes of a UUID, such as the member b of a ph_tenant_id. */
+PH_API PH_MUST_CHECK int ph_router_get_uuid(ph_router *router, const uint8_t key[16],
+                                            int timeout_ms, ph_store **ret_store, ph_error *reterr);
+
+/* Closes its stores and gives its connections back to the set. NULL is fine. */
+PH_API void ph_router_free(ph_router *router);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POSTHORN_SET_H */

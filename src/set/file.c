@@ -1,0 +1,227 @@
+/* file.c - a source: a text that names databases, folders and queries. */
+#include "core/error.h"
+#include "set/sources.h"
+#include "set/words.h"
+#include "util/alloc.h"
+#include "util/buffer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SIZE_MAX_BYTES (64 * 1024 * 1024)
+#define SQLITE "sqlite:"
+
+/* ------------------------------------------------------------------ reading */
+
+static int read_all(int fd, struct ph__buffer *text, ph_error *err)
+{
+    char piece[8192];
+    ssize_t length;
+
+    ph__buffer_text(text, "");
+    while ((length = read(fd, piece, sizeof(piece))) != 0) {
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length < 0)
+            return ph__fail(err, PH_ECONNECT, "the set file cannot be read: %s", strerror(errno));
+        ph__buffer_bytes(text, piece, (size_t)length);
+        if (text->length > SIZE_MAX_BYTES)
+            return ph__fail(err, PH_EINVAL, "the set file has more than %d bytes", SIZE_MAX_BYTES);
+        if (text->failed)
+            return ph__fail_memory(err);
+    }
+    if (text->failed)
+        return ph__fail_memory(err);
+    if (strlen(text->data) != text->length)
+        return ph__fail(err, PH_EINVAL, "the set file holds a NUL byte; it must be a text");
+    return 0;
+}
+
+static int read_file(const char *path, struct ph__buffer *text, ph_error *err)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), r; /* nobody may keep us waiting */
+    struct stat what;
+
+    if (fd < 0)
+        return ph__fail_flags(err,
+                              ph__fail(err, PH_ECONNECT,
+                                       "the set file cannot be opened (%s); check the path and "
+                                       "its rights: %s",
+                                       strerror(errno), path),
+                              PH_RETRY);
+    if (fstat(fd, &what) == 0 && !S_ISREG(what.st_mode))
+        r = ph__fail(err, PH_EINVAL, "the set file is no regular file: %s", path);
+    else
+        r = read_all(fd, text, err);
+    close(fd);
+    return r;
+}
+
+/* -------------------------------------------------------------------- a line */
+
+struct line {
+    const char *file;
+    struct ph__words words;
+    ph_found *found;
+};
+
+/* Relative paths start at the file's folder. prefix: what stands before the path. NULL when memory
+ * is out. */
+static const char *from_folder(struct line *line, const char *prefix, const char *path)
+{
+    const char *slash = strrchr(line->file, '/');
+    struct ph__buffer whole = { 0 };
+    const char *kept = NULL;
+
+    ph__buffer_text(&whole, prefix);
+    if (slash && path[0] && path[0] != '/' && strcmp(path, ":memory:") != 0)
+        ph__buffer_bytes(&whole, line->file, (size_t)(slash - line->file) + 1);
+    ph__buffer_text(&whole, path);
+    if (!whole.failed)
+        kept = ph__arena_copy(&line->words.arena, whole.data, whole.length);
+    ph__buffer_free(&whole);
+    return kept;
+}
+
+static const char *url_of(struct line *line, const char *url)
+{
+    if (strncmp(url, SQLITE, strlen(SQLITE)) != 0)
+        return url;
+    return from_folder(line, SQLITE, url + strlen(SQLITE));
+}
+
+static int take_store(struct line *line, ph_error *err)
+{
+    ph_database database = PH_DATABASE_INIT;
+    const struct ph__words *words = &line->words;
+    int r = 0;
+
+    if (words->count < 3)
+        return ph__fail(err, PH_EINVAL, "a store needs an id and a URL: store ID URL [KEY]...");
+    database.id = words->items[1];
+    database.url = url_of(line, words->items[2]);
+    if (!database.url)
+        return ph__fail_memory(err);
+    for (size_t i = 3; r != PH_ENOMEM && (i == 3 || i < words->count); i++) {
+        database.key = i < words->count ? words->items[i] : NULL;
+        r = ph_found_add(line->found, &database, err);
+    }
+    return r == PH_ENOMEM ? r : ph__ok(err); /* what makes no sense is left out */
+}
+
+static int take_folder(struct line *line, ph_error *err)
+{
+    const struct ph__words *words = &line->words;
+    const char *path;
+
+    if (words->count < 2 || words->count > 3 || !*words->items[1] ||
+        (words->count == 3 && !*words->items[2]))
+        return ph__fail(err, PH_EINVAL, "a folder needs a path: folder PATH [PATTERN]");
+    path = from_folder(line, "", words->items[1]);
+    if (!path)
+        return ph__fail_memory(err);
+    return ph__folder_ask(path, words->count > 2 ? words->items[2] : NULL, line->found, err);
+}
+
+static int take_query(struct line *line, ph_error *err)
+{
+    const struct ph__words *words = &line->words;
+    const char *url;
+
+    if (words->count != 3)
+        return ph__fail(err, PH_EINVAL,
+                        "a query needs a URL and a statement in double quotes: query URL SQL");
+    url = url_of(line, words->items[1]);
+    return url ? ph__query_ask(url, words->items[2], line->found, err) : ph__fail_memory(err);
+}
+
+static int take_line(struct line *line, ph_error *err)
+{
+    const char *kind = line->words.count ? line->words.items[0] : NULL;
+
+    if (!kind)
+        return 0;
+    if (strcmp(kind, "store") == 0)
+        return take_store(line, err);
+    if (strcmp(kind, "folder") == 0)
+        return take_folder(line, err);
+    if (strcmp(kind, "query") == 0)
+        return take_query(line, err);
+    return ph__fail(err, PH_EINVAL, "a line begins with store, folder or query");
+}
+
+/* ------------------------------------------------------------------ the file */
+
+/* Says which line it was. */
+static int fail_at(int number, int r, ph_error *err)
+{
+    ph_error cause = *err;
+
+    if (r == PH_ENOMEM)
+        return r;
+    ph__fail(err, r, "line %d: %s", number, cause.message);
+    err->flags = cause.flags;
+    err->native = cause.native;
+    memcpy(err->sqlstate, cause.sqlstate, sizeof(err->sqlstate));
+    return r;
+}
+
+static int take_lines(const char *path, char *text, ph_found *found, ph_error *err)
+{
+    int r = 0;
+
+    for (int number = 1; r == 0 && text; number++) {
+        struct line line = { .file = path, .found = found };
+        char *end = strchr(text, '\n');
+
+        if (end)
+            *end = '\0';
+        r = ph__words_split(&line.words, text, err);
+        if (r == 0)
+            r = take_line(&line, err);
+        if (r < 0)
+            r = fail_at(number, r, err);
+        ph__words_free(&line.words);
+        text = end ? end + 1 : NULL;
+    }
+    return r;
+}
+
+static int ask(struct ph__source *source, ph_found *found, ph_error *err)
+{
+    struct ph__buffer text = { 0 };
+    int r = read_file(source->path, &text, err);
+
+    if (r == 0)
+        r = take_lines(source->path, text.data, found, err);
+    ph__buffer_free(&text);
+    return r;
+}
+
+int ph_set_add_file(ph_set *set, const char *path, ph_error *reterr)
+{
+    struct ph__source *source;
+    int r;
+
+    ph__ok(reterr);
+    if (!set || !path)
+        return ph__fail(reterr, PH_EINVAL, "%s is NULL", set ? "path" : "set");
+    if (!*path)
+        return ph__fail(reterr, PH_EINVAL, "path is empty");
+    source = ph__source_new("file", path, reterr);
+    if (!source)
+        return PH_ENOMEM;
+    source->ask = ask;
+    source->path = ph__strdup(path);
+    r = source->path ? ph__set_reserve_reader(set, reterr) : ph__fail_memory(reterr);
+    if (r < 0) {
+        ph__source_free(source);
+        return r;
+    }
+    ph__source_add(set, source);
+    return 0;
+}
