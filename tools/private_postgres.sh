@@ -1,10 +1,11 @@
 # shellcheck shell=bash
-# private_postgres.sh - sourced by ./test and bench/run: a PostgreSQL server of our own in a
+# private_postgres.sh - sourced by ./test and bench/run: PostgreSQL servers of our own, each in a
 # temporary folder, run by an unprivileged user, on a socket in that folder and,
 # only with TLS and passwords, on 127.0.0.1.
 
 pg_user=() # options of setpriv that become that user; none if we are not root
 pg_bin=
+pg_pids=() # of the servers that run
 
 pg_become() { # FOLDER: gives it to the server's account
     local account=postgres
@@ -54,8 +55,8 @@ pg_certificate() {
         chmod 600 server.key' sh "$1"
 }
 
-# Starts the server that pg_prepare made; sets pg_pid and pg_port. The server
-# goes down with this shell, however that ends.
+# Starts the server that pg_prepare made; sets pg_pid and pg_port, those of the
+# last one. A server goes down with this shell, however that ends.
 pg_start() { # FOLDER [OPTION…]: options of postgres, stronger than those below
     local folder=$1
     shift
@@ -69,12 +70,13 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
             -c max_wal_size=2GB -c jit=off -c ssl=on -c ssl_cert_file="$folder/tls/server.crt" \
             -c ssl_key_file="$folder/tls/server.key" "$@") >"$folder/server.log" 2>&1 &
         pg_pid=$!
+        pg_pids+=("$pg_pid")
         if pg_wait "$folder"; then
             psql -X -q -h "$folder" -p "$pg_port" -U postgres -d postgres \
                 -c "CREATE ROLE t_tcp LOGIN SUPERUSER PASSWORD 'correct horse'"
             return 0
         fi
-        pg_stop
+        pg_stop "$pg_pid"
     done
     tail -n 20 "$folder/server.log" >&2
     echo "PostgreSQL did not start" >&2
@@ -90,9 +92,22 @@ pg_wait() {
     return 1
 }
 
-pg_stop() {
-    [ -n "${pg_pid:-}" ] || return 0
-    kill -QUIT "$pg_pid" 2>/dev/null
-    wait "$pg_pid" 2>/dev/null
-    pg_pid=
+pg_stop() { # [PID…]: those, or all
+    local pid
+    [ $# -gt 0 ] || set -- "${pg_pids[@]}"
+    for pid in "$@"; do
+        kill -QUIT "$pid" 2>/dev/null
+    done
+    for pid in "$@"; do
+        wait "$pid" 2>/dev/null
+        pg_forget "$pid"
+    done
+}
+
+pg_forget() { # PID: it is gone
+    local pid kept=()
+    for pid in "${pg_pids[@]}"; do
+        [ "$pid" = "$1" ] || kept+=("$pid")
+    done
+    pg_pids=("${kept[@]}")
 }

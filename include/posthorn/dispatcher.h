@@ -34,7 +34,18 @@
  *   inside transactions of yours remain allowed). The functions of a
  *   dispatcher may be called by any thread, but _free by only one, last.
  *   The store's callbacks (log, join_ended) are called from these threads, one
- *   at a time; they must not call the dispatcher. */
+ *   at a time; they must not call the dispatcher.
+ *
+ * MANY DATABASES
+ *   A dispatcher of a set (set.h) serves all of its databases: one pool of
+ *   handler threads, and as many threads that talk to databases as there are
+ *   connections, up to 16, besides one that asks the sources of the set. A
+ *   database that is down, slow or locked does not hold up the others: it is
+ *   tried again, ever more slowly, by a quarter of these threads at most. One
+ *   whose schema is missing, too old or too new is reported and set aside, and
+ *   looked at again every 30 s. One that leaves the set is drained. A database
+ *   without a connection cannot ring (PostgreSQL); it is looked at in turn, as
+ *   often as a few per cent of a processor allow, and at least once a minute. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 
 #ifndef POSTHORN_DISPATCHER_H
@@ -113,6 +124,9 @@ PH_API ph_tx ph_work_tx(const ph_work *work);
  * in_transaction: NULL. */
 PH_API ph_store *ph_work_store(const ph_work *work);
 
+/* The id of the store that the message is from; borrowed like the message. */
+PH_API const char *ph_work_store_id(const ph_work *work);
+
 /* Settles a work that its handler kept (PH_VERDICT_KEEP); any thread, also
  * before the handler has returned, and also after the dispatcher was stopped or
  * freed (then it changes nothing). Exactly once; the work is gone afterwards.
@@ -127,6 +141,29 @@ typedef enum {
     PH_DOORBELL_AUTO = 0, /* where the database can wake us: PostgreSQL without a pooler, SQLite on Linux */
     PH_DOORBELL_OFF = 1   /* only poll */
 } ph_doorbell;
+
+/* The order in which a dispatcher claims from the stores of a set. Only those take part that may
+ * have something: a store that had nothing is left out until its bell rings or poll_ms is over. What
+ * was handled is settled without regard to the order. */
+typedef enum {
+    PH_SELECT_ROUND_ROBIN = 0, /* one batch from each, in the order of their ids, then from the start */
+    PH_SELECT_DRAIN_FIRST = 1  /* from the same store until it has nothing, then from the next */
+} ph_selection;
+
+/* A store as a ph_select_fn sees it; new members are only appended. */
+typedef struct {
+    const char *store;    /* its id */
+    bool ready;           /* may be chosen: it may have messages, and nobody talks to it now */
+    int last_claimed;     /* messages in its last claim; -1: there was none yet */
+    int64_t last_claim_us; /* how long ago that was, in microseconds; 0: there was none yet */
+    int in_flight;        /* messages of it that are not settled */
+} ph_candidate;
+
+/* Chooses: returns the index of the store to claim from next, or -1 for none now (it is asked again
+ * when something has changed, or after poll_ms). last: the store that was chosen before; count: none.
+ * One that is not ready counts as -1. Called by one thread at a time; must not call the dispatcher,
+ * and must not throw or jump. */
+typedef int (*ph_select_fn)(void *context, const ph_candidate *stores, size_t count, size_t last);
 
 typedef struct {
     size_t size;         /* set by PH_DISPATCHER_OPTS_INIT; new members are only appended */
@@ -154,17 +191,28 @@ typedef struct {
     int stale_threshold_s; /* how long without a heartbeat until others take it for dead: 0: 600, or
                             twice the lease if that is more; less than twice the lease is refused */
     int partition_count; /* 0: 10 000; the same in all instances of a service */
-    int max_partitions;  /* of streams that it works on at the same time; 0: any number */
+    int max_partitions;  /* of streams that it works on at the same time, in each database; 0: any number */
+    /* Of a set: from which store to claim next. */
+    ph_selection selection;
+    ph_select_fn select; /* not NULL: asked instead */
+    void *select_context;
 } ph_dispatcher_opts;
 #define PH_DISPATCHER_OPTS_INIT                                                \
     { sizeof(ph_dispatcher_opts), NULL, 0, 0, 0, 0, 0, 0, 0, 0, false, PH_DOORBELL_AUTO, 0, false, \
-      NULL, NULL, 0, 0, 0 }
+      NULL, NULL, 0, 0, 0, PH_SELECT_ROUND_ROBIN, NULL, NULL }
 
 /* Makes a dispatcher; touches neither the database nor threads. The store is
  * borrowed until ph_dispatcher_free().
- * Errors: PH_EINVAL (says which option), PH_ENOMEM. */
+ * Errors: PH_EINVAL (says which option; or the store is a router's), PH_ENOMEM. */
 PH_API PH_MUST_CHECK int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
                                            ph_dispatcher **ret_dispatcher, ph_error *reterr);
+
+/* The same for a set of stores, which is borrowed until ph_dispatcher_free(). At
+ * the start it takes what is left of the set's connections; handlers with
+ * in_transaction need one per thread of these, and one more must be left.
+ * prefetch: 0 means a batch for each connection, and one more. */
+PH_API PH_MUST_CHECK int ph_dispatcher_new_set(ph_set *set, const ph_dispatcher_opts *opts,
+                                               ph_dispatcher **ret_dispatcher, ph_error *reterr);
 
 /* Registers a handler; before the start, one per door and topic. A door without
  * handlers is not claimed from.
@@ -174,7 +222,9 @@ PH_API PH_MUST_CHECK int ph_dispatcher_handle(ph_dispatcher *dispatcher, const p
 
 /* Starts the threads. A database that cannot be reached now is tried again and
  * again, with a warning once. Once per dispatcher.
- * Errors: PH_EINVAL (no handler, started before), PH_ENOMEM (threads). */
+ * Without a handler it only runs the scheduler, if opts.schedule says so.
+ * Errors: PH_EINVAL (no handler, started before), PH_ESTATE (too few connections
+ * are left of the set's), PH_ENOMEM (threads). */
 PH_API PH_MUST_CHECK int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr);
 
 /* Waits until nothing that is due is left (or the message_limit is reached) and
@@ -238,8 +288,57 @@ PH_API PH_MUST_CHECK int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_d
                                                  ph_error *reterr);
 
 /* The owner token under which it claims, which is also the id of its instance: shown by locks and
- * lists. Another one after an eviction. */
+ * lists. Another one after an eviction. Of a set: zero, since it has another one in each store
+ * (ph_served). */
 PH_API ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher);
+
+/* How a dispatcher stands with a store. */
+#define PH_SERVING_MAP(X)                                                      \
+    X(NEW, 0, "new")             /* not reached yet */                         \
+    X(SERVED, 1, "served")                                                     \
+    X(TRYING, 2, "trying")       /* it cannot be used: tried again and again */ \
+    X(ASIDE, 3, "set aside")     /* its schema is missing, too old or too new */ \
+    X(DRAINING, 4, "draining")   /* it has left the set, and has messages in flight */
+typedef enum {
+#define PH_SERVING_ENUM(name, value, text) PH_SERVING_##name = value,
+    PH_SERVING_MAP(PH_SERVING_ENUM)
+#undef PH_SERVING_ENUM
+        PH_SERVING_FORCE_INT = 0x7fffffff
+} ph_serving;
+
+/* "served", "trying", …; never NULL. */
+PH_API const char *ph_serving_text(ph_serving serving);
+
+/* We allocate it; new members are only appended. */
+typedef struct {
+    const char *id;
+    ph_serving serving;
+    bool connected;     /* it has a connection now */
+    int in_flight;      /* messages that are not settled */
+    int64_t claimed;    /* messages, since the dispatcher serves it */
+    int64_t done;       /* of them */
+    int64_t exchanges;
+    int64_t outages;
+    ph_owner owner;     /* under which it claims there */
+    ph_error last_error; /* trying, set aside: why; otherwise code 0 */
+} ph_served;
+
+typedef struct ph_served_list ph_served_list;
+
+/* The stores that it serves, by id. *ret_list is owned by the caller. Errors: PH_EINVAL, PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_dispatcher_stores(ph_dispatcher *dispatcher, ph_served_list **ret_list,
+                                              ph_error *reterr);
+PH_API size_t ph_served_list_count(const ph_served_list *list);
+/* Borrowed until ph_served_list_free(); NULL if index is out of range. */
+PH_API const ph_served *ph_served_list_at(const ph_served_list *list, size_t index);
+PH_API void ph_served_list_free(ph_served_list *list);
+
+/* There are new messages in the store with this id: look there at once. For producers in the same
+ * process, after their commit, where no bell can be heard: behind a pooler, or in a set with more
+ * databases than connections. Any thread; cheap; also from a handler.
+ * Errors: PH_ENOTFOUND (it serves no such store), PH_EINVAL. */
+PH_API PH_MUST_CHECK int ph_dispatcher_wake(ph_dispatcher *dispatcher, const char *store_id,
+                                            ph_error *reterr);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include "util/alloc.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -31,7 +32,8 @@ static int check_range(int64_t value, int64_t from, int64_t to, const char *what
                     what, (long long)value, (long long)from, (long long)to);
 }
 
-static void fill_defaults(ph_dispatcher_opts *opts)
+/* batches: so many are fetched ahead. */
+static void fill_defaults(ph_dispatcher_opts *opts, int batches)
 {
     if (!opts->ns)
         opts->ns = "";
@@ -40,7 +42,8 @@ static void fill_defaults(ph_dispatcher_opts *opts)
     if (!opts->batch_size)
         opts->batch_size = PH__BATCH_SIZE;
     if (!opts->prefetch)
-        opts->prefetch = opts->batch_size <= PH_BATCH_MAX / 2 ? 2 * opts->batch_size : PH_BATCH_MAX;
+        opts->prefetch =
+            batches <= PH_BATCH_MAX / opts->batch_size ? batches * opts->batch_size : PH_BATCH_MAX;
     if (!opts->lease_s)
         opts->lease_s = PH__LEASE_S;
     if (!opts->defer_ms)
@@ -76,6 +79,12 @@ static int check_options(ph_dispatcher_opts *opts, ph_error *err)
         r = ph__fail(err, PH_EINVAL,
                      "doorbell %d is not a ph_doorbell; give PH_DOORBELL_AUTO or PH_DOORBELL_OFF",
                      (int)opts->doorbell);
+    if (r == 0 && opts->selection != PH_SELECT_ROUND_ROBIN &&
+        opts->selection != PH_SELECT_DRAIN_FIRST)
+        r = ph__fail(err, PH_EINVAL,
+                     "selection %d is not a ph_selection; give PH_SELECT_ROUND_ROBIN or "
+                     "PH_SELECT_DRAIN_FIRST, or a function as select",
+                     (int)opts->selection);
     if (r < 0)
         return r;
     third_ms = opts->lease_s * 1000 / 3;
@@ -91,75 +100,65 @@ static int check_options(ph_dispatcher_opts *opts, ph_error *err)
 
 /* ----------------------------------------------------------------- new, free */
 
+/* All or none. */
+static int init_conditions(ph_dispatcher *dispatcher)
+{
+    pthread_cond_t *conditions[] = { &dispatcher->work_ready, &dispatcher->crew_ready,
+                                     &dispatcher->discover, &dispatcher->changed };
+
+    for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
+        if (ph__cond_init(conditions[i]) == 0)
+            continue;
+        while (i-- > 0)
+            pthread_cond_destroy(conditions[i]);
+        return -1;
+    }
+    return 0;
+}
+
 static int init_sync(ph_dispatcher *dispatcher, ph_error *err)
 {
     dispatcher->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (dispatcher->wake_fd < 0)
-        return ph__fail(err, PH_ENOMEM, "no file descriptor for the dispatcher: %s",
-                        strerror(errno));
+    if (dispatcher->wake_fd < 0 || ph__bells_open(dispatcher) < 0) {
+        ph__fail(err, PH_ENOMEM, "no file descriptor for the dispatcher: %s", strerror(errno));
+        if (dispatcher->wake_fd >= 0)
+            close(dispatcher->wake_fd);
+        return PH_ENOMEM;
+    }
     if (pthread_mutex_init(&dispatcher->lock, NULL) == 0) {
         if (pthread_mutex_init(&dispatcher->log_lock, NULL) == 0) {
-            if (ph__cond_init(&dispatcher->work_ready) == 0) {
-                if (ph__cond_init(&dispatcher->changed) == 0)
-                    return 0;
-                pthread_cond_destroy(&dispatcher->work_ready);
-            }
+            if (init_conditions(dispatcher) == 0)
+                return 0;
             pthread_mutex_destroy(&dispatcher->log_lock);
         }
         pthread_mutex_destroy(&dispatcher->lock);
     }
+    ph__bells_close(dispatcher);
     close(dispatcher->wake_fd);
     return ph__fail_memory(err);
 }
 
-/* From now on the store's callbacks are called one at a time, from whichever thread. */
-static void take_callbacks(ph_dispatcher *dispatcher)
+static void destroy_sync(ph_dispatcher *dispatcher)
 {
-    ph_store_opts *opts = &dispatcher->store->opts;
-
-    if (opts->join_ended) {
-        dispatcher->join_ended = opts->join_ended;
-        dispatcher->join_context = opts->join_context;
-        opts->join_ended = ph__join_serially;
-        opts->join_context = dispatcher;
-    }
-    if (!opts->log)
-        return;
-    dispatcher->log = opts->log;
-    dispatcher->log_context = opts->log_context;
-    opts->log = ph__log_serially;
-    opts->log_context = dispatcher;
-    dispatcher->voice.opts = *opts;
-}
-
-static void give_callbacks_back(ph_dispatcher *dispatcher)
-{
-    ph_store_opts *opts = &dispatcher->store->opts;
-
-    pthread_mutex_lock(&dispatcher->log_lock);
-    dispatcher->silent = true;
-    pthread_mutex_unlock(&dispatcher->log_lock);
-    if (dispatcher->log) {
-        opts->log = dispatcher->log;
-        opts->log_context = dispatcher->log_context;
-    }
-    if (dispatcher->join_ended) {
-        opts->join_ended = dispatcher->join_ended;
-        opts->join_context = dispatcher->join_context;
-    }
+    ph__bells_close(dispatcher);
+    close(dispatcher->wake_fd);
+    pthread_cond_destroy(&dispatcher->changed);
+    pthread_cond_destroy(&dispatcher->discover);
+    pthread_cond_destroy(&dispatcher->crew_ready);
+    pthread_cond_destroy(&dispatcher->work_ready);
+    pthread_mutex_destroy(&dispatcher->log_lock);
+    pthread_mutex_destroy(&dispatcher->lock);
 }
 
 static void free_options(ph_dispatcher *dispatcher)
 {
-    ph_scheduler_free(dispatcher->scheduler);
     ph__instance_free(dispatcher);
     ph__dealloc((char *)(uintptr_t)dispatcher->opts.ns);
-    ph__dealloc(dispatcher->voice.id);
 }
 
-static void set_times(ph_dispatcher *dispatcher)
+static void set_times(ph_dispatcher *dispatcher, int timeout_ms)
 {
-    int third_ms = dispatcher->opts.lease_s * 1000 / 3, timeout_ms = dispatcher->store->timeout_ms;
+    int third_ms = dispatcher->opts.lease_s * 1000 / 3;
 
     dispatcher->call_timeout_ms = timeout_ms < third_ms ? timeout_ms : third_ms;
     if (dispatcher->call_timeout_ms < CALL_TIMEOUT_MIN_MS)
@@ -167,60 +166,57 @@ static void set_times(ph_dispatcher *dispatcher)
     dispatcher->lease_us = (int64_t)dispatcher->opts.lease_s * 1000000;
     dispatcher->fence_margin_us =
         dispatcher->lease_us < 10000000 ? dispatcher->lease_us / 10 : 1000000;
-    dispatcher->limit_us = dispatcher->renew_us = INT64_MAX;
+    dispatcher->limit_us = INT64_MAX;
 }
 
 /* On failure what it has copied is freed by free_options(). */
-static int init(ph_dispatcher *dispatcher, ph_error *err)
+static int init(ph_dispatcher *dispatcher, int timeout_ms, ph_error *err)
 {
     int r = ph__instance_init(dispatcher, err);
 
     dispatcher->opts.ns = ph__strdup(dispatcher->opts.ns);
-    dispatcher->voice.id = ph__strdup(dispatcher->store->id);
-    if (r == 0 && !(dispatcher->opts.ns && dispatcher->voice.id))
+    if (r == 0 && !dispatcher->opts.ns)
         r = ph__fail_memory(err);
-    if (r == 0 && dispatcher->opts.schedule)
-        r = ph_scheduler_new(dispatcher->store, NULL, &dispatcher->scheduler, err);
     if (r == 0)
         r = init_sync(dispatcher, err);
     if (r < 0)
         return r;
-    set_times(dispatcher);
+    set_times(dispatcher, timeout_ms);
     dispatcher->waiting.last = &dispatcher->waiting.first;
-    dispatcher->decided.last = &dispatcher->decided.first;
+    dispatcher->links_max = INT_MAX;
+    dispatcher->observer =
+        (struct ph__set_observer){ .changed = ph__stations_changed, .context = dispatcher };
     dispatcher->refs = 1;
     return 0;
 }
 
-int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
-                      ph_dispatcher **ret_dispatcher, ph_error *reterr)
+/* What both kinds have in common. */
+static int new_dispatcher(ph_set *set, const ph_dispatcher_opts *opts, int batches, int timeout_ms,
+                          ph_dispatcher **ret_dispatcher, ph_error *err)
 {
     ph_dispatcher_opts loaded = PH_DISPATCHER_OPTS_INIT;
     ph_dispatcher *dispatcher;
-    int r;
+    int r = ph__options_load(&loaded, sizeof(loaded), opts, "ph_dispatcher_opts", err);
 
-    ph__ok(reterr);
-    if (!store || !ret_dispatcher)
-        return ph__fail(reterr, PH_EINVAL, "%s is NULL", store ? "ret_dispatcher" : "store");
-    r = ph__options_load(&loaded, sizeof(loaded), opts, "ph_dispatcher_opts", reterr);
     if (r < 0)
         return r;
-    fill_defaults(&loaded);
-    r = check_options(&loaded, reterr);
+    fill_defaults(&loaded, batches);
+    r = check_options(&loaded, err);
     if (r < 0)
         return r;
     dispatcher = ph__alloc_zero(1, sizeof(*dispatcher));
     if (!dispatcher)
-        return ph__fail_memory(reterr);
-    dispatcher->store = store;
+        return ph__fail_memory(err);
+    dispatcher->set = set;
     dispatcher->opts = loaded;
-    r = init(dispatcher, reterr);
+    r = init(dispatcher, timeout_ms, err);
     if (r < 0) {
         free_options(dispatcher);
         ph__dealloc(dispatcher);
         return r;
     }
-    take_callbacks(dispatcher);
+    if (set)
+        ph__set_ref(set);
     *ret_dispatcher = dispatcher;
     return 0;
 }
@@ -229,14 +225,57 @@ static void destroy(ph_dispatcher *dispatcher)
 {
     for (size_t i = 0; i < dispatcher->warned_count; i++)
         ph__dealloc(dispatcher->warned_topics[i]);
+    ph__stations_free(dispatcher);
     ph__handlers_free(dispatcher);
     free_options(dispatcher);
-    close(dispatcher->wake_fd);
-    pthread_cond_destroy(&dispatcher->changed);
-    pthread_cond_destroy(&dispatcher->work_ready);
-    pthread_mutex_destroy(&dispatcher->log_lock);
-    pthread_mutex_destroy(&dispatcher->lock);
+    destroy_sync(dispatcher);
+    if (dispatcher->set)
+        ph__set_unref(dispatcher->set);
     ph__dealloc(dispatcher);
+}
+
+int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
+                      ph_dispatcher **ret_dispatcher, ph_error *reterr)
+{
+    ph_dispatcher *dispatcher = NULL;
+    struct ph__station *station;
+    int r;
+
+    ph__ok(reterr);
+    if (!store || !ret_dispatcher)
+        return ph__fail(reterr, PH_EINVAL, "%s is NULL", store ? "ret_dispatcher" : "store");
+    if (store->admit)
+        return ph__fail(reterr, PH_EINVAL,
+                        "the store belongs to a router; a set is served with "
+                        "ph_dispatcher_new_set()");
+    r = new_dispatcher(NULL, opts, 2, store->timeout_ms, &dispatcher, reterr);
+    if (r < 0)
+        return r;
+    r = ph__station_new(dispatcher, NULL, store, &station, reterr);
+    if (r == 0 && ph__stations_add(station) < 0) {
+        ph__station_give_callbacks_back(station);
+        ph__station_free(station);
+        r = ph__fail_memory(reterr);
+    }
+    if (r < 0) {
+        destroy(dispatcher);
+        return r;
+    }
+    *ret_dispatcher = dispatcher;
+    return 0;
+}
+
+int ph_dispatcher_new_set(ph_set *set, const ph_dispatcher_opts *opts,
+                          ph_dispatcher **ret_dispatcher, ph_error *reterr)
+{
+    int timeout_ms;
+
+    ph__ok(reterr);
+    if (!set || !ret_dispatcher)
+        return ph__fail(reterr, PH_EINVAL, "%s is NULL", set ? "ret_dispatcher" : "set");
+    timeout_ms = ph__set_store_opts(set)->timeout_ms;
+    return new_dispatcher(set, opts, 1 + ph__set_connections(set),
+                          timeout_ms ? timeout_ms : PH__TIMEOUT_MS, ret_dispatcher, reterr);
 }
 
 void ph__dispatcher_drop(ph_dispatcher *dispatcher)
@@ -257,7 +296,11 @@ void ph_dispatcher_free(ph_dispatcher *dispatcher)
     if (!dispatcher)
         return;
     (void)!ph_dispatcher_stop(dispatcher, 0, &ignored);
-    give_callbacks_back(dispatcher);
+    pthread_mutex_lock(&dispatcher->log_lock);
+    dispatcher->silent = true;
+    pthread_mutex_unlock(&dispatcher->log_lock);
+    if (!dispatcher->set)
+        ph__station_give_callbacks_back(dispatcher->stations[0]);
     ph__dispatcher_drop(dispatcher);
 }
 
@@ -268,10 +311,57 @@ static int prepare_start(ph_dispatcher *dispatcher, ph_error *err)
     if (dispatcher->started || dispatcher->stopping)
         return ph__fail(err, PH_EINVAL,
                         "a dispatcher is started once; make a new one with ph_dispatcher_new()");
-    if (dispatcher->handler_count == 0)
+    if (dispatcher->handler_count == 0 && !dispatcher->opts.schedule)
         return ph__fail(err, PH_EINVAL,
                         "there is no handler; register one with ph_dispatcher_handle()");
     return ph__handlers_prepare(dispatcher, err);
+}
+
+static bool needs_transactions(const ph_dispatcher *dispatcher)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < dispatcher->handler_count; i++)
+        any |= dispatcher->handlers[i].in_transaction;
+    return any;
+}
+
+/* What is left of the set's connections: for transactions of handlers, one per thread; the rest for
+ * talking to the stores. */
+static int take_connections(ph_dispatcher *dispatcher, ph_error *err)
+{
+    int for_handlers = needs_transactions(dispatcher) ? dispatcher->opts.threads : 0;
+
+    dispatcher->connections = ph__set_take(dispatcher->set, INT_MAX);
+    dispatcher->links_max = dispatcher->connections - for_handlers;
+    if (dispatcher->links_max > 0)
+        return 0;
+    ph__fail(err, PH_ESTATE,
+             "%d of the set's connections are left, and %d are needed (%d for handlers with "
+             "transactions); raise ph_set_opts.connections, or use fewer threads",
+             dispatcher->connections, for_handlers + 1, for_handlers);
+    ph__set_give(dispatcher->set, dispatcher->connections);
+    dispatcher->connections = 0;
+    return PH_ESTATE;
+}
+
+static int enter_set(ph_dispatcher *dispatcher, ph_error *err)
+{
+    int r = take_connections(dispatcher, err);
+
+    if (r < 0)
+        return r;
+    dispatcher->stations_changed = true;
+    return 0;
+}
+
+void ph__dispatcher_leave_set(ph_dispatcher *dispatcher)
+{
+    if (!dispatcher->set || dispatcher->connections == 0)
+        return;
+    ph__set_observe_end(dispatcher->set, &dispatcher->observer);
+    ph__set_give(dispatcher->set, dispatcher->connections);
+    dispatcher->connections = 0;
 }
 
 int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)
@@ -283,20 +373,23 @@ int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)
         return ph__fail(reterr, PH_EINVAL, "dispatcher is NULL");
     pthread_mutex_lock(&dispatcher->lock);
     r = prepare_start(dispatcher, reterr);
+    if (r == 0 && dispatcher->set)
+        r = enter_set(dispatcher, reterr);
     if (r == 0) {
         dispatcher->started = dispatcher->starting = true;
-        dispatcher->refs++; /* the coordinator's */
     }
     pthread_mutex_unlock(&dispatcher->lock);
     if (r < 0)
         return r;
+    if (dispatcher->set)
+        ph__set_observe(dispatcher->set, &dispatcher->observer);
     r = ph__threads_start(dispatcher, reterr);
+    if (r < 0)
+        ph__dispatcher_leave_set(dispatcher);
     pthread_mutex_lock(&dispatcher->lock);
     dispatcher->starting = false;
     pthread_cond_broadcast(&dispatcher->changed);
     pthread_mutex_unlock(&dispatcher->lock);
-    if (r < 0)
-        ph__dispatcher_drop(dispatcher);
     return r;
 }
 
@@ -314,6 +407,9 @@ int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_
         return r;
     pthread_mutex_lock(&dispatcher->lock);
     stats = dispatcher->stats;
+    stats.connected = true;
+    for (size_t i = 0; i < dispatcher->station_count; i++)
+        stats.connected &= dispatcher->stations[i]->connected;
     stats.waiting = (int)(dispatcher->waiting.count + dispatcher->behind);
     stats.running = (int)dispatcher->running;
     stats.kept = (int)dispatcher->kept;

@@ -1,4 +1,4 @@
-/* exchange.c - the coordinator's call: settle what is decided, renew what must be renewed, claim what
+/* exchange.c - the one call: settle what is decided, renew what must be renewed, claim what
  * comes next, and beat the heart, in one round trip. */
 #include "dispatch/dispatch.h"
 
@@ -10,6 +10,8 @@
 
 /* One call, while it is made. */
 struct call {
+    struct ph__mate *mate;
+    struct ph__station *station;
     struct ph__work_batch batch;
     struct ph__claim claims[PH__SIDES];
     struct ph__flight *flights[PH__SIDES]; /* NULL: nothing is claimed there */
@@ -23,101 +25,124 @@ static struct ph__work_part *part_of(struct call *call, int door)
 }
 
 /* Takes decided works off the list, as settlements. */
-static void load(ph_dispatcher *dispatcher, struct call *call)
+static void load(struct call *call)
 {
+    struct ph__station *station = call->station;
+    ph_dispatcher *dispatcher = station->dispatcher;
+    struct ph__mate *mate = call->mate;
+
     for (int door = 0; door < PH__SIDES; door++) {
-        part_of(call, door)->settle = dispatcher->settlements[door];
-        part_of(call, door)->ret_settled = dispatcher->outcomes[door];
+        part_of(call, door)->settle = mate->settlements[door];
+        part_of(call, door)->ret_settled = mate->outcomes[door];
     }
     pthread_mutex_lock(&dispatcher->lock);
-    while (call->settling < PH__SETTLE_MAX && dispatcher->decided.count > 0 &&
-           !ph__settles_other(dispatcher->decided.first)) {
-        struct ph_work *work = ph__work_pop(&dispatcher->decided);
+    while (call->settling < PH__SETTLE_MAX && station->decided.count > 0 &&
+           !ph__settles_other(station->decided.first)) {
+        struct ph_work *work = ph__work_pop(&station->decided);
         enum ph__door door = work->flight->door;
 
+        dispatcher->decided--;
         work->settling = true;
-        dispatcher->settling[call->settling++] = work;
-        dispatcher->settlements[door][part_of(call, door)->settle_count++] =
+        mate->settling[call->settling++] = work;
+        mate->settlements[door][part_of(call, door)->settle_count++] =
             (ph_settlement){ work->lease, work->verb, work->error, work->delay_ms };
     }
     /* What is released by a stop that has just begun must not come back with the same call. */
-    for (int door = 0; dispatcher->stopping && door < PH__SIDES; door++)
+    for (int door = 0; (dispatcher->stopping || station->draining) && door < PH__SIDES; door++)
         part_of(call, door)->claim = NULL;
     pthread_mutex_unlock(&dispatcher->lock);
 }
 
 /* The call failed: they stay decided, in their order, before those that came since. */
-static void unload(ph_dispatcher *dispatcher, size_t count, bool unknown)
+static void unload(struct call *call, bool unknown)
 {
+    struct ph__station *station = call->station;
+    ph_dispatcher *dispatcher = station->dispatcher;
+
     pthread_mutex_lock(&dispatcher->lock);
-    while (count > 0) {
-        struct ph_work *work = dispatcher->settling[--count];
+    for (size_t count = call->settling; count > 0;) {
+        struct ph_work *work = call->mate->settling[--count];
 
         if (unknown)
             atomic_store(&work->maybe_settled, true);
         work->settling = false;
-        work->next = dispatcher->decided.first;
+        work->next = station->decided.first;
         if (!work->next)
-            dispatcher->decided.last = &work->next;
-        dispatcher->decided.first = work;
-        dispatcher->decided.count++;
+            station->decided.last = &work->next;
+        station->decided.first = work;
+        station->decided.count++;
+        dispatcher->decided++;
     }
     pthread_mutex_unlock(&dispatcher->lock);
 }
 
-static void say_stale(ph_dispatcher *dispatcher, const struct ph_work *work, ph_outcome outcome)
+static void say_stale(const struct ph_work *work, ph_outcome outcome)
 {
+    const struct ph__station *station = work->flight->station;
+
     if ((outcome == PH_OUTCOME_STALE || outcome == PH_OUTCOME_UNKNOWN) && !work->maybe_settled &&
         work->verdict)
-        ph__say(dispatcher, PH_LOG_WARN,
+        ph__say(station, PH_LOG_WARN,
                 "settled too late: the lease was lost, and the message is somebody else's", work,
                 NULL, NULL);
     else if (outcome == PH_OUTCOME_DEAD)
-        ph__say(dispatcher, PH_LOG_ERROR, "dead: its attempts are spent", work, NULL, NULL);
+        ph__say(station, PH_LOG_ERROR, "dead: its attempts are spent", work, NULL, NULL);
 }
 
-static void settled(ph_dispatcher *dispatcher, const struct call *call)
+static void settled(const struct call *call)
 {
+    struct ph__station *station = call->station;
+    ph_dispatcher *dispatcher = station->dispatcher;
+    struct ph_work **settling = call->mate->settling;
     size_t at[PH__SIDES] = { 0 }, count = call->settling, waiting;
     ph_outcome outcomes[PH__SETTLE_MAX]; /* in the order of the works */
 
     for (size_t i = 0; i < count; i++) {
-        enum ph__door door = dispatcher->settling[i]->flight->door;
+        enum ph__door door = settling[i]->flight->door;
 
-        outcomes[i] = dispatcher->outcomes[door][at[door]++];
-        say_stale(dispatcher, dispatcher->settling[i], outcomes[i]);
+        outcomes[i] = call->mate->outcomes[door][at[door]++];
+        say_stale(settling[i], outcomes[i]);
     }
     pthread_mutex_lock(&dispatcher->lock);
-    waiting = dispatcher->waiting.count;
+    waiting = station->waiting;
     for (size_t i = 0; i < count; i++) {
-        if (ph__work_settled(dispatcher->settling[i], outcomes[i]))
-            dispatcher->refs--; /* never the last: the coordinator has one */
+        if (ph__work_settled(settling[i], outcomes[i]))
+            dispatcher->refs--; /* never the last: the crew has one */
     }
-    if (dispatcher->decided.count > 0)
-        dispatcher->first_decided_us = ph__boot_us();
-    if (dispatcher->waiting.count > waiting) /* what was behind these in its stream */
+    if (station->decided.count > 0)
+        station->first_decided_us = ph__boot_us();
+    if (station->waiting > waiting) /* what was behind these in its stream */
         ph__threads_call(dispatcher);
     pthread_cond_broadcast(&dispatcher->changed);
     pthread_mutex_unlock(&dispatcher->lock);
 }
 
-static void warn_once(ph_dispatcher *dispatcher, const struct ph_work *work)
+/* Said once for each topic; with the log's lock held. */
+static const char *no_handler_text(ph_dispatcher *dispatcher, const char *topic)
 {
-    const char *topic = work->delivery->topic;
-
     for (size_t i = 0; i < dispatcher->warned_count; i++) {
         if (strcmp(dispatcher->warned_topics[i], topic) == 0)
-            return;
+            return NULL;
     }
     if (dispatcher->warned_count == PH__WARNED_TOPICS_MAX)
-        return;
-    ph__say(dispatcher, PH_LOG_WARN,
-            dispatcher->warned_count + 1 < PH__WARNED_TOPICS_MAX
-                ? "no handler for this topic; its messages are put off"
-                : "no handler for this topic; further such topics are not named",
-            work, NULL, NULL);
+        return NULL;
     dispatcher->warned_topics[dispatcher->warned_count] = ph__strdup(topic);
     dispatcher->warned_count += dispatcher->warned_topics[dispatcher->warned_count] != NULL;
+    return dispatcher->warned_count < PH__WARNED_TOPICS_MAX
+               ? "no handler for this topic; its messages are put off"
+               : "no handler for this topic; further such topics are not named";
+}
+
+static void warn_once(const struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    const char *text;
+
+    pthread_mutex_lock(&dispatcher->log_lock);
+    text = no_handler_text(dispatcher, work->delivery->topic);
+    pthread_mutex_unlock(&dispatcher->log_lock);
+    if (text)
+        ph__say(work->flight->station, PH_LOG_WARN, text, work, NULL, NULL);
 }
 
 static void land(struct ph__flight *flight)
@@ -126,7 +151,7 @@ static void land(struct ph__flight *flight)
 
     for (size_t i = 0; i < flight->count; i++) {
         if (flight->works[i].no_handler)
-            warn_once(dispatcher, &flight->works[i]);
+            warn_once(&flight->works[i]);
     }
     pthread_mutex_lock(&dispatcher->lock);
     ph__flight_land(flight);
@@ -134,22 +159,22 @@ static void land(struct ph__flight *flight)
 }
 
 /* Makes room for what is claimed, before it is claimed. */
-static int ask(ph_dispatcher *dispatcher, struct call *call, int door, const struct ph__trip *trip,
-               ph_error *err)
+static int ask(struct call *call, int door, const struct ph__trip *trip, ph_error *err)
 {
+    const ph_dispatcher *dispatcher = call->station->dispatcher;
     const struct ph__side *side = &dispatcher->sides[door];
     struct ph__work_part *part = part_of(call, door);
     int room = trip->room[door];
 
     if (room == 0)
         return 0;
-    call->flights[door] = ph__flight_new(dispatcher, (enum ph__door)door, room);
+    call->flights[door] = ph__flight_new(call->station, (enum ph__door)door, room);
     part->batch = ph__alloc_zero(1, sizeof(*part->batch));
     if (!call->flights[door] || !part->batch)
         return ph__fail_memory(err);
     call->claims[door] = (struct ph__claim){
         .door = (enum ph__door)door,
-        .owner = dispatcher->owner,
+        .owner = call->station->owner,
         .lease_s = dispatcher->opts.lease_s,
         .batch_size = room,
         .ns = dispatcher->opts.ns,
@@ -180,42 +205,47 @@ static void take(struct call *call, int door, struct ph__trip *trip, int64_t ask
     call->flights[door] = NULL;
 }
 
-static int make(ph_dispatcher *dispatcher, struct call *call, struct ph__trip *trip, ph_error *err)
+static int make(struct call *call, struct ph__trip *trip, ph_error *err)
 {
+    struct ph__station *station = call->station;
     int64_t asked_us = ph__boot_us();
     int r = 0;
 
-    call->batch.instance = ph__instance_of(dispatcher);
+    call->batch.instance = ph__instance_of(station);
     for (int door = 0; door < PH__SIDES && r == 0; door++)
-        r = ask(dispatcher, call, door, trip, err);
+        r = ask(call, door, trip, err);
     if (r == 0 && trip->renew)
-        r = ph__renewal_begin(dispatcher, &call->batch, &call->renewal, err);
+        r = ph__renewal_begin(station, &call->batch, &call->renewal, err);
     if (r < 0)
         return r;
     if (trip->settle)
-        load(dispatcher, call);
+        load(call);
     trip->settled = call->settling > 0;
-    r = ph__work_batch(dispatcher->store, &call->batch, dispatcher->call_timeout_ms, err);
+    r = ph__work_batch(station->store, &call->batch, station->limit_ms, err);
+    /* A handler must not find that the store whose message it has cannot be used. */
+    if (r == 0 && (trip->settle || !station->exchange_failed))
+        ph__station_succeeded(station);
     if (r == 0)
-        settled(dispatcher, call);
+        settled(call);
     else
-        unload(dispatcher, call->settling, err->flags & PH_UNKNOWN);
-    ph__renewal_end(dispatcher, call->renewal, r, asked_us);
+        unload(call, err->flags & PH_UNKNOWN);
+    ph__renewal_end(station, call->renewal, r, asked_us);
     for (int door = 0; door < PH__SIDES && r == 0; door++)
         take(call, door, trip, asked_us);
     return r;
 }
 
-int ph__exchange(ph_dispatcher *dispatcher, struct ph__trip *trip, ph_error *err)
+int ph__exchange(struct ph__mate *mate, struct ph__station *station, struct ph__trip *trip,
+                 ph_error *err)
 {
-    struct call call = { 0 };
-    int r = make(dispatcher, &call, trip, err);
+    struct call call = { .mate = mate, .station = station };
+    int r = make(&call, trip, err);
 
     for (int door = 0; door < PH__SIDES; door++) {
         ph_batch_free(part_of(&call, door)->batch);
         ph__dealloc(call.flights[door]);
     }
     if (r == 0)
-        dispatcher->registered = true;
+        station->registered = true;
     return r;
 }

@@ -31,16 +31,81 @@ struct ph_work *ph__work_pop(struct ph__work_list *list)
     return work;
 }
 
-struct ph__flight *ph__flight_new(ph_dispatcher *dispatcher, enum ph__door door, int capacity)
+void ph__waiting_push(struct ph_work *work)
+{
+    ph__work_push(&work->flight->dispatcher->waiting, work);
+    work->flight->station->waiting++;
+}
+
+/* A database in which transactions do not begin, or not end, must not get hold of all threads. */
+static bool must_wait(const struct ph_work *work)
+{
+    const ph_dispatcher *dispatcher = work->flight->dispatcher;
+    int most = dispatcher->opts.threads / 2;
+
+    return dispatcher->set && !dispatcher->stopping && work->handler->in_transaction &&
+           work->flight->station->tx_waiting >= (most > 0 ? most : 1);
+}
+
+struct ph_work *ph__waiting_pop(ph_dispatcher *dispatcher)
+{
+    struct ph__work_list *list = &dispatcher->waiting;
+    struct ph_work **at = &list->first, *work;
+
+    while (*at && must_wait(*at))
+        at = &(*at)->next;
+    work = *at;
+    if (!work)
+        return NULL;
+    *at = work->next;
+    if (list->last == &work->next)
+        list->last = at;
+    list->count--;
+    work->flight->station->waiting--;
+    return work;
+}
+
+/* Takes those of a station that were claimed at this time or before. */
+static void waiting_take(struct ph__station *station, int64_t claimed_us,
+                         struct ph__work_list *taken)
+{
+    ph_dispatcher *dispatcher = station->dispatcher;
+    struct ph__work_list all = dispatcher->waiting;
+
+    *taken = (struct ph__work_list){ .last = &taken->first };
+    if (station->waiting == 0)
+        return;
+    dispatcher->waiting = (struct ph__work_list){ .last = &dispatcher->waiting.first };
+    while (all.count > 0) {
+        struct ph_work *work = ph__work_pop(&all);
+        bool take = work->flight->station == station && work->flight->claimed_us <= claimed_us;
+
+        ph__work_push(take ? taken : &dispatcher->waiting, work);
+    }
+    station->waiting -= taken->count;
+}
+
+void ph__waiting_release(struct ph__station *station, int64_t claimed_us)
+{
+    struct ph__work_list taken;
+
+    waiting_take(station, claimed_us, &taken);
+    while (taken.count > 0)
+        ph__work_release(ph__work_pop(&taken), 0);
+    ph__runs_give_back(station, claimed_us);
+}
+
+struct ph__flight *ph__flight_new(struct ph__station *station, enum ph__door door, int capacity)
 {
     struct ph__flight *flight =
         ph__alloc_zero(1, sizeof(*flight) + (size_t)capacity * sizeof(flight->works[0]));
 
     if (!flight)
         return NULL;
-    flight->dispatcher = dispatcher;
+    flight->dispatcher = station->dispatcher;
+    flight->station = station;
     flight->door = door;
-    flight->owner = dispatcher->owner;
+    flight->owner = station->owner;
     return flight;
 }
 
@@ -141,7 +206,7 @@ static void remove_from_slot(struct ph_work *work)
 
 static bool is_other_delivery(const struct ph_work *of, const struct ph_work *work)
 {
-    return of != work &&
+    return of != work && of->flight->station == work->flight->station &&
            memcmp(of->lease.work_id.b, work->lease.work_id.b, sizeof(work->lease.work_id.b)) == 0;
 }
 
@@ -180,17 +245,22 @@ static void cancel_earlier(const struct ph_work *work)
 void ph__flight_land(struct ph__flight *flight)
 {
     ph_dispatcher *dispatcher = flight->dispatcher;
+    struct ph__station *station = flight->station;
 
     dispatcher->refs++;
-    flight->next = dispatcher->flights;
+    flight->next = station->flights;
     if (flight->next)
         flight->next->previous = flight;
-    dispatcher->flights = flight;
+    station->flights = flight;
     dispatcher->in_flight += flight->count;
+    station->in_flight += flight->count;
     dispatcher->behind += flight->count;
-    if (flight->renew_us < dispatcher->renew_us)
-        dispatcher->renew_us = flight->renew_us;
+    station->behind += flight->count;
+    if (flight->renew_us < station->renew_us)
+        station->renew_us = flight->renew_us;
+    dispatcher->landings++;
     dispatcher->stats.claimed += (int64_t)flight->count;
+    station->claimed += (int64_t)flight->count;
     for (size_t i = 0; i < flight->count; i++) {
         cancel_earlier(&flight->works[i]);
         add_to_slot(&flight->works[i]);
@@ -202,14 +272,20 @@ void ph__flight_land(struct ph__flight *flight)
     ph__threads_call(dispatcher);
 }
 
-void ph__works_forget(ph_dispatcher *dispatcher)
+size_t ph__works_forget(struct ph__station *station)
 {
-    for (struct ph_work *work; (work = ph__work_pop(&dispatcher->decided));) {
+    ph_dispatcher *dispatcher = station->dispatcher;
+    size_t count = station->decided.count;
+
+    for (struct ph_work *work; (work = ph__work_pop(&station->decided));) {
         work->state = PH__SETTLED;
         work->flight->unsettled--;
+        dispatcher->decided--;
         dispatcher->in_flight--;
-        dispatcher->refs -= ph__work_unref(work); /* never the last: the user has one */
+        station->in_flight--;
+        dispatcher->refs -= ph__work_unref(work); /* never the last: the user or the crew has one */
     }
+    return count;
 }
 
 /* Somebody holds it no longer. */
@@ -222,7 +298,7 @@ static bool end_flight(struct ph__flight *flight)
     if (flight->previous)
         flight->previous->next = flight->next;
     else
-        flight->dispatcher->flights = flight->next;
+        flight->station->flights = flight->next;
     ph_batch_free(flight->batch);
     ph__dealloc(flight);
     return true;
@@ -241,14 +317,18 @@ bool ph__work_unref(struct ph_work *work)
     return end_flight(work->flight);
 }
 
-size_t ph__works_evict(ph_dispatcher *dispatcher)
+size_t ph__works_evict(struct ph__station *station)
 {
-    struct ph__flight *flight = dispatcher->flights, *next;
+    ph_dispatcher *dispatcher = station->dispatcher;
+    struct ph__flight *flight = station->flights, *next;
+    struct ph__work_list taken;
     size_t count = 0;
 
-    dispatcher->waiting = (struct ph__work_list){ .last = &dispatcher->waiting.first };
-    dispatcher->decided = (struct ph__work_list){ .last = &dispatcher->decided.first };
-    dispatcher->behind = 0;
+    waiting_take(station, INT64_MAX, &taken);
+    dispatcher->decided -= station->decided.count;
+    station->decided = (struct ph__work_list){ .last = &station->decided.first };
+    dispatcher->behind -= station->behind;
+    station->behind = 0;
     for (; flight; flight = next) {
         flight->live++; /* for a moment */
         for (size_t i = 0; i < flight->count; i++) {
@@ -263,7 +343,7 @@ size_t ph__works_evict(ph_dispatcher *dispatcher)
             count++;
         }
         next = flight->next;
-        dispatcher->refs -= end_flight(flight); /* never the last: the coordinator has one */
+        dispatcher->refs -= end_flight(flight); /* never the last: the crew has one */
     }
     return count;
 }

@@ -117,8 +117,9 @@ int ph__handlers_prepare(ph_dispatcher *dispatcher, ph_error *err)
     struct ph__side *inbox = &dispatcher->sides[PH__INBOX];
     int r;
 
-    qsort(dispatcher->handlers, dispatcher->handler_count, sizeof(*dispatcher->handlers),
-          by_door_and_topic);
+    if (dispatcher->handler_count > 0)
+        qsort(dispatcher->handlers, dispatcher->handler_count, sizeof(*dispatcher->handlers),
+              by_door_and_topic);
     outbox->handlers = dispatcher->handlers;
     outbox->count = 0;
     while (outbox->count < dispatcher->handler_count && !outbox->handlers[outbox->count].inbox)

@@ -57,7 +57,6 @@ int ph__instance_init(ph_dispatcher *dispatcher, ph_error *err)
         snprintf(dispatcher->host, sizeof(dispatcher->host), UNNAMED);
     opts->service = ph__strdup(opts->service ? opts->service : fit(program_invocation_short_name));
     opts->metadata = metadata ? ph__strdup(metadata) : NULL;
-    dispatcher->owner = ph_owner_new();
     return opts->service && (opts->metadata || !metadata) ? 0 : ph__fail_memory(err);
 }
 
@@ -67,12 +66,13 @@ void ph__instance_free(ph_dispatcher *dispatcher)
     ph__dealloc((char *)(uintptr_t)dispatcher->opts.metadata);
 }
 
-struct ph__instance ph__instance_of(const ph_dispatcher *dispatcher)
+struct ph__instance ph__instance_of(const struct ph__station *station)
 {
+    const ph_dispatcher *dispatcher = station->dispatcher;
     const ph_dispatcher_opts *opts = &dispatcher->opts;
 
     return (struct ph__instance){
-        .id = dispatcher->owner,
+        .id = station->owner,
         .service = opts->service,
         .host = dispatcher->host,
         .metadata = opts->metadata,
@@ -91,39 +91,44 @@ ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher)
     if (!dispatcher)
         return owner;
     pthread_mutex_lock(&locked->lock);
-    owner = locked->owner;
+    if (!locked->set)
+        owner = locked->stations[0]->owner;
     pthread_mutex_unlock(&locked->lock);
     return owner;
 }
 
-void ph__instance_evicted(ph_dispatcher *dispatcher)
+void ph__instance_evicted(struct ph__station *station)
 {
+    ph_dispatcher *dispatcher = station->dispatcher;
     char text[24];
     size_t lost;
 
     pthread_mutex_lock(&dispatcher->lock);
-    lost = ph__works_evict(dispatcher);
-    dispatcher->owner = ph_owner_new();
+    lost = ph__works_evict(station);
+    station->owner = ph_owner_new();
     dispatcher->stats.evictions++;
-    dispatcher->next_claim_us = 0;
+    station->next_claim_us = 0;
     pthread_cond_broadcast(&dispatcher->changed);
     pthread_mutex_unlock(&dispatcher->lock);
-    dispatcher->registered = false;
+    station->registered = false;
     snprintf(text, sizeof(text), "%zu", lost);
-    ph__say(dispatcher, PH_LOG_WARN,
+    ph__say(station, PH_LOG_WARN,
             "taken for dead by others; what it had claimed is lost, and it registers anew", NULL,
             "lost", text);
 }
 
-void ph__instance_leave(ph_dispatcher *dispatcher)
+bool ph__instance_leave(struct ph__station *station)
 {
     ph_error err;
 
-    if (!dispatcher->registered)
-        return;
-    if (ph_instance_leave(dispatcher->store, PH_OWN_TX, dispatcher->owner,
-                          dispatcher->call_timeout_ms, NULL, &err) < 0)
-        ph__say(dispatcher, PH_LOG_WARN,
-                "could not say good-bye; others will take it for dead when its time is over", NULL,
-                "error", err.message);
+    if (!station->registered)
+        return true;
+    station->registered = false;
+    if (ph_instance_leave(station->store, PH_OWN_TX, station->owner, station->limit_ms, NULL,
+                          &err) == 0)
+        return true;
+    ph__say(station, PH_LOG_WARN,
+            "could not say good-bye; others will take it for dead when its time is over", NULL,
+            "error", err.message);
+    return false;
 }

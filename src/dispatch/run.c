@@ -30,20 +30,21 @@ void ph__run_turn(struct ph_work *work)
     int64_t delay_ms;
 
     dispatcher->behind--;
+    work->flight->station->behind--;
     work->state = PH__WAITING;
     if (work->no_handler) {
         ph__work_decide(work, PH_VERDICT_DEFER);
-    } else if (dispatcher->stopping || ph_work_cancelled(work)) {
+    } else if (dispatcher->stopping || work->flight->station->draining || ph_work_cancelled(work)) {
         ph__work_release(work, 0);
         work->given_back = true;
     } else if ((delay_ms = ph__put_off_ms(work)) > 0) {
         ph__work_release(work, delay_ms);
     } else {
-        ph__work_push(&dispatcher->waiting, work);
+        ph__waiting_push(work);
     }
 }
 
-/* A handler in a transaction acknowledges there, and not what the coordinator has yet to send. */
+/* A handler in a transaction acknowledges there, and not what the crew has yet to send. */
 static bool needs_settled(const struct ph_work *work)
 {
     return work->handler && work->handler->in_transaction;
@@ -51,7 +52,6 @@ static bool needs_settled(const struct ph_work *work)
 
 void ph__run_go_on(struct ph_work *work)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
     struct ph_work *next = work->behind;
 
     if (!next || next->state != PH__BEHIND)
@@ -60,8 +60,8 @@ void ph__run_go_on(struct ph_work *work)
         ph__run_turn(next);
         return;
     }
-    dispatcher->first_decided_us = 0; /* it is waited for: now */
-    ph__wake_asleep(dispatcher);
+    work->flight->station->first_decided_us = 0; /* it is waited for: now */
+    ph__wake_for(work->flight->station);
 }
 
 void ph__run_cut(struct ph_work *work)
@@ -84,11 +84,11 @@ void ph__run_lost(struct ph_work *work)
     ph__run_cut(work);
 }
 
-void ph__runs_give_back(ph_dispatcher *dispatcher, int64_t claimed_us)
+void ph__runs_give_back(struct ph__station *station, int64_t claimed_us)
 {
-    if (dispatcher->behind == 0)
+    if (station->behind == 0)
         return;
-    for (struct ph__flight *flight = dispatcher->flights; flight; flight = flight->next) {
+    for (struct ph__flight *flight = station->flights; flight; flight = flight->next) {
         for (size_t i = 1; flight->claimed_us <= claimed_us && i < flight->count; i++) {
             if (flight->works[i - 1].behind == &flight->works[i] &&
                 flight->works[i].state == PH__BEHIND)

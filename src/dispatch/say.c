@@ -1,4 +1,4 @@
-/* say.c - what the dispatcher writes to the store's log, and says of joins, one at a time. */
+/* say.c - what the dispatcher writes to the stores' log, and says of joins, one at a time. */
 #include "dispatch/dispatch.h"
 
 #include "core/log.h"
@@ -27,14 +27,14 @@ void ph__join_serially(void *context, const ph_join_end *join)
     pthread_mutex_unlock(&dispatcher->log_lock);
 }
 
-void ph__say(ph_dispatcher *dispatcher, ph_log_level level, const char *what,
+void ph__say(const struct ph__station *station, ph_log_level level, const char *what,
              const struct ph_work *work, const char *key, const char *value)
 {
     char message_id[PH_ID_TEXT_SIZE], work_id[PH_ID_TEXT_SIZE], attempts[16];
     ph_log_field fields[6];
     size_t count = 0;
 
-    if (!ph__log_wants(&dispatcher->voice, level))
+    if (!ph__log_wants(&station->voice, level))
         return;
     if (work) {
         const ph_delivery *d = work->delivery;
@@ -48,28 +48,29 @@ void ph__say(ph_dispatcher *dispatcher, ph_log_level level, const char *what,
     }
     if (key)
         fields[count++] = (ph_log_field){ key, value };
-    ph__log(&dispatcher->voice, level, work ? "handle" : "dispatcher", what, fields, count);
+    ph__log(&station->voice, level, work ? "handle" : "dispatcher", what, fields, count);
 }
 
-void ph__say_verdict(ph_dispatcher *dispatcher, const struct ph_work *work, ph_verdict verdict,
-                     ph_outcome outcome)
+void ph__say_verdict(const struct ph_work *work, ph_verdict verdict, ph_outcome outcome)
 {
+    const struct ph__station *station = work->flight->station;
+    ph_dispatcher *dispatcher = station->dispatcher;
     char shown[ERROR_SHOWN_MAX + 1] = "none given";
 
     if (outcome == PH_OUTCOME_STALE) {
-        ph__say(dispatcher, PH_LOG_WARN, "the lease was lost; the handler's transaction is undone",
+        ph__say(station, PH_LOG_WARN, "the lease was lost; the handler's transaction is undone",
                 work, NULL, NULL);
         return;
     }
     if (verdict != PH_VERDICT_RETRY && verdict != PH_VERDICT_FAIL)
         return;
-    if (!ph__log_wants(&dispatcher->voice, PH_LOG_ERROR))
+    if (!ph__log_wants(&station->voice, PH_LOG_ERROR))
         return;
     pthread_mutex_lock(&dispatcher->lock); /* the handler may still be setting it, elsewhere */
     if (work->error)
         snprintf(shown, sizeof(shown), "%s", work->error);
     pthread_mutex_unlock(&dispatcher->lock);
-    ph__say(dispatcher, PH_LOG_ERROR,
+    ph__say(station, PH_LOG_ERROR,
             verdict == PH_VERDICT_FAIL ? "handler failed for good" : "handler failed", work,
             "error", shown);
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #define WAIT_SLICE_US 1000000
+#define LEAVE_US 3000000 /* so long stores are told good-bye: some may not answer */
 
 static bool limit_reached(const ph_dispatcher *dispatcher)
 {
@@ -17,13 +18,66 @@ static int drain_failed(ph_dispatcher *dispatcher, const ph_error *last, ph_erro
 {
     size_t left = dispatcher->in_flight;
 
-    if (last->code) {
+    if (last && last->code) {
         if (reterr)
             *reterr = *last;
         return last->code;
     }
     return ph__fail(reterr, PH_ETIMEOUT, "the time limit was reached with %zu messages in flight",
                     left);
+}
+
+static bool is_waited_for(const struct ph__station *station)
+{
+    return !station->aside && !station->draining && station->dispatcher->handler_count > 0;
+}
+
+/* Has nothing been there, and has nothing come from anywhere since, whose handler may have stored
+ * something? */
+static bool is_dry(const struct ph__station *station)
+{
+    return station->drained > 0 && station->drained_landings == station->dispatcher->landings;
+}
+
+void ph__drain_look(ph_dispatcher *dispatcher)
+{
+    if (dispatcher->drain_waiters == 0 || dispatcher->in_flight > 0)
+        return;
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        if (!dispatcher->stations[i]->through && is_waited_for(dispatcher->stations[i]))
+            return; /* there is more to come first */
+    }
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        if (!is_dry(dispatcher->stations[i]))
+            ph__station_call(dispatcher->stations[i]);
+    }
+    ph__wake_asleep(dispatcher);
+}
+
+/* Has every store been looked at since that claim, and nothing been there? One that was set aside is
+ * not waited for; nor is one that has left. */
+static bool is_drained(const ph_dispatcher *dispatcher, uint64_t before)
+{
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        const struct ph__station *station = dispatcher->stations[i];
+
+        if (is_waited_for(station) && (station->drained <= before || !is_dry(station)))
+            return false;
+    }
+    return !dispatcher->set ||
+           (dispatcher->discovered && !dispatcher->stations_changed && !dispatcher->tending);
+}
+
+/* Of a store that is waited for and cannot be used; NULL: all can. */
+static const ph_error *last_error(const ph_dispatcher *dispatcher)
+{
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        const struct ph__station *station = dispatcher->stations[i];
+
+        if (is_waited_for(station) && station->last_error.code)
+            return &station->last_error;
+    }
+    return NULL;
 }
 
 int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *reterr)
@@ -48,7 +102,8 @@ int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *ret
     }
     before = dispatcher->claims;
     dispatcher->drain_waiters++;
-    dispatcher->next_claim_us = 0;
+    for (size_t i = 0; i < dispatcher->station_count; i++)
+        ph__station_call(dispatcher->stations[i]);
     ph__wake_asleep(dispatcher);
     for (;;) {
         int64_t left_us = until_us - ph__boot_us();
@@ -59,10 +114,10 @@ int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *ret
             break;
         }
         if (dispatcher->in_flight == 0 &&
-            (dispatcher->drained > before || limit_reached(dispatcher)))
+            (is_drained(dispatcher, before) || limit_reached(dispatcher)))
             break;
         if (left_us <= 0) {
-            r = drain_failed(dispatcher, &dispatcher->last_error, reterr);
+            r = drain_failed(dispatcher, last_error(dispatcher), reterr);
             break;
         }
         ph__cond_wait_us(&dispatcher->changed, &dispatcher->lock,
@@ -118,16 +173,33 @@ static size_t give_back(ph_dispatcher *dispatcher)
     return running;
 }
 
+/* What could not be settled; true: there was some, and err says why. */
+static bool forget_all(ph_dispatcher *dispatcher, ph_error *err)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        struct ph__station *station = dispatcher->stations[i];
+
+        if (station->decided.count > 0 && !any)
+            *err = station->last_error;
+        any |= ph__works_forget(station) > 0;
+    }
+    return any;
+}
+
 /* With the lock held, and by one caller only. */
 static void stop(ph_dispatcher *dispatcher)
 {
     ph_error *err = &dispatcher->stop_error;
     size_t running;
 
-    for (struct ph_work *work; (work = ph__work_pop(&dispatcher->waiting));)
+    for (struct ph_work *work; (work = ph__waiting_pop(dispatcher));)
         ph__work_release(work, 0);
-    ph__runs_give_back(dispatcher, INT64_MAX);
+    for (size_t i = 0; i < dispatcher->station_count; i++)
+        ph__runs_give_back(dispatcher->stations[i], INT64_MAX);
     pthread_cond_broadcast(&dispatcher->work_ready);
+    pthread_cond_broadcast(&dispatcher->discover);
     pthread_cond_broadcast(&dispatcher->changed);
     ph__wake(dispatcher);
     wait_for_handlers(dispatcher);
@@ -139,19 +211,24 @@ static void stop(ph_dispatcher *dispatcher)
     }
     running = give_back(dispatcher);
     dispatcher->ending = true;
+    dispatcher->finish_us = ph__boot_us() + (int64_t)dispatcher->call_timeout_ms * 1000;
+    dispatcher->leave_us = ph__boot_us() + LEAVE_US;
     ph__wake(dispatcher);
+    pthread_cond_broadcast(&dispatcher->crew_ready);
     pthread_mutex_unlock(&dispatcher->lock);
-    pthread_join(dispatcher->coordinator, NULL);
+    ph__crew_join(dispatcher);
     ph__threads_join(dispatcher);
+    ph__dispatcher_leave_set(dispatcher);
     pthread_mutex_lock(&dispatcher->lock);
-    if (dispatcher->decided.count > 0) {
-        *err = dispatcher->last_error;
+    if (forget_all(dispatcher, err))
         dispatcher->stop_result = err->code;
-        ph__works_forget(dispatcher);
-    } else if (running > 0) {
+    else if (running > 0)
         dispatcher->stop_result = ph__fail(
             err, PH_ETIMEOUT, "%zu handlers did not end; their messages were released", running);
-    }
+    if (!ph__discovery_end(dispatcher) && dispatcher->stop_result == 0)
+        dispatcher->stop_result =
+            ph__fail(err, PH_ETIMEOUT,
+                     "a source of the set did not return; the thread that asks it is left behind");
 }
 
 int ph_dispatcher_stop(ph_dispatcher *dispatcher, int limit_ms, ph_error *reterr)

@@ -28,6 +28,12 @@ void ph__wake_asleep(ph_dispatcher *dispatcher)
     ph__wake(dispatcher);
 }
 
+void ph__wake_for(struct ph__station *station)
+{
+    if (!station->busy) /* otherwise who has it looks at it again before leaving */
+        ph__wake_asleep(station->dispatcher);
+}
+
 static const char *verdict_problem(ph_verdict verdict, char *text, size_t size)
 {
     if (verdict >= PH_VERDICT_DONE && verdict <= PH_VERDICT_KEEP)
@@ -38,7 +44,7 @@ static const char *verdict_problem(ph_verdict verdict, char *text, size_t size)
 
 ph_verdict ph__call_handler(struct ph_work *work)
 {
-    ph__say(work->flight->dispatcher, PH_LOG_INFO, "handler called", work, NULL, NULL);
+    ph__say(work->flight->station, PH_LOG_INFO, "handler called", work, NULL, NULL);
     return work->handler->handle(work->handler->context, work);
 }
 
@@ -60,7 +66,7 @@ static ph_verdict run(struct ph__thread *thread, struct ph_work *work, ph_outcom
         ph_work_error(work, problem);
         verdict = PH_VERDICT_RETRY;
     }
-    ph__say_verdict(thread->dispatcher, work, verdict, *ret_outcome);
+    ph__say_verdict(work, verdict, *ret_outcome);
     return verdict;
 }
 
@@ -74,8 +80,8 @@ static bool settled_in_transaction(struct ph__thread *thread, struct ph_work *wo
         return false;
     work->verdict = PH_VERDICT_DONE;
     if (work->delivery->stream && !work->behind) { /* there may be more of its stream */
-        thread->dispatcher->next_claim_us = 0;
-        ph__wake_asleep(thread->dispatcher);
+        ph__station_call(work->flight->station);
+        ph__wake_for(work->flight->station);
     }
     return ph__work_settled(work, outcome);
 }
@@ -121,6 +127,52 @@ static void wait_for_work(ph_dispatcher *dispatcher)
     dispatcher->helper_called = false;
 }
 
+/* Its database has left the set; with the lock held. */
+static void leave_store(struct ph__thread *thread)
+{
+    ph_store *store = thread->store;
+
+    thread->leave_store = false;
+    thread->store = NULL;
+    pthread_mutex_unlock(&thread->dispatcher->lock);
+    ph__handler_store_close(thread->dispatcher, store);
+    pthread_mutex_lock(&thread->dispatcher->lock);
+}
+
+/* A thread that is not in a transaction does not touch its store. With the lock held. */
+static ph_store *take_store(struct ph__thread *thread)
+{
+    ph_store *store = thread->store;
+
+    if (thread->work && thread->work->handler->in_transaction) {
+        thread->leave_store = true; /* it closes it itself, soon */
+        return NULL;
+    }
+    thread->store = NULL;
+    return store;
+}
+
+void ph__threads_leave(ph_dispatcher *dispatcher, uint64_t serial)
+{
+    struct ph__thread *thread = dispatcher->threads;
+
+    while (thread) {
+        ph_store *store = NULL;
+
+        if (thread->uses == serial) {
+            thread->uses = 0;
+            store = take_store(thread);
+        }
+        thread = thread->next;
+        if (!store)
+            continue;
+        pthread_mutex_unlock(&dispatcher->lock);
+        ph__handler_store_close(dispatcher, store);
+        pthread_mutex_lock(&dispatcher->lock);
+        thread = dispatcher->threads; /* others may have come and gone */
+    }
+}
+
 /* The next message, or NULL when the thread shall end; with the lock held. */
 static struct ph_work *next_work(struct ph__thread *thread)
 {
@@ -128,15 +180,24 @@ static struct ph_work *next_work(struct ph__thread *thread)
 
     for (;;) {
         struct ph_work *work;
+        int64_t delay_ms;
 
         if (thread->given_up)
             return NULL;
-        work = ph__work_pop(&dispatcher->waiting);
+        if (thread->leave_store)
+            leave_store(thread);
+        work = ph__waiting_pop(dispatcher);
+        if (work && (delay_ms = ph__transaction_delay_ms(work)) > 0) {
+            ph__work_release(work, delay_ms);
+            continue;
+        }
         /* With a transaction the handler is called when that has begun. */
         if (work &&
             (work->handler->in_transaction ? !ph_work_cancelled(work) : ph__work_call(work))) {
             ph__work_start(work);
             thread->work = work;
+            if (work->handler->in_transaction)
+                thread->uses = work->flight->station->serial;
             call_helper(dispatcher);
             return work;
         }
@@ -149,7 +210,7 @@ static struct ph_work *next_work(struct ph__thread *thread)
     }
 }
 
-/* The coordinator fetches more when there is room for a batch. */
+/* The crew fetches more when there is room for a batch. */
 static void wake_for_more(ph_dispatcher *dispatcher)
 {
     if (dispatcher->wake_at >= 0 &&
@@ -178,11 +239,16 @@ static void ended(void *context)
     struct ph__thread *thread = context;
     ph_dispatcher *dispatcher = thread->dispatcher;
     bool free_flight = false, detached;
+    ph_store *store;
 
-    ph_close(thread->store); /* rolls back what a handler has left open */
+    pthread_mutex_lock(&dispatcher->lock);
+    store = thread->store;
+    thread->store = NULL;
+    pthread_mutex_unlock(&dispatcher->lock);
+    ph__handler_store_close(dispatcher, store); /* rolls back what a handler has left open */
     if (thread->work) {
         ph_work_error(thread->work, "the handler ended its thread");
-        ph__say_verdict(dispatcher, thread->work, PH_VERDICT_RETRY, PH_OUTCOME_UNKNOWN);
+        ph__say_verdict(thread->work, PH_VERDICT_RETRY, PH_OUTCOME_UNKNOWN);
     }
     pthread_mutex_lock(&dispatcher->lock);
     if (thread->given_up) {
@@ -270,25 +336,68 @@ static bool start_one(ph_dispatcher *dispatcher, bool replaces)
     return started;
 }
 
+/* One more of the crew. */
+static bool start_mate(ph_dispatcher *dispatcher)
+{
+    struct ph__mate *mate = ph__alloc_zero(1, sizeof(*mate));
+    bool started;
+
+    if (!mate)
+        return false;
+    mate->dispatcher = dispatcher;
+    pthread_mutex_lock(&dispatcher->lock);
+    started = pthread_create(&mate->id, NULL, ph__crew_work, mate) == 0;
+    if (started) {
+        dispatcher->refs++;
+        dispatcher->crew[dispatcher->crew_count++] = mate;
+    }
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (!started)
+        ph__dealloc(mate);
+    return started;
+}
+
+static bool start_discovery(ph_dispatcher *dispatcher)
+{
+    bool started;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->discovering =
+        pthread_create(&dispatcher->discoverer, NULL, ph__discover, dispatcher) == 0;
+    started = dispatcher->has_discoverer = dispatcher->discovering;
+    dispatcher->refs += started;
+    pthread_mutex_unlock(&dispatcher->lock);
+    return started;
+}
+
 int ph__threads_start(ph_dispatcher *dispatcher, ph_error *err)
 {
+    int crew = dispatcher->links_max < PH__CREW_MAX ? dispatcher->links_max : PH__CREW_MAX;
     sigset_t before;
     bool ok = true;
 
+    if (!dispatcher->set)
+        crew = 1;
+
     block_signals(&before);
-    for (int i = 0; i < dispatcher->opts.threads && ok; i++)
+    for (int i = 0; dispatcher->handler_count > 0 && i < dispatcher->opts.threads && ok; i++)
         ok = start_one(dispatcher, false);
-    ok = ok && pthread_create(&dispatcher->coordinator, NULL, ph__coordinate, dispatcher) == 0;
+    for (int i = 0; i < crew && ok; i++)
+        ok = start_mate(dispatcher);
+    ok = ok && (!dispatcher->set || start_discovery(dispatcher));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (ok)
         return 0;
     pthread_mutex_lock(&dispatcher->lock);
-    dispatcher->stopping = dispatcher->stopped = true;
+    dispatcher->stopping = dispatcher->ending = dispatcher->stopped = true;
     pthread_cond_broadcast(&dispatcher->work_ready);
+    pthread_cond_broadcast(&dispatcher->crew_ready);
+    ph__wake(dispatcher);
     pthread_mutex_unlock(&dispatcher->lock);
+    ph__crew_join(dispatcher);
     ph__threads_join(dispatcher);
     return ph__fail(err, PH_ENOMEM, "the system refuses to start %d threads; use fewer",
-                    dispatcher->opts.threads + 1);
+                    dispatcher->opts.threads + crew + (dispatcher->set != NULL));
 }
 
 void ph__threads_replace(ph_dispatcher *dispatcher)
@@ -326,8 +435,46 @@ bool ph__thread_is_ours(const ph_dispatcher *dispatcher)
 
     while (thread && !pthread_equal(thread->id, pthread_self()))
         thread = thread->next;
-    return thread || (dispatcher->started && !dispatcher->stopped &&
-                      pthread_equal(dispatcher->coordinator, pthread_self()));
+    if (thread ||
+        (dispatcher->has_discoverer && pthread_equal(dispatcher->discoverer, pthread_self())))
+        return true;
+    for (int i = 0; i < dispatcher->crew_count; i++) {
+        if (pthread_equal(dispatcher->crew[i]->id, pthread_self()))
+            return true;
+    }
+    return false;
+}
+
+void ph__crew_join(ph_dispatcher *dispatcher)
+{
+    int count = dispatcher->crew_count; /* nobody is added any more */
+
+    for (int i = 0; i < count; i++)
+        pthread_join(dispatcher->crew[i]->id, NULL);
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->crew_count = 0;
+    for (int i = 0; i < count; i++)
+        ph__dealloc(dispatcher->crew[i]);
+    pthread_mutex_unlock(&dispatcher->lock);
+}
+
+bool ph__discovery_end(ph_dispatcher *dispatcher)
+{
+    int64_t until_us = ph__boot_us() + (int64_t)PH__STOP_GRACE_MS * 1000;
+
+    if (!dispatcher->has_discoverer)
+        return true;
+    dispatcher->has_discoverer = false;
+    while (dispatcher->discovering && ph__boot_us() < until_us)
+        ph__cond_wait_us(&dispatcher->changed, &dispatcher->lock, until_us - ph__boot_us());
+    if (dispatcher->discovering) {
+        pthread_detach(dispatcher->discoverer);
+        return false;
+    }
+    pthread_mutex_unlock(&dispatcher->lock);
+    pthread_join(dispatcher->discoverer, NULL);
+    pthread_mutex_lock(&dispatcher->lock);
+    return true;
 }
 
 void ph__threads_join(ph_dispatcher *dispatcher)

@@ -13,18 +13,110 @@
 #include <stdio.h>
 
 #define NO_DATABASE_DELAY_MS 1000
+#define RETRY_FIRST_US 1000000 /* doubled each time */
+#define RETRY_MAX_US 15000000
+
+/* ----------------------------------------------- where one database is not the only one */
+
+int64_t ph__transaction_delay_ms(const struct ph_work *work)
+{
+    int64_t left_us;
+
+    if (!work->handler->in_transaction || !work->flight->station->tx_retry_us)
+        return 0;
+    left_us = work->flight->station->tx_retry_us - ph__boot_us();
+    return left_us > 0 ? left_us / 1000 + 1 : 0;
+}
+
+/* A thread is about to wait for the database: others keep away meanwhile. */
+static void wait_begins(struct ph__station *station)
+{
+    if (!station->entry)
+        return;
+    pthread_mutex_lock(&station->dispatcher->lock);
+    station->tx_waiting++;
+    pthread_mutex_unlock(&station->dispatcher->lock);
+}
+
+/* failed: not for a reason of its own, but because the database could not be used. */
+static void wait_ends(struct ph__station *station, bool failed)
+{
+    ph_dispatcher *dispatcher = station->dispatcher;
+
+    if (!station->entry)
+        return;
+    pthread_mutex_lock(&dispatcher->lock);
+    station->tx_waiting--;
+    station->tx_step_us = !failed               ? 0
+                          : station->tx_step_us ? station->tx_step_us * 2
+                                                : RETRY_FIRST_US;
+    if (station->tx_step_us > RETRY_MAX_US)
+        station->tx_step_us = RETRY_MAX_US;
+    station->tx_retry_us = failed ? ph__boot_us() + station->tx_step_us : 0;
+    pthread_cond_broadcast(&dispatcher->work_ready);
+    pthread_mutex_unlock(&dispatcher->lock);
+}
+
+static bool is_outage(const ph_error *err)
+{
+    return err->code == PH_ECONNECT || err->code == PH_EBUSY || err->code == PH_ETIMEOUT ||
+           err->code == PH_EUNKNOWN;
+}
+
+/* ------------------------------------------------------------------ the connection */
+
+/* One per thread; those of handlers that hang are taken, too. */
+static int open_store(ph_dispatcher *dispatcher, const ph_store *store, ph_store **ret_store,
+                      ph_error *err)
+{
+    bool is_left;
+    int r;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    is_left = !dispatcher->set || dispatcher->handler_links < dispatcher->opts.threads;
+    dispatcher->handler_links += is_left;
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (!is_left)
+        return ph__fail(err, PH_ESTATE,
+                        "handlers that hang have all connections for transactions; raise "
+                        "ph_set_opts.connections and ph_dispatcher_opts.threads, or mend them");
+    r = ph__store_clone(store, ret_store, err);
+    if (r < 0) {
+        pthread_mutex_lock(&dispatcher->lock);
+        dispatcher->handler_links--;
+        pthread_mutex_unlock(&dispatcher->lock);
+    }
+    return r;
+}
+
+void ph__handler_store_close(ph_dispatcher *dispatcher, ph_store *store)
+{
+    if (!store)
+        return;
+    ph_close(store);
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->handler_links--;
+    pthread_mutex_unlock(&dispatcher->lock);
+}
+
+/* ------------------------------------------------------------------ the transaction */
 
 static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
 {
-    ph_dispatcher *dispatcher = thread->dispatcher;
+    const struct ph__station *station = work->flight->station;
     struct ph__call call;
     ph_error spare;
     int r = 0;
 
+    if (thread->store && thread->serial != station->serial) {
+        ph__handler_store_close(thread->dispatcher, thread->store);
+        thread->store = NULL;
+    }
     if (!thread->store)
-        r = ph__store_clone(dispatcher->store, &thread->store, err);
+        r = open_store(thread->dispatcher, station->store, &thread->store, err);
+    thread->serial = station->serial;
     if (r == 0)
-        r = ph__call_begin(&call, thread->store, PH_OWN_TX, dispatcher->call_timeout_ms, err,
+        r = ph__call_begin(&call, thread->store, PH_OWN_TX, ph__station_limit_ms(station), err,
                            &spare);
     if (r == 0)
         r = thread->store->backend->tx_begin(&call, &work->tx);
@@ -87,8 +179,9 @@ static void say_no_transaction(ph_dispatcher *dispatcher, const struct ph_work *
     dispatcher->no_transaction = true;
     pthread_mutex_unlock(&dispatcher->lock);
     if (!said)
-        ph__say(dispatcher, PH_LOG_WARN, "no transaction for the handler; messages are put off",
-                work, "error", err->message);
+        ph__say(work->flight->station, PH_LOG_WARN,
+                "no transaction for the handler; messages are put off", work, "error",
+                err->message);
 }
 
 /* The handler says done: acknowledge, and commit if the message was still ours. */
@@ -97,9 +190,12 @@ static ph_verdict finish(struct ph__thread *thread, struct ph_work *work, ph_out
     ph_dispatcher *dispatcher = thread->dispatcher;
     ph_outcome outcome = PH_OUTCOME_UNKNOWN;
     ph_error err, ignored;
-    int r = ph__ack_last(work->flight->door, thread->store, work->tx, work->flight->owner,
-                         &work->lease, dispatcher->call_timeout_ms, &outcome, &err);
+    int r;
 
+    wait_begins(work->flight->station);
+    r = ph__ack_last(work->flight->door, thread->store, work->tx, work->flight->owner, &work->lease,
+                     dispatcher->call_timeout_ms, &outcome, &err);
+    wait_ends(work->flight->station, r < 0 && is_outage(&err));
     if (r < 0) {
         (void)end(thread, false, &ignored);
         keep_error(work, "the ack in the handler's transaction failed", &err);
@@ -125,9 +221,13 @@ ph_verdict ph__run_in_transaction(struct ph__thread *thread, struct ph_work *wor
 {
     ph_error err, ignored;
     ph_verdict verdict;
+    int r;
 
     *ret_outcome = PH_OUTCOME_UNKNOWN;
-    if (begin(thread, work, &err) < 0) { /* not the handler's fault: it costs no attempt */
+    wait_begins(work->flight->station);
+    r = begin(thread, work, &err);
+    wait_ends(work->flight->station, r < 0);
+    if (r < 0) { /* not the handler's fault: it costs no attempt */
         say_no_transaction(thread->dispatcher, work, &err);
         ph_work_delay(work, NO_DATABASE_DELAY_MS);
         return PH_VERDICT_DEFER;

@@ -92,50 +92,36 @@ void ph__limits_enforce(ph_dispatcher *dispatcher)
         pthread_mutex_unlock(&dispatcher->lock);
         if (!work)
             return;
-        ph__say(dispatcher, PH_LOG_ERROR, what, work, NULL, NULL);
+        ph__say(work->flight->station, PH_LOG_ERROR, what, work, NULL, NULL);
         pthread_mutex_lock(&dispatcher->lock);
         is_free = ph__work_unref(work);
-        dispatcher->refs -= is_free; /* never the last: the coordinator has one */
+        dispatcher->refs -= is_free; /* never the last: the crew has one */
         pthread_mutex_unlock(&dispatcher->lock);
     }
 }
 
 /* ------------------------------------------------------------------ renewals */
 
-/* Messages that have waited for a thread for a whole lease are better off with somebody else. */
-static void give_back_waiting(ph_dispatcher *dispatcher, int64_t now_us)
-{
-    struct ph__work_list waiting = dispatcher->waiting;
-
-    dispatcher->waiting = (struct ph__work_list){ .last = &dispatcher->waiting.first };
-    while (waiting.count > 0) {
-        struct ph_work *work = ph__work_pop(&waiting);
-
-        if (now_us - work->flight->claimed_us >= dispatcher->lease_us)
-            ph__work_release(work, 0);
-        else
-            ph__work_push(&dispatcher->waiting, work);
-    }
-    ph__runs_give_back(dispatcher, now_us - dispatcher->lease_us);
-}
-
 struct ph__renewal {
     struct ph_work *works[PH__CLAIM_MAX];
     ph_lease_ref leases[PH__CLAIM_MAX];
     ph_outcome outcomes[PH__CLAIM_MAX];
+    bool kept[PH__CLAIM_MAX];
     size_t count;
 };
 
 /* Collects what must be renewed of one door, and holds it. */
-static void collect(ph_dispatcher *dispatcher, enum ph__door door, int64_t now_us,
+static void collect(struct ph__station *station, enum ph__door door, int64_t now_us,
                     struct ph__renewal *renewal)
 {
-    for (struct ph__flight *flight = dispatcher->flights; flight; flight = flight->next) {
+    int64_t lease_us = station->dispatcher->lease_us;
+
+    for (struct ph__flight *flight = station->flights; flight; flight = flight->next) {
         if (flight->door != door || now_us < flight->renew_us)
             continue;
         if (renewal->count + flight->unsettled > PH__CLAIM_MAX)
             break; /* its turn comes at once after this */
-        flight->renew_us = now_us + dispatcher->lease_us / 3;
+        flight->renew_us = now_us + lease_us / 3;
         for (size_t i = 0; i < flight->count; i++) {
             struct ph_work *work = &flight->works[i];
 
@@ -174,70 +160,76 @@ static bool apply(struct ph_work *work, int r, ph_outcome outcome, int64_t asked
     return work->state != PH__RUNNING;
 }
 
-static int64_t next_renewal(const ph_dispatcher *dispatcher)
+static int64_t next_renewal(const struct ph__station *station)
 {
     int64_t next = NEVER;
 
-    for (const struct ph__flight *flight = dispatcher->flights; flight; flight = flight->next) {
+    for (const struct ph__flight *flight = station->flights; flight; flight = flight->next) {
         if (flight->unsettled > 0 && flight->renew_us < next)
             next = flight->renew_us;
     }
     return next;
 }
 
-int ph__renewal_begin(ph_dispatcher *dispatcher, struct ph__work_batch *batch,
+int ph__renewal_begin(struct ph__station *station, struct ph__work_batch *batch,
                       struct ph__renewal **ret_renewal, ph_error *err)
 {
     struct ph__work_part *parts[PH__SIDES] = { &batch->outbox, &batch->inbox };
     struct ph__renewal *renewal = ph__alloc_zero(1, sizeof(*renewal));
+    ph_dispatcher *dispatcher = station->dispatcher;
     int64_t now_us = ph__boot_us();
 
     *ret_renewal = renewal;
     pthread_mutex_lock(&dispatcher->lock);
     if (!renewal) {
-        dispatcher->renew_us = now_us + AGAIN_US;
+        station->renew_us = now_us + AGAIN_US;
         pthread_mutex_unlock(&dispatcher->lock);
         return ph__fail_memory(err);
     }
-    give_back_waiting(dispatcher, now_us);
+    /* Messages that have waited for a thread for a whole lease are better off with somebody else. */
+    ph__waiting_release(station, now_us - dispatcher->lease_us);
     for (int door = 0; door < PH__SIDES; door++) {
         size_t before = renewal->count;
 
-        collect(dispatcher, (enum ph__door)door, now_us, renewal);
+        collect(station, (enum ph__door)door, now_us, renewal);
         parts[door]->renew = renewal->leases + before;
         parts[door]->renew_count = renewal->count - before;
         parts[door]->ret_renewed = renewal->outcomes + before;
     }
     dispatcher->stats.renewals += renewal->count > 0;
-    dispatcher->renew_us = next_renewal(dispatcher);
+    station->renew_us = next_renewal(station);
     pthread_mutex_unlock(&dispatcher->lock);
     return 0;
 }
 
-void ph__renewal_end(ph_dispatcher *dispatcher, struct ph__renewal *renewal, int r,
+void ph__renewal_end(struct ph__station *station, struct ph__renewal *renewal, int r,
                      int64_t asked_us)
 {
+    ph_dispatcher *dispatcher = station->dispatcher;
+
     if (!renewal)
         return;
+    /* All at once: the handler that is told first may return, and the next of its run must not begin. */
+    pthread_mutex_lock(&dispatcher->lock);
+    for (size_t i = 0; i < renewal->count; i++)
+        renewal->kept[i] = apply(renewal->works[i], r, renewal->outcomes[i], asked_us);
+    pthread_mutex_unlock(&dispatcher->lock);
     for (size_t i = 0; i < renewal->count; i++) {
         struct ph_work *work = renewal->works[i];
-        bool kept, is_free;
+        bool is_free;
 
-        pthread_mutex_lock(&dispatcher->lock);
-        kept = apply(work, r, renewal->outcomes[i], asked_us);
-        pthread_mutex_unlock(&dispatcher->lock);
-        if (!kept)
-            ph__say(dispatcher, PH_LOG_WARN, "the lease was lost; the handler is asked to stop",
-                    work, NULL, NULL);
+        if (!renewal->kept[i])
+            ph__say(station, PH_LOG_WARN, "the lease was lost; the handler is asked to stop", work,
+                    NULL, NULL);
         pthread_mutex_lock(&dispatcher->lock);
         is_free = ph__work_unref(work);
         dispatcher->refs -= is_free;
         pthread_mutex_unlock(&dispatcher->lock);
     }
     pthread_mutex_lock(&dispatcher->lock);
-    dispatcher->renew_us = next_renewal(dispatcher);
-    if (r < 0 && dispatcher->renew_us < ph__boot_us() + AGAIN_US)
-        dispatcher->renew_us = ph__boot_us() + AGAIN_US;
+    station->renew_us = next_renewal(station);
+    if (r < 0 && station->renew_us < ph__boot_us() + AGAIN_US)
+        station->renew_us = ph__boot_us() + AGAIN_US;
     pthread_mutex_unlock(&dispatcher->lock);
     ph__dealloc(renewal);
 }

@@ -30,6 +30,7 @@ void ph__work_start(struct ph_work *work)
     dispatcher->active = work;
     work->active = true;
     dispatcher->running++;
+    work->flight->station->running++;
 }
 
 bool ph__work_call(struct ph_work *work)
@@ -70,25 +71,29 @@ static bool let_go(struct ph_work *work)
 static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
 {
     ph_dispatcher *dispatcher = work->flight->dispatcher;
+    struct ph__station *station = work->flight->station;
 
-    if (work->state == PH__BEHIND)
+    if (work->state == PH__BEHIND) {
         dispatcher->behind--;
+        station->behind--;
+    }
     work->state = PH__DECIDED;
     work->verb = verb;
-    if (dispatcher->decided.count == 0)
-        dispatcher->first_decided_us = ph__boot_us();
-    ph__work_push(&dispatcher->decided, work);
+    if (station->decided.count == 0)
+        station->first_decided_us = ph__boot_us();
+    ph__work_push(&station->decided, work);
+    dispatcher->decided++;
     if (work->delivery->stream && (verb != PH_ACK || !work->behind))
-        dispatcher->stream_free = true;
+        station->stream_free = true;
     if (verb == PH_ACK)
         ph__run_go_on(work);
     else if (!work->given_back)
         ph__run_cut(work);
-    /* The coordinator wakes for the first one (its timer), for a full load, and when there is
-     * nothing more to wait for. */
-    if (dispatcher->decided.count == 1 || dispatcher->decided.count >= PH__SETTLE_MAX ||
-        dispatcher->waiting.count + dispatcher->running == 0)
-        ph__wake_asleep(dispatcher);
+    /* The crew wakes for the first one (its timer), for a full load, and when there is nothing more
+     * to wait for. */
+    if (station->decided.count == 1 || station->decided.count >= PH__SETTLE_MAX ||
+        station->waiting + station->running == 0)
+        ph__wake_for(station);
 }
 
 void ph__work_decide(struct ph_work *work, ph_verdict verdict)
@@ -157,21 +162,24 @@ static void count_outcome(ph_dispatcher_stats *stats, const struct ph_work *work
 bool ph__work_settled(struct ph_work *work, ph_outcome outcome)
 {
     ph_dispatcher *dispatcher = work->flight->dispatcher;
+    struct ph__station *station = work->flight->station;
+    int64_t done = dispatcher->stats.done;
 
     count_outcome(&dispatcher->stats, work, outcome);
+    station->done += dispatcher->stats.done - done;
     work->state = PH__SETTLED;
     work->flight->unsettled--;
     dispatcher->in_flight--;
+    station->in_flight--;
     if (work->behind && work->verdict == PH_VERDICT_DONE && !work->evicted) {
         if (outcome == PH_OUTCOME_ACKED || work->maybe_settled)
             ph__run_go_on(work);
         else
             ph__run_lost(work);
     }
-    if (dispatcher->in_flight == 0 && dispatcher->drain_waiters > 0) { /* was it the last one? */
-        dispatcher->next_claim_us = 0;
-        ph__wake_asleep(dispatcher);
-    }
+    ph__drain_look(dispatcher); /* was it the last one? */
+    if (station->draining && station->in_flight == 0)
+        ph__wake_for(station);
     return ph__work_unref(work);
 }
 
@@ -180,10 +188,11 @@ bool ph__work_returned(struct ph_work *work, ph_verdict verdict)
     ph_dispatcher *dispatcher = work->flight->dispatcher;
     bool is_free = false;
 
-    if (ph_work_cancelled(work)) /* perhaps by the fence alone, while the coordinator was busy */
+    if (ph_work_cancelled(work)) /* perhaps by the fence alone, while the crew was busy */
         ph__work_cancel(work);
     work->returned = true;
     dispatcher->running--;
+    work->flight->station->running--;
     if (work->started_us) {
         int64_t run_us = ph__boot_us() - work->started_us;
 
@@ -221,7 +230,7 @@ void ph__work_set_error(struct ph_work *work, const char *text)
     struct ph__buffer mended = { 0 };
 
     if (work->state == PH__DECIDED || work->state == PH__SETTLED)
-        return; /* the coordinator may be reading it */
+        return; /* the crew may be reading it */
     ph__dealloc(work->error);
     work->error = NULL;
     if (!text)
@@ -240,7 +249,7 @@ const ph_delivery *ph_work_delivery(const ph_work *work)
     return work ? work->delivery : NULL;
 }
 
-/* When its time is over anyway, whether or not the coordinator gets round to say so. */
+/* When its time is over anyway, whether or not the crew gets round to say so. */
 static int64_t end_us(const ph_work *work)
 {
     int64_t fenced_us = atomic_load(&work->flight->fenced_us);
@@ -306,6 +315,11 @@ ph_store *ph_work_store(const ph_work *work)
     return work ? work->store : NULL;
 }
 
+const char *ph_work_store_id(const ph_work *work)
+{
+    return work ? work->flight->station->voice.id : "";
+}
+
 int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
 {
     ph_dispatcher *dispatcher;
@@ -323,7 +337,7 @@ int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
                         "the work has a transaction and ends with it; return the verdict from the "
                         "handler");
     dispatcher = work->flight->dispatcher;
-    ph__say_verdict(dispatcher, work, verdict, PH_OUTCOME_UNKNOWN);
+    ph__say_verdict(work, verdict, PH_OUTCOME_UNKNOWN);
     pthread_mutex_lock(&dispatcher->lock);
     work->user_settled = true;
     ph__work_decide(work, verdict);

@@ -110,6 +110,10 @@ static void serve(int listener)
             fds[2 + 2 * i].fd = lines[i].client ? lines[i].server : -1;
             fds[1 + 2 * i].events = fds[2 + 2 * i].events = POLLIN;
         }
+        if (atomic_load(mode) == PROXY_STALL) {
+            poll(NULL, 0, 5);
+            continue;
+        }
         poll(fds, 1 + 2 * LINES_MAX, 20);
         if (atomic_compare_exchange_strong(mode, &expected, PROXY_PASS)) {
             for (int i = 0; i < LINES_MAX; i++) {

@@ -7,6 +7,7 @@ enum proxy_mode {
     PROXY_CUT_QUESTION, /* the next bytes from the client do not reach the server */
     PROXY_CUT_ANSWER,   /* they do, and the server answers, but that does not reach the client */
     PROXY_CUT_NOW,      /* all lines at once */
+    PROXY_STALL,        /* nothing is passed on, and nothing is said; until another mode is set */
     PROXY_STRAND_COMMIT /* the next COMMIT does not reach the server, which goes on waiting for it */
 };
 

@@ -62,6 +62,7 @@ const struct ph__backend ph__sqlite_backend = {
     .exchange = ph__sqlite_exchange,
     .tx_begin = ph__sqlite_tx_begin,
     .tx_end = ph__sqlite_tx_end,
+    .outlook = ph__sqlite_outlook,
     .doorbell_listen = ph__sqlite_doorbell_listen,
     .doorbell_taken = ph__sqlite_doorbell_taken,
     .doorbell_ring = ph__sqlite_doorbell_ring,

@@ -107,8 +107,7 @@ static bool has_changed(ph_store *store)
     return changed;
 }
 
-/* Takes the write lock for a moment, if it is free. */
-static bool somebody_writes(struct ph__sqlite *own)
+bool ph__sqlite_somebody_writes(struct ph__sqlite *own)
 {
     int rc;
 
@@ -125,7 +124,7 @@ static bool wait_for_writer(ph_store *store)
 {
     ph__deadline limit = ph__deadline_in(EARLY_MS);
 
-    while (somebody_writes(store->own)) {
+    while (ph__sqlite_somebody_writes(store->own)) {
         if (has_changed(store) || ph__deadline_left_ms(limit) == 0)
             return true;
         ph__deadline_nap(limit, 1);

@@ -12,4 +12,7 @@ int ph__sqlite_doorbell_ring(struct ph__call *call, const char *ns);
 /* Gives the descriptor back, if there is one. */
 void ph__sqlite_doorbell_remove(struct ph__sqlite *own);
 
+/* Takes the write lock for a moment, if it is free. */
+bool ph__sqlite_somebody_writes(struct ph__sqlite *own);
+
 #endif

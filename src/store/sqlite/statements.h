@@ -53,7 +53,7 @@
     X(instance_list) X(lease_lost) X(retention_instance)                          \
     X(receptor_message) X(receptor_report) X(receptor_list)                                        \
     X(stream_by_name) X(consumer_get) X(consumer_put) X(stream_between) X(consumer_list)           \
-    X(stream_after) X(stream_list) X(stream_one) X(stream_shown)
+    X(stream_after) X(stream_list) X(stream_one) X(stream_shown) X(outlook)
 /* clang-format on */
 
 enum ph__sqlite_statement {

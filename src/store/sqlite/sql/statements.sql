@@ -210,6 +210,21 @@ SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, id
 SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids, runs
   FROM {p}lease WHERE owner = ?1 ORDER BY fence
 
+-- name: outlook
+-- When the next message of a namespace comes due, or a lease runs out; and is anything due already?
+-- CROSS: each queue and level has a range of the key.
+SELECT min(at), max(due)
+  FROM (SELECT (SELECT p.due FROM {p}pending p
+                 WHERE p.queue = q.id AND p.level = l.value AND p.due > ?1
+                 ORDER BY p.due LIMIT 1) AS at,
+               EXISTS (SELECT 1 FROM {p}pending p
+                        WHERE p.queue = q.id AND p.level = l.value AND p.due <= ?1) AS due
+          FROM (SELECT 0 AS value UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) l
+         CROSS JOIN {p}queue q
+         WHERE q.door IN (0, 1) AND q.namespace = ?2 AND q.paused = 0
+        UNION ALL
+        SELECT (SELECT min(until) FROM {p}lease), 0)
+
 -- name: lease_expired
 -- The first one. A subquery, not a join, so that the index on until gives the order.
 SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, ids, runs

@@ -1,0 +1,184 @@
+/* crew.c - the threads that talk to databases: each picks a station, serves it, and picks the next.
+ * When there is nothing to do one of them watches the bells, and the others wait to be called. */
+#include "dispatch/dispatch.h"
+
+#define SLEEP_MAX_US 60000000
+
+bool ph__station_ails(const struct ph__station *station)
+{
+    return station->entry && (station->retry_step_us > 0 || station->slow);
+}
+
+void ph__crew_call(ph_dispatcher *dispatcher)
+{
+    if (dispatcher->crew_waiting > 0 && !dispatcher->watched)
+        pthread_cond_signal(&dispatcher->crew_ready);
+}
+
+/* Somebody must watch, and somebody may help; with the lock held. */
+static void call_others(ph_dispatcher *dispatcher)
+{
+    if (dispatcher->crew_waiting > 0 && (!dispatcher->watched || dispatcher->others_ready))
+        pthread_cond_signal(&dispatcher->crew_ready);
+    else if (dispatcher->others_ready)
+        ph__wake_asleep(dispatcher);
+}
+
+/* With the lock held, before and after. */
+static void begin(struct ph__station *station)
+{
+    ph_dispatcher *dispatcher = station->dispatcher;
+
+    station->busy = true;
+    station->hear = station->called = false;
+    station->served_us = ph__boot_us();
+    station->ailing = ph__station_ails(station);
+    dispatcher->ailing += station->ailing;
+    dispatcher->claiming += station->plan.room;
+    dispatcher->claiming_ailing += station->ailing ? station->plan.room : 0;
+}
+
+static void end(struct ph__station *station, int room)
+{
+    ph_dispatcher *dispatcher = station->dispatcher;
+
+    dispatcher->claiming -= room;
+    dispatcher->claiming_ailing -= station->ailing ? room : 0;
+    dispatcher->ailing -= station->ailing;
+    dispatcher->choose_us = 0;
+    station->ailing = false;
+    station->busy = false;
+    if (station->entry && !station->store->own)
+        ph__station_unlinked(station);
+    if (station->called)
+        ph__station_call(station);
+}
+
+static void visit(struct ph__mate *mate, struct ph__station *station, struct ph__station *victim)
+{
+    ph_dispatcher *dispatcher = mate->dispatcher;
+    struct ph__plan plan = station->plan;
+    bool leaves = station->draining && station->in_flight == 0;
+    uint64_t serial = station->serial;
+
+    begin(station);
+    call_others(dispatcher);
+    ph__bell_disarm(station);
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (victim)
+        ph__link_give_up(victim);
+    if (leaves) {
+        ph__station_leave(station);
+        pthread_mutex_lock(&dispatcher->lock);
+        dispatcher->ailing -= station->ailing;
+        ph__stations_remove(station);
+        ph__threads_leave(dispatcher, serial);
+        return;
+    }
+    ph__serve(mate, station, &plan);
+    if (station->entry && station->retry_us)
+        ph__station_disconnect(station); /* others can use the connection meanwhile */
+    pthread_mutex_lock(&dispatcher->lock);
+    end(station, plan.room);
+}
+
+/* Waits until there may be something to do; with the lock held, which it lets go meanwhile. */
+static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
+{
+    int64_t now_us = ph__boot_us();
+
+    if (dispatcher->limit_us < wake_us && !dispatcher->tending)
+        wake_us = dispatcher->limit_us;
+    if (wake_us > now_us + SLEEP_MAX_US)
+        wake_us = now_us + SLEEP_MAX_US;
+    if (dispatcher->watched) {
+        if (dispatcher->asleep && wake_us < dispatcher->asleep_until_us)
+            ph__wake_asleep(dispatcher);
+        dispatcher->crew_waiting++;
+        pthread_cond_wait(&dispatcher->crew_ready, &dispatcher->lock);
+        dispatcher->crew_waiting--;
+        return;
+    }
+    dispatcher->watched = dispatcher->asleep = true;
+    dispatcher->asleep_until_us = wake_us;
+    ph__bells_wait(dispatcher, wake_us - now_us);
+    dispatcher->watched = dispatcher->asleep = false;
+}
+
+/* What concerns no station, or all of them; by one at a time. True: time has passed. */
+static bool tend(ph_dispatcher *dispatcher)
+{
+    bool stations = dispatcher->stations_changed;
+    bool due = ph__boot_us() >= dispatcher->limit_us, missing = dispatcher->missing_threads > 0;
+
+    if (dispatcher->tending || !(stations || due || missing))
+        return false;
+    dispatcher->tending = true;
+    dispatcher->stations_changed = false;
+    ph__crew_call(dispatcher);
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (stations)
+        ph__stations_update(dispatcher);
+    if (due)
+        ph__limits_enforce(dispatcher);
+    if (missing || due)
+        ph__threads_replace(dispatcher);
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->tending = false;
+    return stations || dispatcher->stations_changed;
+}
+
+/* Those that have a connection first: afterwards there is one for each of the crew. */
+static struct ph__station *next_to_finish(const ph_dispatcher *dispatcher)
+{
+    struct ph__station *found = NULL;
+
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        struct ph__station *station = dispatcher->stations[i];
+
+        if (!station->busy && !station->finished && (!found || station->linked > found->linked))
+            found = station;
+    }
+    return found;
+}
+
+/* The last words: what is decided is settled, or the leases run out; then good-bye. */
+static void finish_all(struct ph__mate *mate)
+{
+    ph_dispatcher *dispatcher = mate->dispatcher;
+
+    for (struct ph__station *station; (station = next_to_finish(dispatcher));) {
+        station->busy = station->finished = true;
+        pthread_mutex_unlock(&dispatcher->lock);
+        ph__station_finish(mate, station);
+        if (station->entry)
+            ph__station_disconnect(station);
+        pthread_mutex_lock(&dispatcher->lock);
+        station->busy = false;
+    }
+}
+
+void *ph__crew_work(void *context)
+{
+    struct ph__mate *mate = context;
+    ph_dispatcher *dispatcher = mate->dispatcher;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    while (!dispatcher->ending) {
+        struct ph__station *station, *victim = NULL;
+        int64_t wake_us;
+
+        if (tend(dispatcher))
+            continue;
+        station = ph__pick(dispatcher, &victim, &wake_us);
+        if (station)
+            visit(mate, station, victim);
+        else if (!dispatcher->ending)
+            rest(dispatcher, wake_us);
+    }
+    pthread_cond_broadcast(&dispatcher->crew_ready);
+    finish_all(mate);
+    pthread_mutex_unlock(&dispatcher->lock);
+    ph__dispatcher_drop(dispatcher);
+    return NULL;
+}

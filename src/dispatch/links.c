@@ -1,0 +1,143 @@
+/* links.c - connections of which there may be fewer than stations: who gets one, who gives its own up,
+ * and how long a station without one is left alone. */
+#include "dispatch/dispatch.h"
+
+#include "core/call.h"
+
+#define COLD_PAUSE_MAX_US 60000000
+#define FRESH_US 10000000 /* so long after a ring a commit may still be on its way to the disk */
+#define FRESH_PAUSE_US 10000
+#define COLD_SHARE 50 /* a fiftieth of a processor goes into looking where no connection is kept */
+
+struct ph__station *ph__link_spare(const ph_dispatcher *dispatcher)
+{
+    struct ph__station *found = NULL;
+
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        struct ph__station *s = dispatcher->stations[i];
+        bool held = s->in_flight > 0;
+
+        if (s->busy || !s->linked)
+            continue;
+        if (!found || held < (found->in_flight > 0) ||
+            (held == (found->in_flight > 0) &&
+             (s->worked_us < found->worked_us ||
+              (s->worked_us == found->worked_us && s->claim_us < found->claim_us))))
+            found = s;
+    }
+    return found;
+}
+
+/* How long a station without a connection is left alone: its share of what may be spent. */
+static int64_t cold_pause_us(const struct ph__station *station)
+{
+    const ph_dispatcher *dispatcher = station->dispatcher;
+    int64_t cold = (int64_t)dispatcher->station_count - dispatcher->links;
+    int64_t pause_us = station->visit_us * cold * COLD_SHARE;
+    int64_t poll_us = (int64_t)dispatcher->opts.poll_ms * 1000;
+
+    pause_us = pause_us > poll_us ? pause_us : poll_us;
+    return pause_us < COLD_PAUSE_MAX_US ? pause_us : COLD_PAUSE_MAX_US;
+}
+
+void ph__station_unlinked(struct ph__station *station)
+{
+    if (!station->linked)
+        return;
+    station->linked = false;
+    station->dispatcher->links--;
+}
+
+/* What is due already waits for its turn, and not for longer. */
+static void put_off(int64_t *time_us, int64_t now_us, int64_t until_us)
+{
+    if (*time_us > now_us && *time_us < until_us)
+        *time_us = until_us;
+}
+
+/* Something is due, or about to be: if its bell has rung lately that may be for us. */
+static int64_t due_pause_us(const struct ph__station *station, int64_t now_us)
+{
+    int64_t since_us = now_us - station->rung_us, pause_us = cold_pause_us(station);
+    int64_t fresh_us = since_us > FRESH_PAUSE_US / 2 ? 2 * since_us : FRESH_PAUSE_US;
+
+    return station->rung_us && since_us < FRESH_US && fresh_us < pause_us ? fresh_us : pause_us;
+}
+
+/* What time alone will bring: how long until the next message comes due, and whether some are due that
+ * were not for us. */
+struct outlook {
+    bool known, due;
+    int64_t in_us; /* INT64_MAX: never */
+};
+
+static struct outlook look_ahead(struct ph__station *s)
+{
+    struct outlook outlook = { .in_us = INT64_MAX };
+    struct ph__call call;
+    ph_error err, spare;
+
+    if (!s->bell_name || s->retry_us || !s->store->own)
+        return outlook;
+    outlook.known = ph__call_begin(&call, s->store, PH_OWN_TX, s->limit_ms, &err, &spare) == 0 &&
+                    s->store->backend->outlook(&call, s->dispatcher->opts.ns, &outlook.in_us,
+                                               &outlook.due) == 0;
+    return outlook;
+}
+
+/* How long it is left alone; with the lock held. */
+static void cool(struct ph__station *station, const struct outlook *outlook)
+{
+    int64_t now_us = ph__boot_us(), pause_us = cold_pause_us(station), planned_us;
+
+    if (station->rung || station->found || station->called)
+        return; /* it is waited for */
+    if (!station->bell_name || station->bell_lost || !outlook->known) {
+        put_off(&station->next_claim_us, now_us, now_us + pause_us);
+        put_off(&station->schedule_us, now_us, now_us + pause_us);
+        return;
+    }
+    pause_us = outlook->due ? due_pause_us(station, now_us) : COLD_PAUSE_MAX_US;
+    planned_us = station->schedule_next_us < now_us + pause_us ? station->schedule_next_us
+                                                               : now_us + pause_us;
+    put_off(&station->schedule_us, now_us, planned_us);
+    if (outlook->in_us < pause_us)
+        pause_us = outlook->in_us;
+    put_off(&station->next_claim_us, now_us, now_us + pause_us);
+}
+
+void ph__link_give_up(struct ph__station *victim)
+{
+    ph_dispatcher *dispatcher = victim->dispatcher;
+    struct outlook outlook = look_ahead(victim);
+
+    (void)ph__station_rang(victim); /* what was not heard yet would be lost */
+    ph__station_disconnect(victim);
+    pthread_mutex_lock(&dispatcher->lock);
+    cool(victim, &outlook);
+    victim->busy = false;
+    if (victim->called)
+        ph__station_call(victim);
+    pthread_mutex_unlock(&dispatcher->lock);
+}
+
+bool ph__station_link(struct ph__station *station, struct ph__station **ret_victim)
+{
+    ph_dispatcher *dispatcher = station->dispatcher;
+    struct ph__station *victim = NULL;
+
+    *ret_victim = NULL;
+    if (station->linked)
+        return true;
+    if (dispatcher->links >= dispatcher->links_max) {
+        victim = ph__link_spare(dispatcher);
+        if (!victim)
+            return false;
+        victim->busy = true;
+        ph__station_unlinked(victim);
+    }
+    station->linked = true;
+    dispatcher->links++;
+    *ret_victim = victim;
+    return true;
+}

@@ -1,0 +1,128 @@
+/* served.c - how a dispatcher stands with each of its stores, for those who ask. */
+#include "dispatch/dispatch.h"
+
+#include "core/error.h"
+#include "util/alloc.h"
+
+#include <string.h>
+
+struct ph_served_list {
+    struct ph__arena arena;
+    ph_served *items; /* from the arena */
+    size_t count;
+};
+
+const char *ph_serving_text(ph_serving serving)
+{
+    switch (serving) {
+#define PH_SERVING_CASE(name, value, text)                                                         \
+    case PH_SERVING_##name:                                                                        \
+        return text;
+        PH_SERVING_MAP(PH_SERVING_CASE)
+#undef PH_SERVING_CASE
+    case PH_SERVING_FORCE_INT:
+    default:
+        return "unknown";
+    }
+}
+
+static ph_serving serving_of(const struct ph__station *station)
+{
+    if (station->draining)
+        return PH_SERVING_DRAINING;
+    if (station->aside)
+        return PH_SERVING_ASIDE;
+    if (station->last_error.code)
+        return PH_SERVING_TRYING;
+    return station->connected ? PH_SERVING_SERVED : PH_SERVING_NEW;
+}
+
+/* With the lock held. */
+static int fill(ph_served_list *list, const ph_dispatcher *dispatcher, ph_error *err)
+{
+    size_t count = dispatcher->station_count;
+
+    list->items = ph__arena_alloc(&list->arena, count * sizeof(*list->items));
+    if (!list->items)
+        return ph__fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        const struct ph__station *s = dispatcher->stations[i];
+        const char *id = ph__arena_copy(&list->arena, s->voice.id, strlen(s->voice.id));
+
+        if (!id)
+            return ph__fail_memory(err);
+        list->items[list->count++] = (ph_served){
+            .id = id,
+            .serving = serving_of(s),
+            .connected = s->linked,
+            .in_flight = (int)s->in_flight,
+            .claimed = s->claimed,
+            .done = s->done,
+            .exchanges = s->exchanges,
+            .outages = s->outages,
+            .owner = s->owner,
+            .last_error = s->last_error,
+        };
+    }
+    return 0;
+}
+
+int ph_dispatcher_stores(ph_dispatcher *dispatcher, ph_served_list **ret_list, ph_error *reterr)
+{
+    ph_served_list *list;
+    int r;
+
+    ph__ok(reterr);
+    if (!dispatcher || !ret_list)
+        return ph__fail(reterr, PH_EINVAL, "%s is NULL", dispatcher ? "ret_list" : "dispatcher");
+    list = ph__alloc_zero(1, sizeof(*list));
+    if (!list)
+        return ph__fail_memory(reterr);
+    pthread_mutex_lock(&dispatcher->lock);
+    r = fill(list, dispatcher, reterr);
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (r < 0)
+        ph_served_list_free(list);
+    else
+        *ret_list = list;
+    return r;
+}
+
+size_t ph_served_list_count(const ph_served_list *list)
+{
+    return list ? list->count : 0;
+}
+
+const ph_served *ph_served_list_at(const ph_served_list *list, size_t index)
+{
+    return list && index < list->count ? &list->items[index] : NULL;
+}
+
+void ph_served_list_free(ph_served_list *list)
+{
+    if (!list)
+        return;
+    ph__arena_free(&list->arena);
+    ph__dealloc(list);
+}
+
+int ph_dispatcher_wake(ph_dispatcher *dispatcher, const char *store_id, ph_error *reterr)
+{
+    int r = PH_ENOTFOUND;
+
+    ph__ok(reterr);
+    if (!dispatcher || !store_id)
+        return ph__fail(reterr, PH_EINVAL, "%s is NULL", dispatcher ? "store_id" : "dispatcher");
+    pthread_mutex_lock(&dispatcher->lock);
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        struct ph__station *station = dispatcher->stations[i];
+
+        if (strcmp(station->voice.id, store_id) != 0)
+            continue;
+        ph__station_call(station);
+        ph__wake_for(station);
+        r = 0;
+    }
+    pthread_mutex_unlock(&dispatcher->lock);
+    return r == 0 ? 0 : ph__fail(reterr, PH_ENOTFOUND, "no store of the dispatcher has this id");
+}

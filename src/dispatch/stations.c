@@ -1,0 +1,253 @@
+/* stations.c - which stations there are, as the databases of a set come and go. */
+#include "dispatch/dispatch.h"
+
+#include "core/error.h"
+#include "util/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_FIRST 16
+#define WAIT_MAX_US 60000000
+
+/* ------------------------------------------------------------- coming and going */
+
+/* With the lock held. */
+static int make_room(ph_dispatcher *dispatcher)
+{
+    size_t room = dispatcher->station_room ? dispatcher->station_room * 2 : ROOM_FIRST;
+    struct ph__station **grown;
+
+    if (dispatcher->station_count < dispatcher->station_room)
+        return 0;
+    grown = ph__realloc(dispatcher->stations, room * sizeof(*grown));
+    if (!grown)
+        return PH_ENOMEM;
+    dispatcher->stations = grown;
+    dispatcher->station_room = room;
+    return 0;
+}
+
+int ph__stations_add(struct ph__station *station)
+{
+    ph_dispatcher *dispatcher = station->dispatcher;
+    size_t at;
+    int r;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    r = make_room(dispatcher);
+    if (r == 0) {
+        at = dispatcher->station_count++;
+        for (; at > 0 && strcmp(dispatcher->stations[at - 1]->voice.id, station->voice.id) > 0;
+             at--)
+            dispatcher->stations[at] = dispatcher->stations[at - 1];
+        dispatcher->stations[at] = station;
+        dispatcher->claim_turn += at < dispatcher->claim_turn;
+        dispatcher->chosen = NULL; /* it may be its turn */
+        station->serial = ++dispatcher->last_serial;
+    }
+    pthread_mutex_unlock(&dispatcher->lock);
+    return r;
+}
+
+/* Those that were kept for the sake of handlers that did not return. */
+static void free_retired(ph_dispatcher *dispatcher)
+{
+    struct ph__station **at = &dispatcher->retired;
+
+    while (*at) {
+        struct ph__station *station = *at;
+
+        if (station->flights || dispatcher->selecting) {
+            at = &station->bell_next;
+            continue;
+        }
+        *at = station->bell_next;
+        ph__station_free(station);
+    }
+}
+
+void ph__stations_remove(struct ph__station *station)
+{
+    ph_dispatcher *dispatcher = station->dispatcher;
+    size_t at = 0;
+
+    while (dispatcher->stations[at] != station)
+        at++;
+    dispatcher->station_count--;
+    dispatcher->claim_turn -= at < dispatcher->claim_turn;
+    for (; at < dispatcher->station_count; at++)
+        dispatcher->stations[at] = dispatcher->stations[at + 1];
+    if (dispatcher->chosen == station)
+        dispatcher->chosen = NULL;
+    ph__bell_unwatch(station);
+    station->bell_next = dispatcher->retired;
+    dispatcher->retired = station;
+    free_retired(dispatcher);
+    pthread_cond_broadcast(&dispatcher->changed);
+}
+
+void ph__stations_free(ph_dispatcher *dispatcher)
+{
+    for (size_t i = 0; i < dispatcher->station_count; i++)
+        ph__station_free(dispatcher->stations[i]);
+    while (dispatcher->retired) {
+        struct ph__station *station = dispatcher->retired;
+
+        dispatcher->retired = station->bell_next;
+        ph__station_free(station);
+    }
+    ph__dealloc(dispatcher->stations);
+}
+
+/* --------------------------------------------------------------------- updates */
+
+/* Takes over the reference. */
+static int add(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_error *err)
+{
+    struct ph__station *station = NULL;
+    ph_store *store = NULL;
+    int r = ph__entry_open(dispatcher->set, entry, &store, err);
+
+    if (r == 0)
+        r = ph__station_new(dispatcher, entry, store, &station, err);
+    if (r < 0) {
+        ph_close(store);
+        ph__entry_unref(dispatcher->set, entry);
+        return r;
+    }
+    ph__bell_watch(station);
+    if (ph__stations_add(station) == 0) {
+        ph__say(station, PH_LOG_INFO, "joined: the set has this database", NULL, NULL, NULL);
+        return 0;
+    }
+    pthread_mutex_lock(&dispatcher->lock);
+    ph__bell_unwatch(station);
+    pthread_mutex_unlock(&dispatcher->lock);
+    ph__station_free(station);
+    return ph__fail_memory(err);
+}
+
+static int by_address(const void *left, const void *right)
+{
+    uintptr_t a = *(const uintptr_t *)left, b = *(const uintptr_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static bool has(struct ph__entry *const *entries, size_t count, const struct ph__entry *entry)
+{
+    return count > 0 && bsearch(&entry, entries, count, sizeof(*entries), by_address);
+}
+
+/* What the set has no more is claimed from no more. With the lock held. */
+static void drain_others(ph_dispatcher *dispatcher, struct ph__entry *const *sorted, size_t count)
+{
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        struct ph__station *station = dispatcher->stations[i];
+
+        if (station->draining || has(sorted, count, station->entry))
+            continue;
+        station->draining = true;
+        station->drain_us = ph__boot_us();
+        ph__waiting_release(station, INT64_MAX);
+    }
+}
+
+/* Which of them have no station yet, by id; with the lock held. */
+static size_t keep_new(ph_dispatcher *dispatcher, struct ph__entry **entries, size_t count)
+{
+    struct ph__entry **known = ph__alloc_zero(count + 1, sizeof(*known));
+    size_t known_count = 0, kept = 0;
+
+    for (size_t i = 0; known && i < dispatcher->station_count && known_count < count; i++) {
+        if (!dispatcher->stations[i]->draining)
+            known[known_count++] = dispatcher->stations[i]->entry;
+    }
+    if (known)
+        qsort(known, known_count, sizeof(*known), by_address);
+    for (size_t i = 0; i < count; i++) {
+        if (known && !has(known, known_count, entries[i]))
+            entries[kept++] = entries[i];
+        else
+            ph__entry_unref(dispatcher->set, entries[i]);
+    }
+    dispatcher->stations_changed |= !known; /* without memory: another time */
+    ph__dealloc(known);
+    return kept;
+}
+
+void ph__stations_update(ph_dispatcher *dispatcher)
+{
+    struct ph__entry **entries = NULL, **sorted;
+    size_t count = 0;
+    uint64_t version;
+    ph_error err;
+
+    if (ph__set_entries(dispatcher->set, &entries, &count, &version, &err) < 0)
+        return; /* no memory; the next refresh tells again */
+    sorted = ph__alloc_zero(count + 1, sizeof(*sorted));
+    if (sorted) {
+        memcpy(sorted, entries, count * sizeof(*sorted));
+        qsort(sorted, count, sizeof(*sorted), by_address);
+    }
+    pthread_mutex_lock(&dispatcher->lock);
+    if (sorted)
+        drain_others(dispatcher, sorted, count);
+    count = keep_new(dispatcher, entries, count);
+    free_retired(dispatcher);
+    pthread_mutex_unlock(&dispatcher->lock);
+    for (size_t i = 0; i < count; i++)
+        (void)add(dispatcher, entries[i], &err);
+    ph__dealloc(sorted);
+    ph__dealloc(entries);
+}
+
+void ph__stations_changed(void *context)
+{
+    ph_dispatcher *dispatcher = context;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->stations_changed = true;
+    pthread_cond_broadcast(&dispatcher->discover); /* it may be a source that has come */
+    ph__crew_call(dispatcher);
+    ph__wake_asleep(dispatcher);
+    pthread_mutex_unlock(&dispatcher->lock);
+}
+
+/* ------------------------------------------------------------------- discovery */
+
+/* Who drains waits for that; with the lock held. */
+static void set_discovered(ph_dispatcher *dispatcher)
+{
+    if (!dispatcher->discovered)
+        pthread_cond_broadcast(&dispatcher->changed);
+    dispatcher->discovered = true;
+}
+
+void *ph__discover(void *context)
+{
+    ph_dispatcher *dispatcher = context;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    while (!dispatcher->stopping) {
+        int64_t wait_us = ph__set_refresh_in_us(dispatcher->set);
+        ph_error err;
+
+        if (wait_us > 0) {
+            set_discovered(dispatcher);
+            ph__cond_wait_us(&dispatcher->discover, &dispatcher->lock,
+                             wait_us < WAIT_MAX_US ? wait_us : WAIT_MAX_US);
+            continue;
+        }
+        pthread_mutex_unlock(&dispatcher->lock);
+        (void)!ph_set_refresh(dispatcher->set, 0, &err); /* says itself what is wrong */
+        pthread_mutex_lock(&dispatcher->lock);
+        set_discovered(dispatcher);
+    }
+    dispatcher->discovering = false;
+    pthread_cond_broadcast(&dispatcher->changed);
+    pthread_mutex_unlock(&dispatcher->lock);
+    ph__dispatcher_drop(dispatcher);
+    return NULL;
+}
