@@ -194,28 +194,38 @@ const struct cli_command cli_claim = {
     .run = run_claim,
 };
 
-static int run_reap(struct cli *cli)
+static int reap_one(struct cli *cli, void *context)
 {
-    int64_t count = 0;
+    int64_t count = 0, *all = context;
     json_t *row;
-    int code;
 
-    cli_joins_watch(cli);
-    code = cli_open(cli, CLI_OPEN_CHECKED);
-    if (code != CLI_OK)
-        return code;
     if (cli_door(cli)->reap(cli->store, PH_OWN_TX, cli->timeout_ms, &count, &cli->err) < 0)
         return cli_fail_store(cli);
     row = cli_need(json_pack("{s:I}", "reaped", (json_int_t)count));
     cli_joins_tell(cli, row);
     cli_row(cli, row);
+    *all += count;
     return CLI_OK;
+}
+
+static int run_reap(struct cli *cli)
+{
+    int64_t all = 0;
+    struct cli_each each = { .one = reap_one, .failed = cli_row_failed, .context = &all };
+    int code;
+
+    cli_joins_watch(cli);
+    code = cli_each(cli, &each);
+    if (cli_is_set(cli))
+        cli_row_total(cli, json_pack("{s:I}", "reaped", (json_int_t)all));
+    return code;
 }
 
 static const char *const reap_description[] = {
     "Takes back every lease whose time is over: its messages can be claimed again, or are dead if "
     "that was their last attempt. Claims do the same by themselves, so this is needed only where "
-    "nobody claims. That of messages also ends joins past their deadline.",
+    "nobody claims. That of messages also ends joins past their deadline. Of a set of databases it "
+    "does so in each, and prints a line for each and one for all.",
     NULL,
 };
 
@@ -225,8 +235,10 @@ static const struct cli_option reap_options[] = {
 };
 
 static const struct cli_field reap_fields[] = {
+    CLI_STORE_OR_ALL,
     { "reaped", CLI_F_NUMBER, "messages that were given back or buried", "Reaped", NULL },
     CLI_ENDED_FIELD("joins that ended with it"),
+    CLI_ERROR_FIELD,
     { 0 },
 };
 
@@ -245,5 +257,6 @@ const struct cli_command cli_reap = {
     .fields = reap_fields,
     .layout = CLI_CARD,
     .examples = reap_examples,
+    .every_store = true,
     .run = run_reap,
 };

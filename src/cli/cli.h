@@ -116,8 +116,10 @@ struct cli_command {
     enum cli_layout layout;
     const struct cli_example *examples; /* NULL: none */
     const struct cli_exit_note *exits;  /* beyond the general ones; NULL: none */
-    bool graceful; /* SIGINT and SIGTERM only make cli_interrupted() true; a second one ends it */
-    bool hidden;   /* not for people: in no help and no completion */
+    bool
+        every_store; /* of a set of databases it takes all, by cli_each(); otherwise it needs one */
+    bool graceful;   /* SIGINT and SIGTERM only make cli_interrupted() true; a second one ends it */
+    bool hidden;     /* not for people: in no help and no completion */
     int (*run)(struct cli *cli); /* returns an exit code */
 };
 
@@ -165,8 +167,16 @@ struct cli {
     bool quiet, yes;
     int timeout_ms;               /* for every call of the library; 0: its default */
     const char *url, *url_source; /* "--db", "POSTHORN_DB", "DATABASE_URL", "default" */
+    const char **named;           /* all that was named there: URLs, with or without an id; sets */
+    size_t named_count;
+    const ph_database *database; /* the one in use, if it is of a set; url is its URL then */
+    struct cli_stores *stores;   /* NULL: nobody has looked yet */
+    bool looking;                /* the sources of the set are asked … */
+    const char *failed_source;   /* … and this one has failed */
 
     const char *where; /* "line 12", while input is read: errors name it */
+    const char *place; /* the store of many that is at hand: rows and words name it */
+    const char *said;  /* the last error */
     ph_store *store;   /* closed by main */
     ph_error err;      /* for every call of the library */
     struct cli_output *output;
@@ -240,10 +250,78 @@ extern const struct cli_field cli_ended_fields[];
 /* The URL without password, for people. */
 const char *cli_url_shown(struct cli *cli);
 bool cli_url_is_sqlite(struct cli *cli);
+/* The options of every store that is opened, with the names of the database in use. */
+void cli_store_opts(struct cli *cli, ph_store_opts *ret_opts);
 
 /* The line of a command ("migrate up") for this database: with the options that name it, unless
  * a password is among them. */
 const char *cli_command_line(struct cli *cli, const char *command);
+
+/* -------------------------------------------------------------------- many databases */
+
+/* Were databases named as a set: several, one with an id, or a set file? Then rows say of which
+ * store they are. Not if --store has picked one. */
+bool cli_is_set(struct cli *cli);
+
+/* What is done on every database that was named. */
+struct cli_each {
+    unsigned how;     /* each is opened: CLI_OPEN_… */
+    bool until_found; /* no more after the first CLI_OK */
+    bool again; /* another round follows, which leaves out those that have failed in this one */
+    /* With cli->store open. Returns an exit code: CLI_NOT_FOUND: nothing here; CLI_USAGE and
+     * CLI_INTERRUPTED end it all; another failure, which was said, is that of this store. */
+    int (*one)(struct cli *cli, void *context);
+    /* One of a set has failed, cli->said says why; NULL: that is all. */
+    void (*failed)(struct cli *cli, void *context);
+    void *context;
+};
+
+/* Does it. Without a set: opens the database, and that is all. Returns CLI_OK; CLI_NOT_FOUND if
+ * none had anything; after failures, which are counted, their code, CLI_FAILED if they differ. */
+int cli_each(struct cli *cli, const struct cli_each *each);
+/* For the member failed: a row that says so. As an object, or printed. */
+json_t *cli_json_failed(struct cli *cli);
+void cli_row_failed(struct cli *cli, void *context);
+/* Prints a row for all stores together: takes over the reference, as cli_row(). */
+void cli_row_total(struct cli *cli, json_t *row);
+
+/* The set itself, for a dispatcher that serves all of it, by CLI_SET_OPTIONS; borrowed until the end
+ * of the command. And a check that these were not given for one database. Return exit codes. */
+int cli_set_open(struct cli *cli, ph_set **ret_set);
+int cli_set_options_check(struct cli *cli);
+#define CLI_SET_OPTIONS                                                                            \
+    { .name = "connections",                                                                       \
+      .type = CLI_NUMBER,                                                                          \
+      .argument = "N",                                                                             \
+      .help = "of a set of databases: at most so many connections at the same time",               \
+      .value = "8",                                                                                \
+      .min = 2,                                                                                    \
+      .max = PH_SET_CONNECTIONS_MAX },                                                             \
+    {                                                                                              \
+        .name = "refresh", .type = CLI_MS, .argument = "DURATION",                                 \
+        .help = "of a set of databases: how often it is looked up which there are", .value = "5m", \
+        .min = 100, .max = 86400000                                                                \
+    }
+
+/* The names of the stores, as far as there is room for them: "eu, us, …". */
+const char *cli_stores_names(struct cli *cli);
+/* Those that are in use: one, or all; borrowed. Returns an exit code. */
+int cli_stores_list(struct cli *cli, const ph_database_list **ret_list);
+/* Asks the sources of the set again. Returns an exit code. */
+int cli_stores_refresh(struct cli *cli);
+
+#define CLI_STORE_FIELD(text)                                                                      \
+    {                                                                                              \
+        "store", CLI_F_TEXT, text "; absent without a set", "Store", NULL                          \
+    }
+#define CLI_ITS_STORE CLI_STORE_FIELD("the database of a set that it is in")
+#define CLI_STORE_OR_ALL CLI_STORE_FIELD("the database of a set; null: all together")
+#define CLI_ERROR_FIELD                                                                            \
+    {                                                                                              \
+        "error", CLI_F_TEXT,                                                                       \
+            "why there is nothing else to tell of this database of a set; absent if there is",     \
+            NULL, NULL                                                                             \
+    }
 
 /* ------------------------------------------------------------------------ output */
 

@@ -97,7 +97,13 @@ const struct cli_option cli_global_options[] = {
       .type = CLI_TEXT,
       .argument = "URL",
       .help = "the database: sqlite:PATH or postgresql://HOST/NAME; otherwise POSTHORN_DB, then "
-              "DATABASE_URL, then sqlite:posthorn.db" },
+              "DATABASE_URL, then sqlite:posthorn.db. For many databases: several of them, also as "
+              "ID=URL, and set:PATH for a file that lists them",
+      .repeated = true },
+    { .name = "store",
+      .type = CLI_TEXT,
+      .argument = "KEY",
+      .help = "of many databases only this one, by its id or a routing key" },
     { .name = "schema",
       .type = CLI_TEXT,
       .argument = "NAME",
@@ -151,7 +157,7 @@ const struct cli_exit_note cli_exit_notes[] = {
 
 const struct cli_variable cli_variables[] = {
     { "POSTHORN_DB",
-      "the database; the better place for a URL with a password, since a command line "
+      "the database, or set:PATH; the better place for a URL with a password, since a command line "
       "can be seen by others" },
     { "DATABASE_URL", "the database, if POSTHORN_DB is not set" },
     { "POSTHORN_OWNER", "who claims and settles, if --owner is not given" },

@@ -1,5 +1,6 @@
 /* config.c - posthorn config show: what is in effect, and who said so. */
 #include "commands.h"
+#include "frame.h"
 
 #include <stdlib.h>
 
@@ -18,27 +19,55 @@ static void row_option(struct cli *cli, const char *name, const char *option, co
         row(cli, name, cli_json_text(text ? text : fallback), "default");
 }
 
+static void row_store(struct cli *cli, const ph_database *database)
+{
+    row(cli, "store",
+        cli_json_text(cli_printf(cli, "%s=%s", database->id, cli_url_masked(cli, database->url))),
+        cli->url_source);
+}
+
+/* What was named; of a set, and with --store, also what that means. */
+static int row_databases(struct cli *cli)
+{
+    const ph_database_list *list = NULL;
+    int code = CLI_OK;
+
+    cli_databases_choose(cli);
+    for (size_t i = 0; i < cli->named_count; i++)
+        row(cli, "database", cli_json_text(cli_url_masked(cli, cli->named[i])), cli->url_source);
+    if (cli_is_set(cli))
+        code = cli_stores_list(cli, &list);
+    else if (cli_given(cli, "store"))
+        code = cli_stores_pick(cli);
+    if (cli->database)
+        row_store(cli, cli->database);
+    for (size_t i = 0; list && i < ph_database_list_count(list); i++)
+        row_store(cli, ph_database_list_at(list, i));
+    return code;
+}
+
 static int run(struct cli *cli)
 {
-    const char *url = cli_url_shown(cli);
-    bool sqlite = cli_url_is_sqlite(cli);
+    int code = row_databases(cli);
+    bool set = cli_is_set(cli), sqlite = cli_url_is_sqlite(cli);
+    const char *schema = set ? NULL : sqlite ? NULL : "posthorn";
 
-    row(cli, "database", cli_json_text(url), cli->url_source);
-    row_option(cli, "schema", "schema", sqlite ? NULL : "posthorn");
-    row_option(cli, "table_prefix", "table-prefix", sqlite ? "posthorn_" : "");
+    row_option(cli, "schema", "schema", schema);
+    row_option(cli, "table_prefix", "table-prefix", set ? NULL : sqlite ? "posthorn_" : "");
     row_option(cli, "timeout", "timeout", NULL);
     row(cli, "owner", cli_json_text(getenv("POSTHORN_OWNER")),
         getenv("POSTHORN_OWNER") ? "POSTHORN_OWNER" : "default");
     row(cli, "backends", json_string(ph_backends()), "library");
     row(cli, "version", json_string(ph_version()), "library");
     row(cli, "schema_version", json_integer(ph_schema_version()), "library");
-    return CLI_OK;
+    return code;
 }
 
 static const struct cli_field fields[] = {
     { "name", CLI_F_TEXT,
-      "database, schema, table_prefix, timeout, owner, backends, version, schema_version", "Name",
-      NULL },
+      "database (as it was named; several times for a set), store (ID=URL of each database of a "
+      "set), schema, table_prefix, timeout, owner, backends, version, schema_version",
+      "Name", NULL },
     { "value", CLI_F_JSON, "what is in effect; a password is shown as ***", "Value", NULL },
     { "source", CLI_F_TEXT, "the option or variable it comes from, default or library", "Source",
       NULL },
@@ -48,6 +77,8 @@ static const struct cli_field fields[] = {
 static const char *const description[] = {
     "Shows which database the other verbs would use and what else is set, and where each value "
     "comes from. It does not connect. A password is not shown.",
+    "Of a set it shows every store that there is; if queries are among the sources of the set they "
+    "are asked.",
     NULL,
 };
 

@@ -4,57 +4,117 @@
 #include <stdlib.h>
 #include <string.h>
 
+static ph_log_level log_level(const struct cli *cli)
+{
+    int64_t verbose = cli_number(cli, "verbose");
+
+    return verbose > 1  ? PH_LOG_DEBUG
+           : verbose    ? PH_LOG_INFO
+           : cli->quiet ? PH_LOG_ERROR
+                        : PH_LOG_WARN;
+}
+
+static const char *field_of(const ph_log_event *event, const char *key)
+{
+    for (size_t i = 0; i < event->field_count; i++) {
+        if (strcmp(event->fields[i].key, key) == 0)
+            return event->fields[i].value;
+    }
+    return NULL;
+}
+
+/* A source of the set that fails while the command waits for it: that is its own error, which is
+ * said elsewhere, and which should name the source. */
+static bool is_ours(struct cli *cli, const ph_log_event *event)
+{
+    const char *source = field_of(event, "source");
+
+    if (!cli->looking || strcmp(event->event, "set") != 0 || !source || !field_of(event, "error"))
+        return false;
+    if (!cli->failed_source)
+        cli->failed_source = cli_strdup(cli, source);
+    return true;
+}
+
 static void on_log(void *context, const ph_log_event *event)
 {
     static const char *const levels[] = { "", "error", "warning", "info", "debug" };
     struct cli *cli = context;
 
+    if (is_ours(cli, event) || event->level > log_level(cli))
+        return;
     cli_progress_hide(cli);
     fprintf(stderr, "posthorn: %s: %s\n", levels[event->level], event->text);
 }
 
-/* Who gave the URL? The first that is not empty. */
-static void url_choose(struct cli *cli)
+/* What the variables say, or else the default. */
+static void choose_elsewhere(struct cli *cli)
 {
     static const char *const variables[] = { "POSTHORN_DB", "DATABASE_URL" };
 
-    if (cli->url)
-        return;
-    cli->url = "sqlite:posthorn.db";
+    cli->named[0] = "sqlite:posthorn.db";
     cli->url_source = "default";
     for (size_t i = 2; i-- > 0;) {
         const char *value = getenv(variables[i]);
 
         if (value && *value) {
-            cli->url = value;
+            cli->named[0] = value;
             cli->url_source = variables[i];
         }
     }
-    if (cli_given(cli, "db")) {
-        cli->url = cli_text(cli, "db");
-        cli->url_source = "--db";
-        if (!cli->quiet && cli_url_masked(cli, cli->url) != cli->url)
-            cli_warn(cli, "the password in --db can be seen by others in the list of processes; "
-                          "put the URL into POSTHORN_DB, or the password into PGPASSFILE");
+}
+
+static void warn_of_passwords(struct cli *cli)
+{
+    for (size_t i = 0; i < cli->named_count && !cli->quiet; i++) {
+        if (cli_url_masked(cli, cli->named[i]) == cli->named[i])
+            continue;
+        cli_warn(cli, "the password in --db can be seen by others in the list of processes; "
+                      "put the URL into POSTHORN_DB, or the password into PGPASSFILE");
+        return;
     }
+}
+
+void cli_databases_choose(struct cli *cli)
+{
+    size_t given = cli_texts(cli, "db", NULL, 0);
+
+    if (cli->url || cli->named)
+        return;
+    cli->named_count = given ? given : 1;
+    cli->named = cli_alloc(cli, cli->named_count * sizeof(*cli->named));
+    if (given) {
+        cli_texts(cli, "db", cli->named, given);
+        cli->url_source = "--db";
+        warn_of_passwords(cli);
+    } else {
+        choose_elsewhere(cli);
+    }
+    if (cli->named_count == 1 && !cli_url_id(cli->named[0]) && !cli_url_set_file(cli->named[0]))
+        cli->url = cli->named[0];
 }
 
 const char *cli_url_shown(struct cli *cli)
 {
-    url_choose(cli);
-    return cli_url_masked(cli, cli->url);
+    cli_databases_choose(cli);
+    return cli_url_masked(cli, cli->url ? cli->url : cli->named[0]);
+}
+
+static bool is_sqlite(const char *url)
+{
+    return strncmp(url, "sqlite:", 7) == 0;
 }
 
 bool cli_url_is_sqlite(struct cli *cli)
 {
-    url_choose(cli);
-    return strncmp(cli->url, "sqlite:", 7) == 0;
+    cli_databases_choose(cli);
+    return cli->url && is_sqlite(cli->url);
 }
 
 /* Posthorn opens files by their path. A URI would become a file of that name. */
-static int path_check(struct cli *cli)
+static int path_check(struct cli *cli, const char *path)
 {
-    const char *path = cli->url + strlen("sqlite:"), *query = strchr(path, '?');
+    const char *query = strchr(path, '?');
     size_t name = query ? strspn(query + 1, "abcdefghijklmnopqrstuvwxyz_") : 0;
 
     if (strncmp(path, "file:", 5) == 0)
@@ -66,17 +126,17 @@ static int path_check(struct cli *cli)
     return CLI_OK;
 }
 
-static int url_check(struct cli *cli)
+int cli_url_check(struct cli *cli, const char *url)
 {
-    const char *shown = cli_url_masked(cli, cli->url);
+    const char *shown = cli_url_masked(cli, url);
 
-    if (!*cli->url)
+    if (!*url)
         return cli_usage(cli, "--db is empty; give sqlite:PATH or postgresql://HOST/NAME");
-    if (cli_url_is_sqlite(cli))
-        return path_check(cli);
-    if (strchr(cli->url, ':'))
+    if (is_sqlite(url))
+        return path_check(cli, url + strlen("sqlite:"));
+    if (strchr(url, ':'))
         return CLI_OK;
-    if (shown != cli->url) /* then it is no file */
+    if (shown != url) /* then it is no file */
         return cli_usage(cli,
                          "%s \"%.120s\" is not a URL; write postgresql://HOST/NAME, or "
                          "postgresql: before it",
@@ -85,27 +145,33 @@ static int url_check(struct cli *cli)
                      cli->url_source, shown, shown);
 }
 
+void cli_store_opts(struct cli *cli, ph_store_opts *ret_opts)
+{
+    const ph_database *of_set = cli->database;
+
+    *ret_opts = (ph_store_opts)PH_STORE_OPTS_INIT;
+    ret_opts->schema = of_set && of_set->schema ? of_set->schema : cli_text(cli, "schema");
+    ret_opts->table_prefix =
+        of_set && of_set->table_prefix ? of_set->table_prefix : cli_text(cli, "table-prefix");
+    ret_opts->store_id = of_set ? of_set->id : NULL;
+    ret_opts->timeout_ms = cli->timeout_ms;
+    cli_joins_hook(cli, ret_opts);
+    ret_opts->log = on_log;
+    ret_opts->log_context = cli;
+    ret_opts->log_level = log_level(cli) < PH_LOG_WARN ? PH_LOG_WARN : log_level(cli);
+}
+
 int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store)
 {
-    ph_store_opts opts = PH_STORE_OPTS_INIT;
-    int64_t verbose = cli_number(cli, "verbose");
-    int r;
+    ph_store_opts opts;
+    int r = cli_stores_pick(cli);
 
-    url_choose(cli);
-    r = url_check(cli);
+    if (r == CLI_OK)
+        r = cli_url_check(cli, cli->url);
     if (r != CLI_OK)
         return r;
-    opts.schema = cli_text(cli, "schema");
-    opts.table_prefix = cli_text(cli, "table-prefix");
+    cli_store_opts(cli, &opts);
     opts.deploy_schema = how == CLI_OPEN_DEPLOY;
-    opts.timeout_ms = cli->timeout_ms;
-    cli_joins_hook(cli, &opts);
-    opts.log = on_log;
-    opts.log_context = cli;
-    opts.log_level = verbose > 1  ? PH_LOG_DEBUG
-                     : verbose    ? PH_LOG_INFO
-                     : cli->quiet ? PH_LOG_ERROR
-                                  : PH_LOG_WARN;
     r = how == CLI_OPEN_LAZY ? ph_open_lazy(cli->url, &opts, ret_store, &cli->err)
                              : ph_open(cli->url, &opts, ret_store, &cli->err);
     return r < 0 ? cli_fail_store(cli) : CLI_OK;

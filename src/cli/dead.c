@@ -6,29 +6,44 @@
 
 #define PAGE 500
 
-/* What is done with up to PAGE of them. Returns an exit code. */
-struct action {
-    int (*act)(struct cli *cli, const ph_work_id *ids, size_t count, int64_t *done);
+/* One command: what is done with which dead letters, and how far it is. */
+struct task {
+    /* Takes up to PAGE of them, counts those that were dead letters, and marks them if it can tell.
+     * Returns an exit code. */
+    int (*act)(struct cli *cli, const ph_work_id *ids, size_t count, int64_t *done, bool *is_done);
+    bool counted;       /* it prints how many, not which */
+    struct cli_ids ids; /* unless --all */
+    bool *settled;      /* per id: it was dealt with */
+    int64_t total, done;
 };
 
-static int retry(struct cli *cli, const ph_work_id *ids, size_t count, int64_t *done)
+static json_t *retry_json(ph_work_id id, const uint8_t *retried)
+{
+    return json_pack("{s:o, s:o}", "work_id", cli_json_id(id.b), "new_work_id",
+                     retried ? cli_json_id(retried) : json_null());
+}
+
+static int retry(struct cli *cli, const ph_work_id *ids, size_t count, int64_t *done, bool *is_done)
 {
     ph_work_id retried[PAGE];
 
     if (ph_dead_retry(cli->store, PH_OWN_TX, ids, count, cli->timeout_ms, retried, &cli->err) < 0)
         return cli_fail_store(cli);
     for (size_t i = 0; i < count; i++) {
-        cli_row(cli, json_pack("{s:o, s:o}", "work_id", cli_json_id(ids[i].b), "new_work_id",
-                               cli_json_id(retried[i].b)));
-        *done += !ph_id_is_zero(retried[i].b);
+        is_done[i] = !ph_id_is_zero(retried[i].b);
+        *done += is_done[i];
+        if (is_done[i] || !cli_is_set(cli)) /* another store may have it */
+            cli_row(cli, retry_json(ids[i], retried[i].b));
     }
     return CLI_OK;
 }
 
-static int discard(struct cli *cli, const ph_work_id *ids, size_t count, int64_t *done)
+static int discard(struct cli *cli, const ph_work_id *ids, size_t count, int64_t *done,
+                   bool *is_done)
 {
     int64_t deleted = 0;
 
+    (void)is_done;
     if (ph_dead_discard(cli->store, PH_OWN_TX, ids, count, cli->timeout_ms, &deleted, &cli->err) <
         0)
         return cli_fail_store(cli);
@@ -36,20 +51,35 @@ static int discard(struct cli *cli, const ph_work_id *ids, size_t count, int64_t
     return CLI_OK;
 }
 
+/* The next ones from *at on that are not dealt with. Returns how many. */
+static size_t next_named(const struct task *task, size_t *at, ph_work_id ret_ids[PAGE],
+                         size_t ret_indexes[PAGE])
+{
+    size_t count = 0;
+
+    for (; *at < task->ids.count && count < PAGE; ++*at) {
+        if (task->settled[*at])
+            continue;
+        ret_indexes[count] = *at;
+        ret_ids[count++] = task->ids.refs[*at].work_id;
+    }
+    return count;
+}
+
 /* The named ones, page by page. */
-static int each_named(struct cli *cli, const struct action *action, const struct cli_ids *ids,
-                      int64_t *done)
+static int each_named(struct cli *cli, struct task *task)
 {
     ph_work_id page[PAGE];
+    size_t indexes[PAGE], count, at = 0;
     int code = CLI_OK;
 
-    for (size_t at = 0; at < ids->count && code == CLI_OK; at += PAGE) {
-        size_t count = ids->count - at < PAGE ? ids->count - at : PAGE;
+    while (code == CLI_OK && (count = next_named(task, &at, page, indexes)) > 0) {
+        bool is_done[PAGE] = { false };
 
-        for (size_t i = 0; i < count; i++)
-            page[i] = ids->refs[at + i].work_id;
-        code = action->act(cli, page, count, done);
-        cli_progress_at(cli, (int64_t)(at + count), (int64_t)ids->count);
+        code = task->act(cli, page, count, &task->done, is_done);
+        for (size_t i = 0; code == CLI_OK && i < count; i++)
+            task->settled[indexes[i]] = is_done[i];
+        cli_progress_at(cli, (int64_t)at, task->total);
         if (cli_interrupted())
             return CLI_INTERRUPTED;
     }
@@ -78,17 +108,18 @@ static int page_of(struct cli *cli, ph_work_id *after, ph_work_id ret_ids[PAGE],
 }
 
 /* All that match. Those that die again in the meantime are newer, and are not met twice. */
-static int each_matching(struct cli *cli, const struct action *action, int64_t total, int64_t *done)
+static int each_matching(struct cli *cli, struct task *task)
 {
     ph_work_id after = { { 0 } }, page[PAGE];
+    bool is_done[PAGE];
     size_t count = 0;
     int code;
 
     do {
         code = page_of(cli, &after, page, &count);
         if (code == CLI_OK && count > 0)
-            code = action->act(cli, page, count, done);
-        cli_progress_at(cli, *done, total);
+            code = task->act(cli, page, count, &task->done, is_done);
+        cli_progress_at(cli, task->done, task->total);
         if (cli_interrupted())
             return CLI_INTERRUPTED;
     } while (code == CLI_OK && count > 0);
@@ -96,24 +127,26 @@ static int each_matching(struct cli *cli, const struct action *action, int64_t t
 }
 
 /* How many match, for the question and the progress; with a topic that has to be counted here. */
-static int count_matching(struct cli *cli, int64_t *ret_count)
+static int count_matching(struct cli *cli, void *context)
 {
+    int64_t *total = context;
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
     ph_work_id after = { { 0 } }, page[PAGE];
     size_t count = 0;
     int code;
 
-    *ret_count = 0;
+    if (!cli_given(cli, "all"))
+        return CLI_OK;
     if (!cli_text(cli, "topic")) {
         if (cli_door(cli)->count(cli->store, PH_OWN_TX, cli_text(cli, "namespace"), cli->timeout_ms,
                                  &counts, &cli->err) < 0)
             return cli_fail_store(cli);
-        *ret_count = counts.dead;
+        *total += counts.dead;
         return CLI_OK;
     }
     do {
         code = page_of(cli, &after, page, &count);
-        *ret_count += (int64_t)count;
+        *total += (int64_t)count;
     } while (code == CLI_OK && count > 0);
     return code;
 }
@@ -131,71 +164,99 @@ static int arguments_check(struct cli *cli)
     return CLI_OK;
 }
 
-/* Reads ids (or counts all), opens the store, and says how many there are. */
-static int prepare(struct cli *cli, struct cli_ids *ret_ids, int64_t *ret_total)
+/* Reads ids, or counts all. A store of a set that fails here is left out later on. */
+static int prepare(struct cli *cli, struct task *task)
 {
+    struct cli_each each = { .again = true, .one = count_matching, .context = &task->total };
     bool all = cli_given(cli, "all");
     int code = arguments_check(cli);
 
     if (code == CLI_OK && !all)
-        code = cli_ids_read(cli, ret_ids);
-    if (code == CLI_OK)
-        code = cli_open(cli, CLI_OPEN_CHECKED);
+        code = cli_ids_read(cli, &task->ids);
     if (code != CLI_OK)
         return code;
-    *ret_total = (int64_t)ret_ids->count;
-    if (all)
-        code = count_matching(cli, ret_total);
-    if (code == CLI_OK && *ret_total == 0) {
+    task->total = (int64_t)task->ids.count;
+    task->settled = cli_alloc(cli, task->ids.count + 1);
+    if (all || !cli_is_set(cli))
+        code = cli_each(cli, &each);
+    if (code == CLI_OK && task->total == 0) {
         cli_note(cli, "no dead letters match");
         code = CLI_NOT_FOUND;
     }
+    return cli_is_set(cli) && task->total > 0 ? CLI_OK : code;
+}
+
+static int one(struct cli *cli, void *context)
+{
+    struct task *task = context;
+    int64_t before = task->done;
+    int code;
+
+    cli_progress_begin(cli, cli->command->name, task->total);
+    code = cli_given(cli, "all") ? each_matching(cli, task) : each_named(cli, task);
+    cli_progress_end(cli);
+    if (task->counted && cli_is_set(cli) && code == CLI_OK)
+        cli_row(cli, json_pack("{s:I}", "discarded", (json_int_t)(task->done - before)));
     return code;
 }
 
-static int each(struct cli *cli, const struct action *action, const struct cli_ids *ids,
-                int64_t total, int64_t *done)
+/* Those that no store has, which otherwise would have no row. */
+static void print_rest(struct cli *cli, const struct task *task)
 {
+    for (size_t i = 0; i < task->ids.count; i++) {
+        json_t *row;
+
+        if (task->settled[i])
+            continue;
+        row = cli_need(retry_json(task->ids.refs[i].work_id, NULL));
+        json_object_set_new(row, "store", json_null());
+        cli_row(cli, row);
+    }
+}
+
+static int run_task(struct cli *cli, struct task *task)
+{
+    struct cli_each each = { .one = one, .context = task };
     int code;
 
-    cli_progress_begin(cli, cli->command->name, total);
-    code = cli_given(cli, "all") ? each_matching(cli, action, total, done)
-                                 : each_named(cli, action, ids, done);
-    cli_progress_end(cli);
+    if (task->counted)
+        each.failed = cli_row_failed;
+    code = cli_each(cli, &each);
+    if (cli_is_set(cli) && !task->counted)
+        print_rest(cli, task);
     if (code != CLI_OK || cli_given(cli, "all"))
         return code;
-    if (*done == 0)
+    if (task->done == 0)
         code = cli_fail(cli, CLI_NOT_FOUND, "none of the ids is that of a dead letter (any more)");
-    else if (*done < total)
+    else if (task->done < task->total)
         code = cli_fail(cli, CLI_FAILED, "%lld of %lld are no dead letters (any more)",
-                        (long long)(total - *done), (long long)total);
+                        (long long)(task->total - task->done), (long long)task->total);
     return code;
 }
 
 static int run_retry(struct cli *cli)
 {
-    static const struct action action = { retry };
-    struct cli_ids ids = { 0 };
-    int64_t total = 0, done = 0;
-    int code = prepare(cli, &ids, &total);
+    struct task task = { .act = retry };
+    int code = prepare(cli, &task);
 
-    return code == CLI_OK ? each(cli, &action, &ids, total, &done) : code;
+    return code == CLI_OK ? run_task(cli, &task) : code;
 }
 
 static int run_discard(struct cli *cli)
 {
-    static const struct action action = { discard };
-    struct cli_ids ids = { 0 };
-    int64_t total = 0, done = 0;
-    int code = prepare(cli, &ids, &total);
+    struct task task = { .act = discard, .counted = true };
+    int code = prepare(cli, &task);
 
     if (code == CLI_OK)
-        code = cli_confirm(cli, "Delete %lld dead letter%s for good?", (long long)total,
-                           total == 1 ? "" : "s");
+        code = cli_confirm(cli, "Delete %lld dead letter%s for good?", (long long)task.total,
+                           task.total == 1 ? "" : "s");
     if (code != CLI_OK)
         return code;
-    code = each(cli, &action, &ids, total, &done);
-    cli_row(cli, json_pack("{s:I}", "discarded", (json_int_t)done));
+    code = run_task(cli, &task);
+    if (cli_is_set(cli))
+        cli_row_total(cli, json_pack("{s:I}", "discarded", (json_int_t)task.done));
+    else
+        cli_row(cli, json_pack("{s:I}", "discarded", (json_int_t)task.done));
     return code;
 }
 
@@ -224,6 +285,7 @@ static const struct cli_exit_note exits[] = {
 
 static const struct cli_field retry_fields[] = {
     { "work_id", CLI_F_UUID, "the dead letter", "Work id", NULL },
+    CLI_STORE_FIELD("the database of a set that it is in; null: none has it"),
     { "new_work_id", CLI_F_UUID, "what it is now; null: it was no dead letter, or put back before",
       "New work id", NULL },
     { 0 },
@@ -234,7 +296,7 @@ static const char *const retry_description[] = {
     "message id stays the same. The dead letter stays too, names the new one, and is no longer in "
     "dead list.",
     "With - the ids come from stdin, as dead list prints them. With --all it takes every dead "
-    "letter, or those of a topic or queue.",
+    "letter, or those of a topic or queue. Of a set of databases it looks into every store.",
     NULL,
 };
 
@@ -260,12 +322,15 @@ const struct cli_command cli_dead_retry = {
     .fields = retry_fields,
     .examples = retry_examples,
     .exits = exits,
+    .every_store = true,
     .graceful = true,
     .run = run_retry,
 };
 
 static const struct cli_field discard_fields[] = {
+    CLI_STORE_OR_ALL,
     { "discarded", CLI_F_NUMBER, "how many were deleted", "Discarded", NULL },
+    CLI_ERROR_FIELD,
     { 0 },
 };
 
@@ -274,7 +339,8 @@ static const char *const discard_description[] = {
     "asks first; without a terminal it wants --yes.",
     "With - the ids come from stdin, as dead list prints them. With --all it takes every dead "
     "letter, or those of a topic or queue. To have them deleted after a while by themselves: "
-    "posthorn queue set --dead-retention 30d.",
+    "posthorn queue set --dead-retention 30d. Of a set of databases it looks into every store, and "
+    "prints a line for each and one for all.",
     NULL,
 };
 
@@ -301,6 +367,7 @@ const struct cli_command cli_dead_discard = {
     .layout = CLI_CARD,
     .examples = discard_examples,
     .exits = exits,
+    .every_store = true,
     .graceful = true,
     .run = run_discard,
 };

@@ -167,13 +167,12 @@ static int handle_until_settled(struct demo *demo, ph_work_id id)
     ph_dispatcher_opts opts = PH_DISPATCHER_OPTS_INIT;
     ph_handler handler = PH_HANDLER_INIT;
     ph_dispatcher *dispatcher = NULL;
-    ph_store_opts store_opts = PH_STORE_OPTS_INIT;
+    ph_store_opts store_opts;
     ph_store *store = NULL;
     int64_t end_us = cli_now_us() + WAIT_MS * 1000LL;
     int r;
 
-    store_opts.schema = cli_text(cli, "schema");
-    store_opts.table_prefix = cli_text(cli, "table-prefix");
+    cli_store_opts(cli, &store_opts);
     store_opts.log = quiet; /* handlers that fail are a part of the tour */
     opts.ns = demo->ns;
     opts.poll_ms = 50;

@@ -1,5 +1,6 @@
 /* doctor.c - posthorn doctor: what is wrong, and what to do about it. */
 #include "commands.h"
+#include "frame.h"
 
 #include <string.h>
 
@@ -11,6 +12,10 @@ static const char *const description[] = {
     "Where something should be done it says what. It changes nothing.",
     "With --deep it also reads every message and checks that each is in exactly one place: "
     "pending, leased, parked in a stream, done or dead. That takes a while on a large database.",
+    "Of a set of databases it prints a line per store, with the worst that was found and how many "
+    "findings there are of each level, and one for all; then the findings that are not ok, each "
+    "once, with the first store that has it. With --json and --jsonl each line has all of its "
+    "findings with it.",
     "level is one of ok, info, warning (works, but will hurt) and error (does not work, or may "
     "lose messages).",
     NULL,
@@ -24,11 +29,29 @@ static const struct cli_option options[] = {
     { .name = NULL },
 };
 
-static const struct cli_field fields[] = {
+static const struct cli_field finding_fields[] = {
     { "check", CLI_F_TEXT, "what was looked at: a stable word", NULL, NULL },
     { "level", CLI_F_STATE, "ok, info, warning or error", NULL, NULL },
     { "text", CLI_F_TEXT, "what was found", NULL, NULL },
     { "advice", CLI_F_TEXT, "what to do about it; null: nothing", NULL, NULL },
+    { 0 },
+};
+
+#define OF_A_SET "; only of a set of databases"
+#define SET_COLUMNS "level ok info warnings errors"
+
+static const struct cli_field fields[] = {
+    CLI_STORE_OR_ALL,
+    { "check", CLI_F_TEXT, "what was looked at: a stable word", NULL, NULL },
+    { "level", CLI_F_STATE, "ok, info, warning or error; of a set: the worst", "Level", NULL },
+    { "text", CLI_F_TEXT, "what was found", NULL, NULL },
+    { "advice", CLI_F_TEXT, "what to do about it; null: nothing", NULL, NULL },
+    { "ok", CLI_F_NUMBER, "how many findings are ok" OF_A_SET, "Ok", NULL },
+    { "info", CLI_F_NUMBER, "how many are infos" OF_A_SET, "Info", NULL },
+    { "warnings", CLI_F_NUMBER, "how many are warnings" OF_A_SET, "Warnings", NULL },
+    { "errors", CLI_F_NUMBER, "how many are errors" OF_A_SET, "Errors", NULL },
+    { "findings", CLI_F_ROWS, "those of this store" OF_A_SET, NULL, finding_fields },
+    CLI_ERROR_FIELD,
     { 0 },
 };
 
@@ -78,21 +101,39 @@ static const char *advice_of(struct cli *cli, const ph_finding *finding)
     return advice;
 }
 
-static void show(struct cli *cli, const ph_finding *finding)
+static json_t *finding_json(struct cli *cli, const ph_finding *finding)
 {
-    const char *advice = advice_of(cli, finding);
+    return cli_need(json_pack("{s:s, s:s, s:o, s:o}", "check", finding->check, "level",
+                              levels[finding->level].word, "text", cli_json_text(finding->text),
+                              "advice", cli_json_text(advice_of(cli, finding))));
+}
 
+/* label: what stands before it, in so many columns. */
+static void print_finding(struct cli *cli, const char *label, int columns, const json_t *finding)
+{
+    const char *level = json_string_value(json_object_get(finding, "level"));
+    const char *check = json_string_value(json_object_get(finding, "check"));
+    const char *text = json_string_value(json_object_get(finding, "text"));
+    const char *advice = json_string_value(json_object_get(finding, "advice"));
+    size_t i = 0;
+
+    while (strcmp(levels[i].word, level) != 0)
+        i++;
+    cli_print(cli, "%s%*s%s%-*s%s  %-*s %s\n", label, columns - (int)cli_text_width(label), "",
+              cli_colour(cli, levels[i].colour), LEVEL_COLUMNS, level, cli_colour(cli, CLI_PLAIN),
+              CHECK_COLUMNS, check, cli_shown(cli, text));
+    if (advice)
+        cli_print(cli, "%*s -> %s\n", columns + LEVEL_COLUMNS + 1 + CHECK_COLUMNS, "", advice);
+}
+
+static void show(struct cli *cli, json_t *finding)
+{
     if (cli->format != CLI_TEXT_FORM) {
-        cli_row(cli, json_pack("{s:s, s:s, s:o, s:o}", "check", finding->check, "level",
-                               levels[finding->level].word, "text", cli_json_text(finding->text),
-                               "advice", cli_json_text(advice)));
+        cli_row(cli, finding);
         return;
     }
-    cli_print(cli, "%s%-*s%s  %-*s %s\n", cli_colour(cli, levels[finding->level].colour),
-              LEVEL_COLUMNS, levels[finding->level].word, cli_colour(cli, CLI_PLAIN), CHECK_COLUMNS,
-              finding->check, cli_shown(cli, finding->text));
-    if (advice)
-        cli_print(cli, "%*s -> %s\n", LEVEL_COLUMNS + 1 + CHECK_COLUMNS, "", advice);
+    print_finding(cli, "", 0, finding);
+    json_decref(finding);
 }
 
 /* What only the command knows: which database it uses, and who told it to. */
@@ -134,26 +175,170 @@ static int examine(struct cli *cli, ph_report **ret_report)
     return r < 0 ? cli_fail_store(cli) : CLI_OK;
 }
 
-static int run(struct cli *cli)
+/* ------------------------------------------------------------- a set of databases */
+
+struct round {
+    json_t *rows; /* of a set: a line per store */
+    int counts[PH_FINDING_ERROR + 1];
+    ph_finding_level worst;
+    bool failed; /* a store could not be examined */
+};
+
+static json_t *counts_json(const int *counts, ph_finding_level worst)
 {
-    ph_finding_level worst, bearable = PH_FINDING_WARNING;
+    return cli_need(json_pack("{s:s, s:i, s:i, s:i, s:i}", "level", levels[worst].word, "ok",
+                              counts[PH_FINDING_OK], "info", counts[PH_FINDING_INFO], "warnings",
+                              counts[PH_FINDING_WARNING], "errors", counts[PH_FINDING_ERROR]));
+}
+
+static void add_finding(struct cli *cli, json_t *findings, int *counts, const ph_finding *finding)
+{
+    counts[finding->level]++;
+    json_array_append_new(findings, finding_json(cli, finding));
+}
+
+static void add_store(struct cli *cli, struct round *round, const ph_finding *own,
+                      const ph_report *report, ph_finding_level worst)
+{
+    int counts[PH_FINDING_ERROR + 1] = { 0 };
+    json_t *findings = cli_need(json_array()), *row;
+
+    add_finding(cli, findings, counts, own);
+    for (size_t i = 0; i < ph_report_count(report); i++)
+        add_finding(cli, findings, counts, ph_report_at(report, i));
+    for (size_t i = 0; i <= PH_FINDING_ERROR; i++)
+        round->counts[i] += counts[i];
+    row = counts_json(counts, worst);
+    json_object_set_new(row, "store", cli_json_text(cli->place));
+    json_object_set_new(row, "findings", findings);
+    json_array_append_new(round->rows, row);
+}
+
+/* It could not be examined: that is an error, too. */
+static void add_failed(struct cli *cli, void *context)
+{
+    struct round *round = context;
+    const int counts[] = { [PH_FINDING_ERROR] = 1 };
+    json_t *row = cli_json_failed(cli), *line = counts_json(counts, PH_FINDING_ERROR);
+
+    json_object_update(row, line);
+    json_decref(line);
+    json_array_append_new(round->rows, row);
+    round->counts[PH_FINDING_ERROR]++;
+    round->failed = true;
+}
+
+/* What is not as it should be, in order: the finding, the first store that has it, and how many
+ * others have the same. */
+static json_t *gather(struct cli *cli, const struct round *round)
+{
+    json_t *all = cli_need(json_object()), *row, *finding;
+    size_t i, j;
+
+    json_array_foreach(round->rows, i, row)
+    {
+        json_array_foreach(json_object_get(row, "findings"), j, finding)
+        {
+            const char *level = json_string_value(json_object_get(finding, "level"));
+            const char *key = cli_printf(cli, "%s %s %s", level,
+                                         json_string_value(json_object_get(finding, "check")),
+                                         json_string_value(json_object_get(finding, "text")));
+            json_t *same = json_object_get(all, key);
+
+            if (strcmp(level, levels[PH_FINDING_OK].word) == 0)
+                continue;
+            if (same)
+                json_object_set_new(
+                    same, "others",
+                    json_integer(json_integer_value(json_object_get(same, "others")) + 1));
+            else
+                json_object_set_new(all, key,
+                                    json_pack("{s:O, s:O, s:i}", "finding", finding, "store",
+                                              json_object_get(row, "store"), "others", 0));
+        }
+    }
+    return all;
+}
+
+static const char *label_of(struct cli *cli, const json_t *item)
+{
+    const char *store = cli_shown(cli, json_string_value(json_object_get(item, "store")));
+    json_int_t others = json_integer_value(json_object_get(item, "others"));
+
+    return others ? cli_printf(cli, "%s and %lld more", store, (long long)others) : store;
+}
+
+static void print_findings(struct cli *cli, const struct round *round)
+{
+    json_t *all = gather(cli, round), *item;
+    size_t widest = 0;
+    const char *key;
+
+    cli_flush(cli);
+    cli_print(cli, "%s", json_object_size(all) ? "\n" : "");
+    json_object_foreach(all, key, item)
+    {
+        size_t width = cli_text_width(label_of(cli, item));
+
+        widest = width > widest ? width : widest;
+    }
+    json_object_foreach(all, key, item)
+        print_finding(cli, label_of(cli, item), (int)widest + 2, json_object_get(item, "finding"));
+    json_decref(all);
+}
+
+static void print_round(struct cli *cli, const struct round *round)
+{
+    ph_finding_level worst = round->failed ? PH_FINDING_ERROR : round->worst;
+    json_t *row;
+    size_t i;
+
+    cli_columns_set(cli, SET_COLUMNS);
+    json_array_foreach(round->rows, i, row) cli_row(cli, json_incref(row));
+    cli_row_total(cli, counts_json(round->counts, worst));
+    if (cli->format == CLI_TEXT_FORM)
+        print_findings(cli, round);
+}
+
+/* ---------------------------------------------------------------------------- run */
+
+static int one(struct cli *cli, void *context)
+{
+    struct round *round = context;
+    ph_finding_level worst;
     ph_report *report = NULL;
     ph_finding own;
-    int code = cli_open(cli, CLI_OPEN_LAZY);
+    int code = examine(cli, &report);
 
-    if (code == CLI_OK)
-        code = examine(cli, &report);
     if (code != CLI_OK)
         return code;
     own = own_finding(cli);
     worst = ph_report_worst(report) > own.level ? ph_report_worst(report) : own.level;
-    show(cli, &own);
-    for (size_t i = 0; i < ph_report_count(report); i++)
-        show(cli, ph_report_at(report, i));
+    round->worst = worst > round->worst ? worst : round->worst;
+    if (cli_is_set(cli)) {
+        add_store(cli, round, &own, report, worst);
+    } else {
+        show(cli, finding_json(cli, &own));
+        for (size_t i = 0; i < ph_report_count(report); i++)
+            show(cli, finding_json(cli, ph_report_at(report, i)));
+    }
     ph_report_free(report);
-    if (cli_given(cli, "strict"))
-        bearable = PH_FINDING_INFO;
-    return worst > bearable ? CLI_FAILED : CLI_OK;
+    return CLI_OK;
+}
+
+static int run(struct cli *cli)
+{
+    struct round round = { .rows = cli_need(json_array()), .worst = PH_FINDING_OK };
+    struct cli_each each = {
+        .how = CLI_OPEN_LAZY, .one = one, .failed = add_failed, .context = &round
+    };
+    ph_finding_level bearable = cli_given(cli, "strict") ? PH_FINDING_INFO : PH_FINDING_WARNING;
+    int code = cli_each(cli, &each);
+
+    if (json_array_size(round.rows) > 0)
+        print_round(cli, &round);
+    json_decref(round.rows);
+    return round.worst > bearable ? CLI_FAILED : code;
 }
 
 const struct cli_command cli_doctor = {
@@ -167,5 +352,6 @@ const struct cli_command cli_doctor = {
     .layout = CLI_TABLE,
     .examples = examples,
     .exits = exits,
+    .every_store = true,
     .run = run,
 };

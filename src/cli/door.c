@@ -50,3 +50,39 @@ int cli_find(struct cli *cli, ph_work_id id, const struct cli_door **ret_door,
     cli->err = first;
     return PH_ENOTFOUND;
 }
+
+struct search {
+    ph_work_id id;
+    cli_found_fn found;
+    int code;
+    bool is_found;
+};
+
+static int search_one(struct cli *cli, void *context)
+{
+    struct search *search = context;
+    const struct cli_door *door = NULL;
+    ph_message_info *info = NULL;
+    int r = cli_find(cli, search->id, &door, &info);
+
+    if (r == PH_ENOTFOUND)
+        return CLI_NOT_FOUND;
+    if (r < 0)
+        return cli_fail_store(cli);
+    search->is_found = true;
+    search->code = search->found(cli, door, info);
+    ph_message_info_free(info);
+    return CLI_OK;
+}
+
+int cli_find_each(struct cli *cli, cli_found_fn found, bool *ret_found)
+{
+    struct search search = { .found = found };
+    struct cli_each each = { .one = search_one, .until_found = true, .context = &search };
+    int code = cli_parse_id(cli, cli->operands[0], search.id.b);
+
+    if (code == CLI_OK)
+        code = cli_each(cli, &each);
+    *ret_found = search.is_found;
+    return code == CLI_OK ? search.code : code;
+}

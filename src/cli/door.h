@@ -72,4 +72,12 @@ json_t *cli_json_door(const struct cli *cli, const struct cli_door *door);
 int cli_find(struct cli *cli, ph_work_id id, const struct cli_door **ret_door,
              ph_message_info **ret_info);
 
+/* What is done with a message that was found; returns an exit code. */
+typedef int (*cli_found_fn)(struct cli *cli, const struct cli_door *door,
+                            const ph_message_info *info);
+
+/* Looks for the work id that is the first operand, in every database. Returns the code of found();
+ * CLI_NOT_FOUND with *ret_found false: nowhere, which is to be said. */
+int cli_find_each(struct cli *cli, cli_found_fn found, bool *ret_found);
+
 #endif

@@ -34,6 +34,7 @@ static const struct cli_field reason_fields[] = { { "code", CLI_F_STATE, "a stab
 
 static const struct cli_field fields[] = {
     { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
+    CLI_ITS_STORE,
     { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", NULL, NULL },
     { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
     { "namespace", CLI_F_TEXT, "its namespace", NULL, NULL },
@@ -388,6 +389,8 @@ static void tell(struct story *story)
                                "alternatives", others, "clock", cli_json_time(story->now)));
         return;
     }
+    if (cli_is_set(cli))
+        cli_print(cli, "It is in the store %s.\n", cli_shown(cli, cli->place));
     json_array_foreach(story->reasons, i, reason)
         cli_print(cli, "%s\n", cli_shown(cli, json_string_value(json_object_get(reason, "text"))));
     if (story->advice)
@@ -467,26 +470,15 @@ static int explain(struct cli *cli, const struct cli_door *door, const ph_messag
 
 static int run(struct cli *cli)
 {
-    const struct cli_door *door = NULL;
-    ph_message_info *info = NULL;
-    ph_work_id id;
-    int code = cli_parse_id(cli, cli->operands[0], id.b), r;
+    bool found = false;
+    int code = cli_find_each(cli, explain, &found);
 
-    if (code == CLI_OK)
-        code = cli_open(cli, CLI_OPEN_CHECKED);
-    if (code != CLI_OK)
+    if (code != CLI_NOT_FOUND || found || cli->err.code != PH_ENOTFOUND)
         return code;
-    r = cli_find(cli, id, &door, &info);
-    if (r == PH_ENOTFOUND)
-        return cli_fail(cli, CLI_NOT_FOUND,
-                        "there is no message %s in %s; it was deleted after its retention, or "
-                        "discarded, or it is in another database",
-                        cli->operands[0], cli_url_shown(cli));
-    if (r < 0)
-        return cli_fail_store(cli);
-    code = explain(cli, door, info);
-    ph_message_info_free(info);
-    return code;
+    return cli_fail(cli, CLI_NOT_FOUND,
+                    "there is no message %s in %s; it was deleted after its retention, or "
+                    "discarded, or it is in another database",
+                    cli->operands[0], cli_is_set(cli) ? "any store" : cli_url_shown(cli));
 }
 
 const struct cli_command cli_explain = {
@@ -502,5 +494,6 @@ const struct cli_command cli_explain = {
     .layout = CLI_CARD,
     .examples = examples,
     .exits = exits,
+    .every_store = true,
     .run = run,
 };

@@ -41,6 +41,20 @@ void cli_card(struct cli *cli, const struct cli_field *fields, const json_t *row
 
 /* A URL without passwords; the same pointer: there are none. */
 const char *cli_url_masked(struct cli *cli, const char *url);
+/* "eu=sqlite:eu.db": how many bytes the id has; 0: it is a URL alone. */
+size_t cli_url_id(const char *text);
+/* "set:PATH": the path; NULL: it is something else. */
+const char *cli_url_set_file(const char *url);
+
+/* Finds out what was named: cli->named, or cli->url if that is one plain URL. */
+void cli_databases_choose(struct cli *cli);
+/* Is the URL one that can be opened, as far as it shows? Returns an exit code. */
+int cli_url_check(struct cli *cli, const char *url);
+/* Makes sure that one database is in use. Returns an exit code. */
+int cli_stores_pick(struct cli *cli);
+void cli_stores_free(struct cli *cli);
+/* The columns of rows that say of which store they are. */
+const char *cli_stores_columns(struct cli *cli, const char *columns);
 
 /* As cli_shown(), but to be freed by the caller. */
 char *cli_escaped(const char *text);

@@ -103,6 +103,9 @@ static void help_command(struct cli *cli, const struct cli_command *command)
         cli_print(cli, "%s", heading(cli, "Fields of --json and --jsonl"));
         fields(cli, command->fields, 0);
     }
+    if (command->every_store)
+        cli_print(cli,
+                  "\nOf a set of databases it takes every store, or one of them: --store KEY\n");
     cli_print(cli, "\nOptions for every verb, exit codes and the environment: posthorn help\n");
 }
 
@@ -132,7 +135,7 @@ static void help_family(struct cli *cli, const char *family)
 static void help_all(struct cli *cli)
 {
     cli_print(cli, "posthorn - transactional messages in the database you already run\n");
-    cli_print(cli, "%s  posthorn [--db URL] VERB [OPTION]... [OPERAND]...\n",
+    cli_print(cli, "%s  posthorn [--db URL]... VERB [OPTION]... [OPERAND]...\n",
               heading(cli, "Usage"));
     for (const struct cli_group *group = cli_groups; group->name; group++) {
         cli_print(cli, "%s", heading(cli, group->title));

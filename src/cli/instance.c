@@ -34,27 +34,34 @@ static json_t *instance_json(const ph_instance_info *instance, int64_t now)
 
 /* --------------------------------------------------------------------------- list */
 
-static int run_list(struct cli *cli)
+static int list_one(struct cli *cli, void *context)
 {
-    bool all = cli_given(cli, "all");
     ph_instance_list *instances = NULL;
     int64_t now = 0;
     size_t count;
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
 
-    if (code != CLI_OK)
-        return code;
+    (void)context;
     if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
-        ph_instance_list_get(cli->store, PH_OWN_TX, cli_text(cli, "service"), all, cli->timeout_ms,
-                             &instances, &cli->err) < 0)
+        ph_instance_list_get(cli->store, PH_OWN_TX, cli_text(cli, "service"), cli_given(cli, "all"),
+                             cli->timeout_ms, &instances, &cli->err) < 0)
         return cli_fail_store(cli);
     count = ph_instance_list_count(instances);
     for (size_t i = 0; i < count; i++)
         cli_row(cli, instance_json(ph_instance_list_at(instances, i), now));
-    if (count == 0)
-        cli_note(cli, all ? "no instances" : "no live instances; with --all, those that have gone");
     ph_instance_list_free(instances);
     return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static int run_list(struct cli *cli)
+{
+    struct cli_each each = { .one = list_one };
+    int code = cli_each(cli, &each);
+
+    if (code == CLI_NOT_FOUND)
+        cli_note(cli, cli_given(cli, "all")
+                          ? "no instances"
+                          : "no live instances; with --all, those that have gone");
+    return code;
 }
 
 static const char *const list_description[] = {
@@ -64,6 +71,7 @@ static const char *const list_description[] = {
     "of any other instance removes it; its messages are handed out again then. With --all also "
     "those of the last day that have gone: left (it has said good-bye) and evicted (it was removed "
     "because it was silent).",
+    "A worker that serves a set of databases is an instance in each of them.",
     NULL,
 };
 
@@ -82,6 +90,7 @@ static const struct cli_option list_options[] = {
 static const struct cli_field list_fields[] = {
     { "instance_id", CLI_F_UUID, "names it; the owner of what it has claimed", "Instance id",
       NULL },
+    CLI_ITS_STORE,
     { "service", CLI_F_TEXT, "what it does: shared by all that do the same", "Service", NULL },
     { "host", CLI_F_TEXT, "the machine it runs on", "Host", NULL },
     { "process_id", CLI_F_NUMBER, "its process there", "Process", NULL },
@@ -127,6 +136,7 @@ const struct cli_command cli_instance_list = {
     .columns = "instance_id service host process_id state in_progress silent_s stale_threshold_s",
     .examples = list_examples,
     .exits = list_exits,
+    .every_store = true,
     .run = run_list,
 };
 

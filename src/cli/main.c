@@ -80,6 +80,7 @@ int main(int argc, char **argv)
         return CLI_FAILED;
     code = run(&cli, argc, argv);
     ph_close(cli.store);
+    cli_stores_free(&cli);
     cli_joins_free(&cli);
     cli_free(&cli);
     free(cli.settings);

@@ -113,72 +113,6 @@ int cli_payload(struct cli *cli, const char *text, const char **ret_payload, siz
     return code;
 }
 
-/* --------------------------------------------------------------------- lists */
-
-void cli_list_opts(struct cli *cli, ph_list_opts *opts)
-{
-    opts->ns = cli_text(cli, "namespace");
-    opts->topic = cli_text(cli, "topic");
-    opts->limit = (int)cli_number(cli, "limit");
-    opts->oldest_first = cli_given(cli, "oldest-first");
-    opts->with_payload = cli_given(cli, "payload");
-    if (cli_id(cli, "after"))
-        memcpy(opts->after.b, cli_id(cli, "after"), sizeof(opts->after.b));
-}
-
-void cli_list_more(struct cli *cli, const char *last)
-{
-    cli_note(cli, "there may be more: --after %s", last);
-}
-
-const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door,
-                            bool streams)
-{
-    static const char topic[] = "topic";
-    const char *rest = strstr(columns, topic);
-
-    if (!rest || (door != cli_inbox && !streams))
-        return columns;
-    rest += strlen(topic);
-    return cli_printf(cli, "%.*s%s%s%s", (int)(rest - columns), columns,
-                      door == cli_inbox ? " source source_id" : "", streams ? " stream seq" : "",
-                      rest);
-}
-
-static bool has_streams(const ph_message_list *messages)
-{
-    for (size_t i = 0; i < ph_message_list_count(messages); i++) {
-        if (ph_message_list_at(messages, i)->message->stream)
-            return true;
-    }
-    return false;
-}
-
-int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,
-                      const char *columns)
-{
-    ph_message_list *messages = NULL;
-    char id[PH_ID_TEXT_SIZE];
-    int64_t now = 0;
-    size_t count;
-
-    cli_list_opts(cli, opts);
-    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
-        door->list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &messages, &cli->err) < 0)
-        return cli_fail_store(cli);
-    count = ph_message_list_count(messages);
-    cli_columns_set(cli, cli_columns_for(cli, columns, door, has_streams(messages)));
-    for (size_t i = 0; i < count; i++)
-        cli_row(cli, cli_json_message(cli, door, ph_message_list_at(messages, i), now, false));
-    if (count == 0)
-        cli_note(cli, "no %ss", door->noun);
-    if (count == (size_t)opts->limit)
-        cli_list_more(cli,
-                      ph_id_text(ph_message_list_at(messages, count - 1)->message->work_id.b, id));
-    ph_message_list_free(messages);
-    return count ? CLI_OK : CLI_NOT_FOUND;
-}
-
 /* -------------------------------------------------------------------- fields */
 
 static const struct cli_field history_fields[] = {
@@ -204,6 +138,7 @@ static const struct cli_field receptor_fields[] = {
 
 const struct cli_field cli_message_fields[] = {
     { "work_id", CLI_F_UUID, "names this stay of the message in its queue", "Work id", NULL },
+    CLI_ITS_STORE,
     { "message_id", CLI_F_UUID, "names the message; stays the same when a dead one is retried",
       "Message id", NULL },
     { "state", CLI_F_STATE,
@@ -251,5 +186,11 @@ const struct cli_field cli_message_fields[] = {
       "History", history_fields },
     { "receptors", CLI_F_ROWS, "who has reported on it, and how; only in show, of outbox and inbox",
       "Receptors", receptor_fields },
+    { "messages", CLI_F_JSON,
+      "of a set of databases, in lists with --json: an array of such objects, which is not the "
+      "whole document then; absent otherwise",
+      NULL, NULL },
+    { "stores", CLI_F_ROWS, "beside messages: how many there are in which store", NULL,
+      cli_list_store_fields },
     { NULL, CLI_F_TEXT, NULL, NULL, NULL },
 };

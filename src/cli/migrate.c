@@ -2,6 +2,7 @@
 #include "commands.h"
 
 static const struct cli_field fields[] = {
+    CLI_ITS_STORE,
     { "installed", CLI_F_NUMBER, "the version of the schema in the database; 0: there is none",
       "Installed", NULL },
     { "library", CLI_F_NUMBER, "the version that this library brings", "Library", NULL },
@@ -11,15 +12,12 @@ static const struct cli_field fields[] = {
     { "pending", CLI_F_BOOL, "migrate up would change something", "Pending", NULL },
     { "applied", CLI_F_NUMBER, "migrations that were applied; only of migrate up", "Applied",
       NULL },
+    CLI_ERROR_FIELD,
     { 0 },
 };
 
 static int inspect(struct cli *cli, ph_schema_status *ret_status)
 {
-    int code = cli->store ? CLI_OK : cli_open(cli, CLI_OPEN_LAZY);
-
-    if (code != CLI_OK)
-        return code;
     if (ph_schema_inspect(cli->store, cli->timeout_ms, ret_status, &cli->err) < 0)
         return cli_fail_store(cli);
     return CLI_OK;
@@ -32,14 +30,13 @@ static json_t *status_json(const ph_schema_status *status)
                      "pending", status->pending);
 }
 
-static int run_up(struct cli *cli)
+static int up_one(struct cli *cli, void *context)
 {
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
-    int code = cli_open(cli, CLI_OPEN_LAZY), applied = 0;
+    int code, applied = 0;
     json_t *row;
 
-    if (code != CLI_OK)
-        return code;
+    (void)context;
     if (ph_migrate(cli->store, cli->timeout_ms, &applied, &cli->err) < 0)
         return cli_fail_store(cli);
     code = inspect(cli, &status);
@@ -49,16 +46,25 @@ static int run_up(struct cli *cli)
     if (json_object_set_new(row, "applied", json_integer(applied)) < 0)
         cli_need(NULL);
     cli_row(cli, row);
-    cli_note(cli, applied ? "the schema is at version %d now" : "nothing to do: version %d",
-             status.installed);
+    if (!cli_is_set(cli))
+        cli_note(cli, applied ? "the schema is at version %d now" : "nothing to do: version %d",
+                 status.installed);
     return CLI_OK;
 }
 
-static int run_status(struct cli *cli)
+static int run_up(struct cli *cli)
+{
+    struct cli_each each = { .how = CLI_OPEN_LAZY, .one = up_one, .failed = cli_row_failed };
+
+    return cli_each(cli, &each);
+}
+
+static int status_one(struct cli *cli, void *context)
 {
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     int code = inspect(cli, &status);
 
+    (void)context;
     if (code != CLI_OK)
         return code;
     cli_row(cli, status_json(&status));
@@ -72,11 +78,21 @@ static int run_status(struct cli *cli)
     return CLI_OK;
 }
 
-static int run_validate(struct cli *cli)
+static int run_status(struct cli *cli)
 {
+    struct cli_each each = { .how = CLI_OPEN_LAZY, .one = status_one, .failed = cli_row_failed };
+
+    return cli_each(cli, &each);
+}
+
+/* Is the schema as it should be? A store of a set that is not has its row all the same. */
+static int validate_one(struct cli *cli, void *context)
+{
+    bool *has_row = context;
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     int code = inspect(cli, &status);
 
+    *has_row = code == CLI_OK;
     if (code != CLI_OK)
         return code;
     cli_row(cli, status_json(&status));
@@ -89,6 +105,25 @@ static int run_validate(struct cli *cli)
                         status.installed, status.library);
     return cli_fail(cli, CLI_FAILED, "the schema has version %d, the library brings %d; run: %s",
                     status.installed, status.library, cli_command_line(cli, "migrate up"));
+}
+
+static void validate_failed(struct cli *cli, void *context)
+{
+    bool *has_row = context;
+
+    if (!*has_row)
+        cli_row_failed(cli, NULL);
+    *has_row = false;
+}
+
+static int run_validate(struct cli *cli)
+{
+    bool has_row = false;
+    struct cli_each each = {
+        .how = CLI_OPEN_LAZY, .one = validate_one, .failed = validate_failed, .context = &has_row
+    };
+
+    return cli_each(cli, &each);
 }
 
 static int run_sql(struct cli *cli)
@@ -116,12 +151,16 @@ static const char *const up_description[] = {
     "On SQLite it also creates the file. On PostgreSQL it needs the right to create the schema; "
     "those who may not have that right run what migrate sql prints. The roles that migrate sql "
     "--roles has made get their rights on what is new.",
+    "Of a set of databases it takes one after the other, and goes on when one fails; the end says "
+    "which did.",
     NULL,
 };
 
 static const struct cli_example up_examples[] = {
     { "posthorn migrate up", "Make or update the schema" },
     { "posthorn --db sqlite:orders.db migrate up", "In a file that need not exist yet" },
+    { "printf 'store %s sqlite:%s.db\\n' eu eu us us > shops.set", "A set file: two databases" },
+    { "posthorn --db set:shops.set migrate up", "In all of them" },
     { 0 },
 };
 
@@ -134,6 +173,7 @@ const struct cli_command cli_migrate_up = {
     .fields = fields,
     .layout = CLI_CARD,
     .examples = up_examples,
+    .every_store = true,
     .run = run_up,
 };
 
@@ -158,6 +198,7 @@ const struct cli_command cli_migrate_status = {
     .fields = fields,
     .layout = CLI_CARD,
     .examples = status_examples,
+    .every_store = true,
     .run = run_status,
 };
 
@@ -188,6 +229,7 @@ const struct cli_command cli_migrate_validate = {
     .layout = CLI_CARD,
     .examples = validate_examples,
     .exits = validate_exits,
+    .every_store = true,
     .run = run_validate,
 };
 

@@ -55,6 +55,7 @@ void cli_write(struct cli *cli, const char *bytes, size_t length)
 {
     if (cli->output->error || length == 0)
         return;
+    cli_progress_hide(cli);
     errno = 0;
     if (fwrite(bytes, 1, length, stdout) != length)
         cli->output->error = errno ? errno : EIO;
@@ -66,6 +67,7 @@ void cli_print(struct cli *cli, const char *format, ...)
 
     if (cli->output->error)
         return;
+    cli_progress_hide(cli);
     errno = 0;
     va_start(arguments, format);
     if (vfprintf(stdout, format, arguments) < 0)
@@ -137,7 +139,8 @@ static void row_text(struct cli *cli, const json_t *row)
     switch (output->layout) {
     case CLI_TABLE:
         if (!output->grid)
-            output->grid = cli_grid_new(cli, cli->command->fields, output->columns);
+            output->grid =
+                cli_grid_new(cli, cli->command->fields, cli_stores_columns(cli, output->columns));
         cli_grid_add(output->grid, row);
         break;
     case CLI_CARD:
@@ -150,9 +153,17 @@ static void row_text(struct cli *cli, const json_t *row)
     }
 }
 
+/* Where there are many databases a row says of which one it is. */
+static void row_place(struct cli *cli, json_t *row)
+{
+    if (cli->place && !json_object_get(row, "store") &&
+        json_object_set_new(row, "store", cli_json_text(cli->place)) < 0)
+        cli_need(NULL);
+}
+
 void cli_row(struct cli *cli, json_t *row)
 {
-    cli_need(row);
+    row_place(cli, cli_need(row));
     if (cli->format == CLI_TEXT_FORM) {
         row_text(cli, row);
     } else if (cli->format == CLI_JSON) {

@@ -48,23 +48,30 @@ static int print(struct cli *cli, const char *ns)
         return cli_fail_store(cli);
     count = ph_queue_list_count(queues);
     for (size_t i = 0; i < count; i++) {
-        if (ph_queue_list_at(queues, i)->counts.parked)
+        if (ph_queue_list_at(queues, i)->counts.parked || cli_is_set(cli))
             cli_columns_set(cli, COLUMNS("in_progress parked"));
     }
     for (size_t i = 0; i < count; i++)
         cli_row(cli, queue_json(cli, ph_queue_list_at(queues, i)));
     ph_queue_list_free(queues);
-    if (count == 0)
-        cli_note(cli, "there is no such queue; the first %s of a namespace makes it",
-                 cli_door(cli)->noun);
     return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+static int list_one(struct cli *cli, void *context)
+{
+    (void)context;
+    return print(cli, cli_text(cli, "namespace"));
 }
 
 static int run_list(struct cli *cli)
 {
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
+    struct cli_each each = { .one = list_one };
+    int code = cli_each(cli, &each);
 
-    return code == CLI_OK ? print(cli, cli_text(cli, "namespace")) : code;
+    if (code == CLI_NOT_FOUND)
+        cli_note(cli, "there is no such queue; the first %s of a namespace makes it",
+                 cli_door(cli)->noun);
+    return code;
 }
 
 static bool settings_fill(struct cli *cli, ph_queue_settings *settings)
@@ -151,6 +158,7 @@ static int run_resume(struct cli *cli)
 /* ------------------------------------------------------------------- the tables */
 
 static const struct cli_field fields[] = {
+    CLI_ITS_STORE,
     { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", "Door", NULL },
     { "namespace", CLI_F_TEXT, "the queue's name", "Namespace", NULL },
     { "paused", CLI_F_BOOL, "it hands out nothing", "Paused", NULL },
@@ -224,6 +232,7 @@ const struct cli_command cli_queue_list = {
     .columns = COLUMNS("in_progress"),
     .examples = list_examples,
     .exits = list_exits,
+    .every_store = true,
     .run = run_list,
 };
 

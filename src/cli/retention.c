@@ -1,13 +1,10 @@
 /* retention.c - posthorn retention: deletes what was settled long ago. */
 #include "commands.h"
 
-static int run(struct cli *cli)
+static int one(struct cli *cli, void *context)
 {
-    int64_t total = 0, count = 0;
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
+    int64_t *all = context, total = 0, count = 0;
 
-    if (code != CLI_OK)
-        return code;
     cli_progress_begin(cli, "deleted", 0);
     do {
         if (ph_retention_run(cli->store, PH_OWN_TX, (int)cli_number(cli, "batch"), cli->timeout_ms,
@@ -18,7 +15,19 @@ static int run(struct cli *cli)
     } while (count > 0 && !cli_given(cli, "once") && !cli_interrupted());
     cli_progress_end(cli);
     cli_row(cli, json_pack("{s:I}", "deleted", (json_int_t)total));
+    *all += total;
     return cli_interrupted() ? CLI_INTERRUPTED : CLI_OK;
+}
+
+static int run(struct cli *cli)
+{
+    int64_t all = 0;
+    struct cli_each each = { .one = one, .failed = cli_row_failed, .context = &all };
+    int code = cli_each(cli, &each);
+
+    if (cli_is_set(cli))
+        cli_row_total(cli, json_pack("{s:I}", "deleted", (json_int_t)all));
+    return code;
 }
 
 static const struct cli_option options[] = {
@@ -35,7 +44,9 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_field fields[] = {
+    CLI_STORE_OR_ALL,
     { "deleted", CLI_F_NUMBER, "messages that were deleted", "Deleted", NULL },
+    CLI_ERROR_FIELD,
     { 0 },
 };
 
@@ -43,7 +54,8 @@ static const char *const description[] = {
     "Deletes settled messages whose retention is over, and where that is set also dead letters and "
     "dedupe keys, in small transactions until nothing is left to delete. Messages that wait or are "
     "leased are never deleted. How long each queue keeps them: posthorn queue set.",
-    "Run it from time to time, by cron or a systemd timer; two at once do no harm.",
+    "Run it from time to time, by cron or a systemd timer; two at once do no harm. Of a set of "
+    "databases it cleans up one after the other, and prints a line for each and one for all.",
     NULL,
 };
 
@@ -63,6 +75,7 @@ const struct cli_command cli_retention = {
     .fields = fields,
     .layout = CLI_CARD,
     .examples = examples,
+    .every_store = true,
     .graceful = true,
     .run = run,
 };

@@ -11,6 +11,8 @@
 #define RETRY_FIRST_MS 250
 #define RETRY_MOST_MS 10000
 #define PAUSE_LEAST_MS 10
+#define POLL_MOST_MS 10000  /* with the lease that dispatchers have by default */
+#define STOP_LIMIT_MS 10000 /* for what is under way */
 
 struct schedule {
     struct cli *cli;
@@ -35,15 +37,20 @@ static void add(ph_schedule *total, const ph_schedule *done)
     total->next_at = done->next_at;
 }
 
+static json_t *counts_json(const ph_schedule *done)
+{
+    return cli_need(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "at", cli_json_time(done->now),
+                              "timers", (json_int_t)done->timers, "runs", (json_int_t)done->runs,
+                              "job_runs", (json_int_t)done->job_runs, "joins",
+                              (json_int_t)done->joins, "problems", (json_int_t)done->problems,
+                              "next_at", cli_json_time(done->next_at)));
+}
+
 static void row(struct cli *cli, const ph_schedule *done)
 {
-    json_t *object =
-        json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "at", cli_json_time(done->now), "timers",
-                  (json_int_t)done->timers, "runs", (json_int_t)done->runs, "job_runs",
-                  (json_int_t)done->job_runs, "joins", (json_int_t)done->joins, "problems",
-                  (json_int_t)done->problems, "next_at", cli_json_time(done->next_at));
+    json_t *object = counts_json(done);
 
-    cli_joins_tell(cli, cli_need(object));
+    cli_joins_tell(cli, object);
     cli_row(cli, object);
 }
 
@@ -156,12 +163,9 @@ static int until_nothing_is_due(struct schedule *s)
         done = (ph_schedule)PH_SCHEDULE_INIT;
         code = run_once(s, &done);
     } while (code == CLI_OK && (done.more || did_anything(&done)) && !work_stop_is_due());
-    if (code != CLI_OK)
-        return code;
-    row(cli, &s->total);
-    if (work_stop_is_due())
-        return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
-    return s->total.problems ? CLI_FAILED : CLI_OK;
+    if (code == CLI_OK)
+        row(cli, &s->total);
+    return code;
 }
 
 static void sum_up(struct cli *cli, const ph_schedule *total)
@@ -172,14 +176,21 @@ static void sum_up(struct cli *cli, const ph_schedule *total)
              (long long)total->joins);
 }
 
-static int prepare(struct schedule *s)
+static int count_signals(struct cli *cli)
+{
+    int error = work_stop_prepare();
+
+    return error ? cli_fail(cli, CLI_FAILED, "cannot prepare: %s", strerror(error)) : CLI_OK;
+}
+
+static int make_scheduler(struct schedule *s)
 {
     struct cli *cli = s->cli;
     ph_scheduler_opts opts = PH_SCHEDULER_OPTS_INIT;
-    int error = work_stop_prepare();
+    int code = count_signals(cli);
 
-    if (error)
-        return cli_fail(cli, CLI_FAILED, "cannot prepare: %s", strerror(error));
+    if (code != CLI_OK)
+        return code;
     opts.keep_timers = cli_given(cli, "keep-timers");
     opts.keep_job_runs = cli_given(cli, "keep-job-runs");
     opts.batch_size = (int)cli_number(cli, "batch");
@@ -188,25 +199,108 @@ static int prepare(struct schedule *s)
     return CLI_OK;
 }
 
-static int run(struct cli *cli)
+/* Of all stores the next thing is that which comes first. */
+static void add_store(ph_schedule *total, const ph_schedule *done)
+{
+    int64_t next_at = total->next_at;
+
+    add(total, done);
+    if (next_at && (done->next_at == 0 || next_at < done->next_at))
+        total->next_at = next_at;
+}
+
+/* One database: until it is told to end; or --once. context: the total of all databases. */
+static int one(struct cli *cli, void *context)
 {
     struct schedule s = { .cli = cli, .total = PH_SCHEDULE_INIT };
     bool once = cli_given(cli, "once");
-    int code;
+    int code = make_scheduler(&s);
 
-    if (!once && cli->format == CLI_JSON)
-        return cli_usage(cli, "schedule never ends, and one JSON document must; use --jsonl");
-    cli_joins_watch(cli);
-    code = cli_open(cli, CLI_OPEN_CHECKED);
-    if (code == CLI_OK)
-        code = prepare(&s);
     if (code == CLI_OK) {
         code = once ? until_nothing_is_due(&s) : go_on(&s);
         if (!once)
             sum_up(cli, &s.total);
+        add_store(context, &s.total);
     }
     ph_scheduler_free(s.scheduler);
+    if (code == CLI_OK && once && work_stop_is_due())
+        return CLI_INTERRUPTED;
     return code;
+}
+
+static int run_each(struct cli *cli)
+{
+    ph_schedule total = PH_SCHEDULE_INIT;
+    struct cli_each each = { .one = one, .failed = cli_row_failed, .context = &total };
+    int code = cli_each(cli, &each);
+
+    if (cli_is_set(cli))
+        cli_row_total(cli, counts_json(&total));
+    if (cli_given(cli, "once") && work_stop_is_due())
+        return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
+    return code == CLI_OK && cli_given(cli, "once") && total.problems ? CLI_FAILED : code;
+}
+
+/* ------------------------------------------------------------- a set of databases */
+
+/* A dispatcher without handlers does it for all stores. */
+static int make_dispatcher(struct cli *cli, ph_dispatcher **ret_dispatcher)
+{
+    ph_dispatcher_opts opts = PH_DISPATCHER_OPTS_INIT;
+    ph_set *set = NULL;
+    int code = cli_set_open(cli, &set);
+
+    if (code != CLI_OK)
+        return code;
+    opts.schedule = true;
+    opts.threads = 1;
+    opts.retention_ms = -1;
+    opts.service = "schedule";
+    opts.poll_ms = (int)cli_number(cli, "poll");
+    opts.lease_s = opts.poll_ms > POLL_MOST_MS ? 3 * opts.poll_ms / 1000 + 1 : 0;
+    if (ph_dispatcher_new_set(set, &opts, ret_dispatcher, &cli->err) < 0 ||
+        ph_dispatcher_start(*ret_dispatcher, &cli->err) < 0)
+        return cli_fail_store(cli);
+    return CLI_OK;
+}
+
+static int serve_set(struct cli *cli)
+{
+    static const char *const names[] = { "keep-timers", "keep-job-runs", "batch" };
+    ph_dispatcher *dispatcher = NULL;
+    int code;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (cli_given(cli, names[i]))
+            return cli_usage(cli, "--%s is for one database, or for --once", names[i]);
+    }
+    code = count_signals(cli);
+    if (code == CLI_OK)
+        code = make_dispatcher(cli, &dispatcher);
+    if (code == CLI_OK) {
+        work_stop_wait();
+        if (ph_dispatcher_stop(dispatcher, STOP_LIMIT_MS, &cli->err) < 0)
+            code = cli_fail_store(cli);
+    }
+    ph_dispatcher_free(dispatcher);
+    if (code != CLI_OK)
+        return code;
+    return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
+}
+
+static int run(struct cli *cli)
+{
+    bool once = cli_given(cli, "once");
+    int code = cli_set_options_check(cli);
+
+    if (code != CLI_OK)
+        return code;
+    if (!once && cli->format == CLI_JSON)
+        return cli_usage(cli, "schedule never ends, and one JSON document must; use --jsonl");
+    if (!once && cli_is_set(cli))
+        return serve_set(cli);
+    cli_joins_watch(cli);
+    return run_each(cli);
 }
 
 /* ------------------------------------------------------------------------ the table */
@@ -224,6 +318,10 @@ static const char *const description[] = {
     "On SIGTERM and SIGINT it finishes what it is doing and ends. What was done is printed as it "
     "happens, a line for each kind of thing (with --jsonl an object for each look that found "
     "something), and a summary at the end.",
+    "Of a set of databases it serves all stores, over at most --connections, and looks up every "
+    "--refresh which there are. It does not print what it does then; what goes wrong is logged. "
+    "With "
+    "--once it takes one store after the other, and prints a line for each and one for all.",
     "Those who claim timers or job runs themselves (claim --door) tell it so with --keep-timers "
     "and "
     "--keep-job-runs; jobs need a scheduler in any case, to make runs.",
@@ -253,10 +351,12 @@ static const struct cli_option options[] = {
       .value = "1000",
       .min = 1,
       .max = PH_BATCH_MAX },
+    CLI_SET_OPTIONS,
     { 0 },
 };
 
 static const struct cli_field fields[] = {
+    CLI_STORE_OR_ALL,
     { "at", CLI_F_TIME, "the database's time when it looked", "At", NULL },
     { "timers", CLI_F_NUMBER, "timers turned into messages", "Timers", NULL },
     { "runs", CLI_F_NUMBER, "job runs made", "Runs", NULL },
@@ -267,6 +367,7 @@ static const struct cli_field fields[] = {
     { "next_at", CLI_F_TIME,
       "when something is due next, as far as known; null: nothing is planned", "Next", NULL },
     CLI_ENDED_FIELD("the joins that ended"),
+    CLI_ERROR_FIELD,
     { 0 },
 };
 
@@ -298,5 +399,6 @@ const struct cli_command cli_schedule = {
     .layout = CLI_CARD,
     .examples = examples,
     .exits = exits,
+    .every_store = true,
     .run = run,
 };

@@ -2,22 +2,6 @@
 #include "commands.h"
 #include "message.h"
 
-static int find(struct cli *cli, const struct cli_door **ret_door, ph_message_info **ret_info,
-                int64_t *ret_now)
-{
-    ph_work_id id;
-    int code = cli_parse_id(cli, cli->operands[0], id.b);
-
-    if (code == CLI_OK)
-        code = cli_open(cli, CLI_OPEN_CHECKED);
-    if (code != CLI_OK)
-        return code;
-    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, ret_now, &cli->err) < 0 ||
-        cli_find(cli, id, ret_door, ret_info) < 0)
-        return cli_fail_store(cli);
-    return CLI_OK;
-}
-
 /* The parties of a message that have reported on it. */
 static int receptors_add(struct cli *cli, ph_work_id id, json_t *row)
 {
@@ -42,13 +26,23 @@ static int receptors_add(struct cli *cli, ph_work_id id, json_t *row)
     return CLI_OK;
 }
 
-/* A message, and all that belongs to it. */
-static int print(struct cli *cli, const struct cli_door *door, const ph_message_info *info,
-                 int64_t now)
+static int clock_read(struct cli *cli, int64_t *ret_now)
 {
-    json_t *row = cli_json_message(cli, door, info, now, true);
-    int code = CLI_OK;
+    return ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, ret_now, &cli->err) < 0
+               ? cli_fail_store(cli)
+               : CLI_OK;
+}
 
+/* A message, and all that belongs to it. */
+static int print(struct cli *cli, const struct cli_door *door, const ph_message_info *info)
+{
+    int64_t now = 0;
+    int code = clock_read(cli, &now);
+    json_t *row;
+
+    if (code != CLI_OK)
+        return code;
+    row = cli_json_message(cli, door, info, now, true);
     if (cli_has_streams(door))
         code = receptors_add(cli, info->message->work_id, row);
     if (code == CLI_OK)
@@ -58,21 +52,28 @@ static int print(struct cli *cli, const struct cli_door *door, const ph_message_
     return code;
 }
 
+/* Looks for the message in every database, and says if it is in none. */
+static int find(struct cli *cli, cli_found_fn found)
+{
+    bool was_found = false;
+    int code = cli_find_each(cli, found, &was_found);
+
+    if (code == CLI_NOT_FOUND && !was_found && cli->err.code == PH_ENOTFOUND)
+        code = cli_fail_store(cli);
+    return code;
+}
+
+static int show(struct cli *cli, const struct cli_door *door, const ph_message_info *info)
+{
+    if (!cli_given(cli, "payload"))
+        return print(cli, door, info);
+    cli_write(cli, info->message->payload, info->message->payload_length);
+    return CLI_OK;
+}
+
 static int run_show(struct cli *cli)
 {
-    const struct cli_door *door = NULL;
-    ph_message_info *info = NULL;
-    int64_t now = 0;
-    int code = find(cli, &door, &info, &now);
-
-    if (code != CLI_OK)
-        return code;
-    if (cli_given(cli, "payload"))
-        cli_write(cli, info->message->payload, info->message->payload_length);
-    else
-        code = print(cli, door, info, now);
-    ph_message_info_free(info);
-    return code;
+    return find(cli, show);
 }
 
 static const struct cli_option show_options[] = {
@@ -87,7 +88,8 @@ static const char *const show_description[] = {
     "payload, the history of its attempts, and its receptors: the parties that have reported on "
     "it, each for itself. The id may be that of a message of outbox or inbox, a timer, a job run "
     "or "
-    "a wait for a join. In the text form control characters are escaped; "
+    "a wait for a join; of a set of databases every store is searched. In the text form control "
+    "characters are escaped; "
     "--payload prints the bytes as they are.",
     "Why a message is where it is, in sentences: posthorn explain.",
     NULL,
@@ -118,27 +120,28 @@ const struct cli_command cli_show = {
     .layout = CLI_CARD,
     .examples = show_examples,
     .exits = show_exits,
+    .every_store = true,
     .run = run_show,
 };
 
-static int run_dead_show(struct cli *cli)
+static int show_dead(struct cli *cli, const struct cli_door *door, const ph_message_info *info)
 {
-    const struct cli_door *door = NULL;
-    ph_message_info *info = NULL;
     int64_t now = 0;
-    int code = find(cli, &door, &info, &now);
+    int code;
 
+    if (info->status == PH_FAILED)
+        return print(cli, door, info);
+    code = clock_read(cli, &now);
     if (code != CLI_OK)
         return code;
-    if (info->status == PH_FAILED)
-        code = print(cli, door, info, now);
-    else
-        code =
-            cli_fail(cli, CLI_NOT_FOUND, "this message is no dead letter, but %s; see it with: %s",
-                     cli_state(info, now),
-                     cli_command_line(cli, cli_printf(cli, "show %s", cli->operands[0])));
-    ph_message_info_free(info);
-    return code;
+    return cli_fail(cli, CLI_NOT_FOUND, "this message is no dead letter, but %s; see it with: %s",
+                    cli_state(info, now),
+                    cli_command_line(cli, cli_printf(cli, "show %s", cli->operands[0])));
+}
+
+static int run_dead_show(struct cli *cli)
+{
+    return find(cli, show_dead);
 }
 
 static const char *const dead_show_description[] = {
@@ -174,6 +177,7 @@ const struct cli_command cli_dead_show = {
     .layout = CLI_CARD,
     .examples = dead_show_examples,
     .exits = dead_show_exits,
+    .every_store = true,
     .run = run_dead_show,
 };
 
@@ -181,7 +185,6 @@ static int run_list(struct cli *cli)
 {
     const struct cli_door *door = cli_door(cli);
     ph_list_opts opts = PH_LIST_OPTS_INIT;
-    int code;
 
     opts.state = (ph_list_state)cli_word(cli, "state");
     if (opts.state == PH_LIST_WAITING && door != cli_outbox)
@@ -189,9 +192,6 @@ static int run_list(struct cli *cli)
                          door->name);
     if (opts.state == PH_LIST_PARKED && !cli_has_streams(door))
         return cli_usage(cli, "%ss have no streams, and are never parked", door->noun);
-    code = cli_open(cli, CLI_OPEN_CHECKED);
-    if (code != CLI_OK)
-        return code;
     return cli_list_messages(cli, door, &opts,
                              cli_given(cli, "payload")
                                  ? "work_id state namespace topic attempts created_at payload"
@@ -201,10 +201,7 @@ static int run_list(struct cli *cli)
 static int run_dead_list(struct cli *cli)
 {
     ph_list_opts opts = PH_LIST_OPTS_INIT;
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
 
-    if (code != CLI_OK)
-        return code;
     opts.state = PH_LIST_DEAD;
     return cli_list_messages(
         cli, cli_door(cli), &opts,
@@ -227,8 +224,11 @@ static const char *const list_description[] = {
     "the head of its stream; it comes when those before it are settled.",
     "Messages that were received from elsewhere: --door inbox. Timers and job runs are also listed "
     "by timer list and job runs. Streams as a whole: stream list.",
+    "Of a set of databases it lists the newest of all, and says how many match in each store, "
+    "counted up to --limit. With --json that is an object with messages and stores.",
     "A page has --limit messages; the next one begins with --after and the last work id of this "
-    "one. Pages do not shift when messages come or go in the meantime.",
+    "one. Pages do not shift when messages come or go in the meantime. Of a set they are those of "
+    "one store: --store.",
     NULL,
 };
 
@@ -259,6 +259,7 @@ const struct cli_command cli_list = {
     .columns = "work_id state namespace topic attempts created_at payload_length",
     .examples = list_examples,
     .exits = list_exits,
+    .every_store = true,
     .run = run_list,
 };
 
@@ -272,6 +273,8 @@ static const char *const dead_list_description[] = {
     "Lists dead letters that were not put back, the newest first. A message is dead because a "
     "worker said so (failed), because its attempts were spent (attempts), because its worker "
     "vanished on the last attempt (lost), or because its time was over (expired).",
+    "Of a set of databases it lists the newest of all, and says how many match in each store, as "
+    "posthorn list does.",
     NULL,
 };
 
@@ -296,5 +299,6 @@ const struct cli_command cli_dead_list = {
     .columns = "work_id namespace topic attempts dead_reason updated_at last_error",
     .examples = dead_list_examples,
     .exits = list_exits,
+    .every_store = true,
     .run = run_dead_list,
 };

@@ -2,12 +2,27 @@
 #include "commands.h"
 #include "door.h"
 
+#include <string.h>
 #include <time.h>
 
 #define OPEN_JOINS_MAX 10000
 #define COLUMNS "namespace ready scheduled in_progress dead expired_leases oldest_ready_ms paused"
 #define STREAM_COLUMNS                                                                             \
     "namespace ready scheduled in_progress parked dead expired_leases oldest_ready_ms paused"
+
+/* Queues together: those of a door in one store, or in all. */
+struct sum {
+    ph_outbox_counts counts;
+    size_t queues, paused;
+};
+
+/* A set of databases: what is to be printed when all have been asked, and which columns that needs. */
+struct tally {
+    json_t *rows;
+    struct sum doors[CLI_DOOR_COUNT];
+    size_t open_joins;
+    bool others, parked;
+};
 
 static json_t *counts_json(const struct cli_door *door, json_t *ns, const ph_outbox_counts *counts,
                            bool paused)
@@ -30,6 +45,25 @@ static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
     total->expired_leases += counts->expired_leases;
     if (counts->oldest_ready_ms > total->oldest_ready_ms)
         total->oldest_ready_ms = counts->oldest_ready_ms;
+}
+
+static struct sum sum_of(const ph_queue_list *queues)
+{
+    struct sum sum = { .counts = PH_OUTBOX_COUNTS_INIT, .queues = ph_queue_list_count(queues) };
+
+    for (size_t i = 0; i < sum.queues; i++) {
+        counts_add(&sum.counts, &ph_queue_list_at(queues, i)->counts);
+        sum.paused += ph_queue_list_at(queues, i)->paused;
+    }
+    return sum;
+}
+
+static json_t *sum_json(struct cli *cli, const struct cli_door *door, const struct sum *sum)
+{
+    bool text = cli->format == CLI_TEXT_FORM;
+
+    return cli_need(counts_json(door, text ? json_string("(all)") : json_null(), &sum->counts,
+                                sum->queues > 0 && sum->paused == sum->queues));
 }
 
 static bool has_anything(const ph_queue_info *queue)
@@ -74,21 +108,18 @@ static void print_queues(struct cli *cli, const struct cli_door *door, const ph_
     }
 }
 
+static void joins_add(json_t *row, size_t open_joins)
+{
+    json_object_set_new(row, "open_joins", json_integer((json_int_t)open_joins));
+}
+
 /* All messages together, and the joins that wait for some of them. */
 static void print_total(struct cli *cli, const ph_queue_list *queues, size_t open_joins)
 {
-    ph_outbox_counts total = PH_OUTBOX_COUNTS_INIT;
-    size_t count = ph_queue_list_count(queues);
-    bool text = cli->format == CLI_TEXT_FORM, all_paused = count > 0;
-    json_t *row;
+    struct sum sum = sum_of(queues);
+    json_t *row = sum_json(cli, cli_outbox, &sum);
 
-    for (size_t i = 0; i < count; i++) {
-        counts_add(&total, &ph_queue_list_at(queues, i)->counts);
-        all_paused &= ph_queue_list_at(queues, i)->paused;
-    }
-    row = cli_need(
-        counts_json(cli_outbox, text ? json_string("(all)") : json_null(), &total, all_paused));
-    json_object_set_new(row, "open_joins", json_integer((json_int_t)open_joins));
+    joins_add(row, open_joins);
     cli_row(cli, row);
 }
 
@@ -111,41 +142,142 @@ static int look(struct cli *cli, const char *ns, ph_queue_list **ret_queues, siz
     return CLI_OK;
 }
 
-static int print_all(struct cli *cli, const char *ns, ph_queue_list *const *queues,
-                     size_t open_joins)
+static void print_joins(struct cli *cli, size_t open_joins)
 {
-    size_t others = count_other(queues);
+    if (open_joins == 0 || cli->format != CLI_TEXT_FORM)
+        return;
+    cli_flush(cli);
+    cli_print(cli, "%zu%s open join%s\n", open_joins,
+              open_joins >= OPEN_JOINS_MAX ? " or more" : "", open_joins == 1 ? "" : "s");
+}
 
-    if (ns && ph_queue_list_count(queues[0]) == 0 && others == 0)
-        return cli_fail(cli, CLI_NOT_FOUND, "there is no queue \"%.80s\"", ns);
-    if (is_any_parked(queues))
-        cli_columns_set(cli, others ? "door " STREAM_COLUMNS : STREAM_COLUMNS);
-    else if (others)
-        cli_columns_set(cli, "door " COLUMNS);
+static const char *columns(bool others, bool parked)
+{
+    return parked ? (others ? "door " STREAM_COLUMNS : STREAM_COLUMNS)
+                  : (others ? "door " COLUMNS : COLUMNS);
+}
+
+static void print_all(struct cli *cli, const char *ns, ph_queue_list *const *queues,
+                      size_t open_joins)
+{
+    cli_columns_set(cli, columns(count_other(queues) > 0, is_any_parked(queues)));
     for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
         print_queues(cli, &cli_doors[door], queues[door]);
         if (door == 0 && !ns)
             print_total(cli, queues[0], open_joins);
     }
-    if (open_joins && cli->format == CLI_TEXT_FORM) {
-        cli_flush(cli);
-        cli_print(cli, "%zu%s open join%s\n", open_joins,
-                  open_joins == OPEN_JOINS_MAX ? " or more" : "", open_joins == 1 ? "" : "s");
-    }
-    return CLI_OK;
+    print_joins(cli, open_joins);
 }
 
-static int print(struct cli *cli)
+/* ------------------------------------------------------------- a set of databases */
+
+static void tally_row(struct cli *cli, struct tally *tally, json_t *row)
+{
+    json_object_set_new(row, "store", cli_json_text(cli->place));
+    json_array_append_new(tally->rows, row);
+}
+
+/* A door of one store: its queues if they were asked for, and their sum. */
+static void tally_door(struct cli *cli, struct tally *tally, size_t door,
+                       const ph_queue_list *queues, size_t open_joins)
+{
+    struct sum sum = sum_of(queues), *total = &tally->doors[door];
+    bool anything = false;
+    json_t *row;
+
+    for (size_t i = 0; i < sum.queues; i++) {
+        const ph_queue_info *queue = ph_queue_list_at(queues, i);
+
+        anything |= has_anything(queue);
+        if (cli_given(cli, "queues") && (door == 0 || has_anything(queue)))
+            tally_row(cli, tally,
+                      cli_need(counts_json(&cli_doors[door], cli_json_text(queue->ns),
+                                           &queue->counts, queue->paused)));
+    }
+    if (door > 0 && !anything)
+        return;
+    row = sum_json(cli, &cli_doors[door], &sum);
+    if (door == 0)
+        joins_add(row, open_joins);
+    tally_row(cli, tally, row);
+    counts_add(&total->counts, &sum.counts);
+    total->queues += sum.queues;
+    total->paused += sum.paused;
+}
+
+static void tally_add(struct cli *cli, struct tally *tally, ph_queue_list *const *queues,
+                      size_t open_joins)
+{
+    for (size_t door = 0; door < CLI_DOOR_COUNT; door++)
+        tally_door(cli, tally, door, queues[door], open_joins);
+    tally->open_joins += open_joins;
+    tally->others |= count_other(queues) > 0;
+    tally->parked |= is_any_parked(queues);
+}
+
+static void tally_failed(struct cli *cli, void *context)
+{
+    struct tally *tally = context;
+
+    json_array_append_new(tally->rows, cli_json_failed(cli));
+}
+
+static void tally_print(struct cli *cli, struct tally *tally)
+{
+    const char *all = columns(tally->others, tally->parked);
+    json_t *row;
+    size_t index;
+
+    if (!cli_given(cli, "queues")) {
+        const char *ns = strstr(all, "namespace ");
+
+        all = cli_printf(cli, "%.*s%s", (int)(ns - all), all, ns + strlen("namespace "));
+    }
+    cli_columns_set(cli, all);
+    json_array_foreach(tally->rows, index, row) cli_row(cli, json_incref(row));
+    for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
+        if (door > 0 && tally->doors[door].queues == 0)
+            continue;
+        row = sum_json(cli, &cli_doors[door], &tally->doors[door]);
+        if (door == 0)
+            joins_add(row, tally->open_joins);
+        cli_row_total(cli, row);
+    }
+    print_joins(cli, tally->open_joins);
+}
+
+/* ---------------------------------------------------------------------------- run */
+
+static int one(struct cli *cli, void *context)
 {
     const char *ns = cli_text(cli, "namespace");
     ph_queue_list *queues[CLI_DOOR_COUNT] = { NULL };
     size_t open_joins = 0;
     int code = look(cli, ns, queues, &open_joins);
 
-    if (code == CLI_OK)
-        code = print_all(cli, ns, queues, open_joins);
+    if (code == CLI_OK && ns && ph_queue_list_count(queues[0]) == 0 && count_other(queues) == 0)
+        code = CLI_NOT_FOUND;
+    else if (code == CLI_OK && cli_is_set(cli))
+        tally_add(cli, context, queues, open_joins);
+    else if (code == CLI_OK)
+        print_all(cli, ns, queues, open_joins);
     for (size_t door = 0; door < CLI_DOOR_COUNT; door++)
         ph_queue_list_free(queues[door]);
+    return code;
+}
+
+static int print(struct cli *cli)
+{
+    struct tally tally = { .rows = cli_need(json_array()) };
+    struct cli_each each = { .one = one, .failed = tally_failed, .context = &tally };
+    const char *ns = cli_text(cli, "namespace");
+    int code = cli_each(cli, &each);
+
+    if (code == CLI_NOT_FOUND && ns)
+        cli_fail(cli, code, "there is no queue \"%.80s\"", ns);
+    else if (json_array_size(tally.rows) > 0)
+        tally_print(cli, &tally);
+    json_decref(tally.rows);
     return code;
 }
 
@@ -157,29 +289,48 @@ static void sleep_ms(int64_t ms)
     nanosleep(&time, NULL);
 }
 
-static int run(struct cli *cli)
+/* Of a set a store that fails is a line like others, and may answer in the next round. */
+static bool goes_on(struct cli *cli, int code)
 {
-    int code;
+    return code == CLI_OK || (cli_is_set(cli) && (code == CLI_FAILED || code == CLI_TIMED_OUT ||
+                                                  code == CLI_NO_CONNECTION));
+}
 
-    if (cli_given(cli, "watch") && cli->format == CLI_JSON)
-        return cli_usage(cli, "--watch never ends, and one JSON document must; use --jsonl");
-    code = cli_open(cli, CLI_OPEN_CHECKED);
-    if (code != CLI_OK || !cli_given(cli, "watch"))
-        return code == CLI_OK ? print(cli) : code;
-    while (code == CLI_OK && !cli_interrupted()) {
+static int watch(struct cli *cli)
+{
+    int code = cli_stores_refresh(cli);
+
+    while (code == CLI_OK) {
         cli_screen_clear(cli);
         code = print(cli);
         cli_flush(cli);
         if (cli_write_failed(cli))
             return CLI_FAILED;
-        if (code == CLI_OK && !cli_interrupted())
+        if (!goes_on(cli, code))
+            return code;
+        if (!cli_interrupted())
             sleep_ms(cli_number(cli, "watch"));
+        if (cli_interrupted())
+            return CLI_INTERRUPTED;
+        code = cli_stores_refresh(cli);
     }
-    return code == CLI_OK ? CLI_INTERRUPTED : code;
+    return code;
+}
+
+static int run(struct cli *cli)
+{
+    if (!cli_given(cli, "watch"))
+        return print(cli);
+    if (cli->format == CLI_JSON)
+        return cli_usage(cli, "--watch never ends, and one JSON document must; use --jsonl");
+    return watch(cli);
 }
 
 static const struct cli_option options[] = {
     CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
+    { .name = "queues",
+      .type = CLI_SWITCH,
+      .help = "of a set of databases: also a line per queue, as with one database" },
     { .name = "watch",
       .letter = 'w',
       .type = CLI_MS,
@@ -191,9 +342,11 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_field fields[] = {
+    CLI_STORE_OR_ALL,
     { "door", CLI_F_TEXT, "outbox (messages), inbox (those from elsewhere), timers or job-runs",
       "Door", NULL },
-    { "namespace", CLI_F_TEXT, "the queue; null: all of the outbox together", "Namespace", NULL },
+    { "namespace", CLI_F_TEXT, "the queue; null: all behind this door together", "Namespace",
+      NULL },
     { "ready", CLI_F_NUMBER, "messages that are due now", "Ready", NULL },
     { "scheduled", CLI_F_NUMBER, "due later, or waiting for a retry", "Scheduled", NULL },
     { "in_progress", CLI_F_NUMBER, "leased", "In progress", NULL },
@@ -207,6 +360,7 @@ static const struct cli_field fields[] = {
     { "open_joins", CLI_F_NUMBER,
       "joins that have not ended, 10000 or more at 10000; only with all messages together", NULL,
       NULL },
+    CLI_ERROR_FIELD,
     { 0 },
 };
 
@@ -214,6 +368,8 @@ static const char *const description[] = {
     "Counts messages: a line per queue, and one for all together. Messages that are done are not "
     "counted, since that would mean to read all of them. Queues of the inbox, of timers and of job "
     "runs have a line of their own if there is anything in them; open joins are counted, too.",
+    "Of a set of databases: a line per store, with all of its queues together, and one for all "
+    "stores. One that cannot be asked has a line without numbers; why is said on stderr.",
     "Messages behind the head of their stream are parked: they come when those before them are "
     "settled. The column is there if there are any.",
     "A number of ready messages that stays high means that workers are too slow, absent, or that "
@@ -225,6 +381,9 @@ static const struct cli_example examples[] = {
     { "posthorn enqueue order.placed 17 --namespace shop", "Something to count" },
     { "posthorn stats", "How many are where" },
     { "posthorn stats --namespace shop --json", "One queue, for programs" },
+    { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db -q migrate up", "Two databases" },
+    { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db stats",
+      "A line for each, and one for all" },
     { 0 },
 };
 
@@ -244,6 +403,7 @@ const struct cli_command cli_stats = {
     .columns = COLUMNS,
     .examples = examples,
     .exits = exits,
+    .every_store = true,
     .graceful = true,
     .run = run,
 };

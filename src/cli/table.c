@@ -112,8 +112,10 @@ struct cli_grid *cli_grid_new(struct cli *cli, const struct cli_field *fields, c
     struct cli_grid *grid = cli_need(calloc(1, sizeof(*grid)));
 
     grid->cli = cli;
-    for (const struct cli_field *field = fields; !columns && field->name; field++)
-        column_add(grid, field);
+    for (const struct cli_field *field = fields; !columns && field->name; field++) {
+        if (cli_is_set(cli) || strcmp(field->name, "store") != 0)
+            column_add(grid, field);
+    }
     while (columns && *columns) {
         size_t length = strcspn(columns, " ");
 

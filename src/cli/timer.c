@@ -179,11 +179,8 @@ const struct cli_command cli_timer_cancel = {
 static int run_list(struct cli *cli)
 {
     ph_list_opts opts = PH_LIST_OPTS_INIT;
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     opts.state = (ph_list_state)cli_word(cli, "state");
-    if (code != CLI_OK)
-        return code;
     return cli_list_messages(cli, cli_timers, &opts,
                              cli_given(cli, "payload")
                                  ? "work_id state namespace topic due_at attempts payload"
@@ -228,5 +225,6 @@ const struct cli_command cli_timer_list = {
     .columns = "work_id state namespace topic due_at attempts payload_length",
     .examples = list_examples,
     .exits = list_exits,
+    .every_store = true,
     .run = run_list,
 };

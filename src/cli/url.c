@@ -202,13 +202,13 @@ static const char *without_hidden(struct cli *cli, const struct masked *url)
     return hidden ? shown : url->text;
 }
 
-const char *cli_url_masked(struct cli *cli, const char *text)
+static const char *masked(struct cli *cli, const char *text)
 {
     struct masked url = { .text = text, .length = strlen(text) };
     const char *rest = after_scheme(text), *colon = strchr(text, ':');
     bool understood;
 
-    if (rest && strncasecmp(after_spaces(text), "sqlite:", 7) == 0)
+    if (rest && (strncasecmp(after_spaces(text), "sqlite:", 7) == 0 || cli_url_set_file(text)))
         return text; /* a path, whatever is in it */
     url.hidden = cli_alloc(cli, (url.length + 1) * sizeof(*url.hidden));
     if (rest && strncmp(rest, "//", 2) == 0) {
@@ -223,4 +223,40 @@ const char *cli_url_masked(struct cli *cli, const char *text)
     if (!understood)
         return cli_printf(cli, "%.*s\u2026", rest ? (int)(rest - text) : 0, text);
     return without_hidden(cli, &url);
+}
+
+const char *cli_url_masked(struct cli *cli, const char *text)
+{
+    size_t id = cli_url_id(text);
+    const char *url = id ? text + id + 1 : text, *shown = masked(cli, url);
+
+    if (shown == url)
+        return text;
+    return id ? cli_printf(cli, "%.*s=%s", (int)id, text, shown) : shown;
+}
+
+/* ------------------------------------------------------------------------- forms */
+
+const char *cli_url_set_file(const char *url)
+{
+    return strncmp(url, "set:", 4) == 0 ? url + 4 : NULL;
+}
+
+static bool has_known_scheme(const char *text)
+{
+    static const char *const schemes[] = { "sqlite:", "postgresql:", "postgres:", "set:" };
+
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+        if (strncmp(text, schemes[i], strlen(schemes[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+size_t cli_url_id(const char *text)
+{
+    size_t length = strcspn(text, "=");
+
+    return !has_known_scheme(text) && text[length] && has_known_scheme(text + length + 1) ? length
+                                                                                          : 0;
 }

@@ -6,14 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
+/* "eu: ", while a verb is at one store of many. */
+static const char *place(struct cli *cli)
+{
+    return cli->place ? cli_printf(cli, "%s: ", cli_shown(cli, cli->place)) : "";
+}
+
 static void say(struct cli *cli, const char *label, const char *format, va_list arguments)
 {
+    const char *where = place(cli);
     char *text = NULL;
 
     if (vasprintf(&text, format, arguments) < 0)
         text = NULL;
     cli_progress_hide(cli);
-    fprintf(stderr, "posthorn: %s%s\n", label, text ? text : "out of memory");
+    fprintf(stderr, "posthorn: %s%s%s\n", label, where, text ? text : "out of memory");
     free(text);
 }
 
@@ -38,13 +45,16 @@ void cli_warn(struct cli *cli, const char *format, ...)
 }
 
 /* With --json an error is one line of JSON, so that programs need not read prose. */
-static void fail_json(const char *name, int code, unsigned flags, const char *text)
+static void fail_json(struct cli *cli, const char *name, int code, unsigned flags, const char *text)
 {
     json_t *error = json_pack("{s:{s:s, s:o, s:i, s:b, s:b}}", "error", "code", name, "message",
                               cli_json_text(text), "exit", code, "retry", (flags & PH_RETRY) != 0,
                               "outcome_unknown", (flags & PH_UNKNOWN) != 0);
-    char *line = error ? json_dumps(error, JSON_COMPACT) : NULL;
+    char *line;
 
+    if (error && cli->place)
+        json_object_set_new(json_object_get(error, "error"), "store", cli_json_text(cli->place));
+    line = error ? json_dumps(error, JSON_COMPACT) : NULL;
     fprintf(stderr, "%s\n", line ? line : "{\"error\":{\"code\":\"no_memory\"}}");
     free(line);
     json_decref(error);
@@ -57,12 +67,13 @@ static int fail(struct cli *cli, const char *name, enum cli_exit code, unsigned 
 
     if (cli->where)
         text = cli_printf(cli, "%s: %s", cli->where, text);
+    cli->said = text;
     shown = cli_shown(cli, text);
     cli_progress_hide(cli);
     if (cli->format == CLI_TEXT_FORM)
-        fprintf(stderr, "posthorn: %s\n", shown);
+        fprintf(stderr, "posthorn: %s%s\n", place(cli), shown);
     else
-        fail_json(name, code, flags, text);
+        fail_json(cli, name, code, flags, text);
     return code;
 }
 
@@ -143,13 +154,30 @@ static const struct {
     { PH_EEVICTED, "evicted", CLI_FAILED },
 };
 
+/* The options --db, as they were given; none if there is a password in one. */
+static const char *with_databases(struct cli *cli, const char *line)
+{
+    const char *plain = line;
+
+    cli_databases_choose(cli);
+    for (size_t i = 0; cli_given(cli, "db") && i < cli->named_count; i++) {
+        if (cli_url_masked(cli, cli->named[i]) != cli->named[i])
+            return plain;
+        line = cli_printf(cli, "%s --db %s", line, cli_quoted(cli, cli->named[i]));
+    }
+    return line;
+}
+
 const char *cli_command_line(struct cli *cli, const char *command)
 {
-    static const char *const names[] = { "db", "schema", "table-prefix" };
-    const char *line = "posthorn";
+    static const char *const names[] = { "schema", "table-prefix" };
+    const char *line = with_databases(cli, "posthorn");
 
+    if (cli->place || cli->database)
+        line = cli_printf(cli, "%s --store %s", line,
+                          cli_quoted(cli, cli->place ? cli->place : cli->database->id));
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (cli_given(cli, names[i]) && (i > 0 || cli_url_shown(cli) == cli->url))
+        if (cli_given(cli, names[i]))
             line = cli_printf(cli, "%s --%s %s", line, names[i],
                               cli_quoted(cli, cli_text(cli, names[i])));
     }

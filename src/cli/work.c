@@ -26,8 +26,10 @@ static const char *const description[] = {
     "The environment is empty but for what --env names and POSTHORN_WORK_ID, _MESSAGE_ID, _TOPIC, "
     "_NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, _PRIORITY (a word: urgent, "
     "normal, low, bulk), _CREATED_AT, _DUE_AT, and if there is one _TENANT_ID, _DEDUPE_KEY, "
-    "_CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR, of a message in a stream _STREAM and _SEQ, and "
-    "of one from the inbox _SOURCE and _SOURCE_ID.",
+    "_CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR, of a message in a stream _STREAM and _SEQ, of "
+    "one from the inbox _SOURCE and _SOURCE_ID, and of a set of databases _STORE, the id of the "
+    "one "
+    "that it is in.",
     "Messages of one stream are handled one after the other, in their order, by whomever; others "
     "at "
     "the same time, as --concurrency says. With --door inbox it works on messages that posthorn "
@@ -37,6 +39,11 @@ static const char *const description[] = {
     "over if it is silent for --stale-threshold. The streams are shared out among the instances of "
     "a --service, so give those that do the same work the same name; without it the name is made "
     "from door, queue and topics. Its metadata are door, namespace, topics and command.",
+    "Of a set of databases it serves all stores with the same commands at once, over at most "
+    "--connections. One that is down does not hold up the others: it is tried again, ever more "
+    "slowly. Which stores there are is looked up again every --refresh; one that has gone is "
+    "served "
+    "to its end. With --drain it ends when no store has anything left that is due.",
     "Each command has a session of its own, without a terminal, and standard input is a file in "
     "memory. Its standard output is ours; its standard error is a pipe, never a terminal, and what "
     "comes is copied to ours. With --json or --jsonl its standard output goes to our standard "
@@ -164,11 +171,19 @@ static const struct cli_option options[] = {
               "number",
       .min = 1,
       .max = PH_PARTITIONS_MAX },
+    CLI_SET_OPTIONS,
+    { .name = "select",
+      .type = CLI_WORD,
+      .argument = "ORDER",
+      .help = "of a set of databases: a batch from each in turn, or from one until it is empty",
+      .value = "round-robin",
+      .choices = "round-robin drain-first" },
     { .name = NULL },
 };
 
 static const struct cli_field fields[] = {
     { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
+    CLI_ITS_STORE,
     { "message_id", CLI_F_UUID, "its message id", NULL, NULL },
     { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
     { "stream", CLI_F_TEXT, "the ordered stream that it is in; or null", NULL, NULL },
@@ -195,6 +210,9 @@ static const struct cli_example examples[] = {
       "One from elsewhere" },
     { "posthorn work invoice.paid --door inbox --service shop --drain --exec cat",
       "Work on the inbox" },
+    { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db -q migrate up", "Two databases" },
+    { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db work mail.send --drain --exec cat",
+      "A worker for both" },
     { 0 },
 };
 
@@ -270,6 +288,11 @@ static int check(struct work *work)
                                   : "no topic was given; name some, or use --any-topic");
     if (cli_given(cli, "once") && cli_given(cli, "drain"))
         return cli_usage(cli, "--once and --drain exclude each other");
+    if (cli_given(cli, "select") && !cli_is_set(cli))
+        return cli_usage(cli, "--select is for a set of databases; leave it out");
+    code = cli_set_options_check(cli);
+    if (code != CLI_OK)
+        return code;
     work->time_limit_ms = (int)cli_number(cli, "time-limit");
     work->kill_after_ms = (int)cli_number(cli, "kill-after");
     work->stop_limit_ms = (int)cli_number(cli, "stop-limit");
@@ -319,12 +342,26 @@ static const char *metadata(const struct work *work)
     return copy;
 }
 
+/* On the one database, or on all of a set. */
+static int new_dispatcher(struct cli *cli, const ph_dispatcher_opts *opts,
+                          ph_dispatcher **ret_dispatcher)
+{
+    ph_set *set = NULL;
+    int code = cli_is_set(cli) ? cli_set_open(cli, &set) : cli_open(cli, CLI_OPEN_CHECKED), r;
+
+    if (code != CLI_OK)
+        return code;
+    r = set ? ph_dispatcher_new_set(set, opts, ret_dispatcher, &cli->err)
+            : ph_dispatcher_new(cli->store, opts, ret_dispatcher, &cli->err);
+    return r < 0 ? cli_fail_store(cli) : CLI_OK;
+}
+
 static int make_dispatcher(struct work *work, ph_dispatcher **ret_dispatcher)
 {
     struct cli *cli = work->cli;
     ph_dispatcher_opts opts = PH_DISPATCHER_OPTS_INIT;
     ph_handler handler = PH_HANDLER_INIT;
-    int r;
+    int r = 0, code;
 
     opts.ns = cli_text(cli, "namespace");
     opts.threads = cli_given(cli, "once") ? 1 : (int)cli_number(cli, "concurrency");
@@ -340,11 +377,14 @@ static int make_dispatcher(struct work *work, ph_dispatcher **ret_dispatcher)
     opts.stale_threshold_s = (int)cli_number(cli, "stale-threshold");
     opts.partition_count = (int)cli_number(cli, "partitions");
     opts.max_partitions = (int)cli_number(cli, "max-partitions");
+    opts.selection = cli_word(cli, "select") == 1 ? PH_SELECT_DRAIN_FIRST : PH_SELECT_ROUND_ROBIN;
     handler.handle = work_handle;
     handler.context = work;
     handler.inbox = cli_door(cli) == cli_inbox;
-    r = ph_dispatcher_new(cli->store, &opts, ret_dispatcher, &cli->err);
-    if (r == 0 && cli_given(cli, "any-topic"))
+    code = new_dispatcher(cli, &opts, ret_dispatcher);
+    if (code != CLI_OK)
+        return code;
+    if (cli_given(cli, "any-topic"))
         r = ph_dispatcher_handle(*ret_dispatcher, &handler, &cli->err);
     for (size_t i = 0; r == 0 && i < cli->rest_at; i++) {
         handler.topic = cli->operands[i];
@@ -354,6 +394,41 @@ static int make_dispatcher(struct work *work, ph_dispatcher **ret_dispatcher)
 }
 
 /* ---------------------------------------------------------------------- run */
+
+/* --once needs no more than one store that has a message. */
+static bool has_enough(struct cli *cli, ph_dispatcher *dispatcher)
+{
+    ph_dispatcher_stats stats = PH_DISPATCHER_STATS_INIT;
+
+    return cli_given(cli, "once") && ph_dispatcher_stats_get(dispatcher, &stats, &cli->err) == 0 &&
+           stats.started > 0;
+}
+
+/* The stores of a set that could not be drained: each is told of. Returns an exit code. */
+static int unserved(struct cli *cli, ph_dispatcher *dispatcher)
+{
+    ph_served_list *list = NULL;
+    int code = CLI_OK;
+
+    if (has_enough(cli, dispatcher))
+        return CLI_OK;
+    if (ph_dispatcher_stores(dispatcher, &list, &cli->err) < 0)
+        return cli_fail_store(cli);
+    for (size_t i = 0; i < ph_served_list_count(list); i++) {
+        const ph_served *store = ph_served_list_at(list, i);
+        int its_code;
+
+        if (store->last_error.code == 0)
+            continue;
+        cli->err = store->last_error;
+        cli->place = store->id;
+        its_code = cli_fail_store(cli);
+        cli->place = NULL;
+        code = code == CLI_OK || code == its_code ? its_code : CLI_FAILED;
+    }
+    ph_served_list_free(list);
+    return code;
+}
 
 /* Waits until all is handled, a signal comes, or the database is away for too long. */
 static int drain(struct work *work, ph_dispatcher *dispatcher)
@@ -367,7 +442,11 @@ static int drain(struct work *work, ph_dispatcher *dispatcher)
         if (r == PH_EINVAL)
             break;
     }
-    return r < 0 && r != PH_ETIMEOUT ? cli_fail_store(cli) : CLI_OK;
+    if (r == PH_ETIMEOUT)
+        return CLI_OK;
+    if (r < 0 && !cli_is_set(cli))
+        return cli_fail_store(cli);
+    return cli_is_set(cli) ? unserved(cli, dispatcher) : CLI_OK;
 }
 
 /* Until the dispatcher is stopped messages are claimed: nothing may hold us up before. */
@@ -443,12 +522,12 @@ static int run_dispatcher(struct work *work, ph_dispatcher *dispatcher)
     else
         work_stop_wait();
     code = stop(work, dispatcher, code);
-    if (code != CLI_OK)
+    if (code != CLI_OK && !cli_is_set(cli))
         return code;
     if (ph_dispatcher_stats_get(dispatcher, &stats, &cli->err) < 0)
         return cli_fail_store(cli);
     sum_up(cli, &stats);
-    return exit_code(work, &stats);
+    return code == CLI_OK ? exit_code(work, &stats) : code;
 }
 
 static int run(struct cli *cli)
@@ -457,8 +536,6 @@ static int run(struct cli *cli)
     ph_dispatcher *dispatcher = NULL;
     int code = check(&work), error;
 
-    if (code == CLI_OK)
-        code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code == CLI_OK)
         code = make_dispatcher(&work, &dispatcher);
     if (code == CLI_OK) {
@@ -487,5 +564,6 @@ const struct cli_command cli_work = {
     .layout = CLI_TABLE,
     .examples = examples,
     .exits = exits,
+    .every_store = true,
     .run = run,
 };

@@ -32,12 +32,13 @@ ph_verdict work_handle(void *context, ph_work *work);
 /* The names of the variables that describe a message, for --help and for checks of --env. */
 bool work_env_is_ours(const char *name);
 
-/* The environment of one message's command: one block to free(); NULL: no memory. */
-char **work_env(const struct work *work, const ph_delivery *message);
+/* The environment of one message's command: one block to free(); NULL: no memory. store: which
+ * one of a set the message is in; or NULL. */
+char **work_env(const struct work *work, const ph_delivery *message, const char *store);
 
 /* ------------------------------------------------------------ work_stop.c */
 
-/* SIGTERM and SIGINT are counted from now on. Returns 0 or errno. */
+/* SIGTERM and SIGINT are counted from now on; again: as before. Returns 0 or errno. */
 int work_stop_prepare(void);
 /* How many came, and the first of them. */
 int work_stop_signals(void);

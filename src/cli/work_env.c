@@ -20,7 +20,7 @@ static const char *const names[] = {
     "WORK_ID",   "MESSAGE_ID", "TOPIC",      "NAMESPACE",      "ATTEMPTS",
     "FENCE",     "CREATED_AT", "DUE_AT",     "RETRY_COUNT",    "PRIORITY",
     "TENANT_ID", "HEADERS",    "DEDUPE_KEY", "CORRELATION_ID", "LAST_ERROR",
-    "STREAM",    "SEQ",        "SOURCE",     "SOURCE_ID",
+    "STREAM",    "SEQ",        "SOURCE",     "SOURCE_ID",      "STORE",
 };
 #define NAMES (sizeof(names) / sizeof(*names))
 
@@ -50,7 +50,7 @@ static const char *priority_text(ph_priority priority)
 }
 
 /* In the order of names. */
-static void fill(struct values *v, const ph_delivery *m)
+static void fill(struct values *v, const ph_delivery *m, const char *store)
 {
     size_t n = 0;
 
@@ -77,15 +77,16 @@ static void fill(struct values *v, const ph_delivery *m)
     v->texts[n++] = m->stream ? v->seq : NULL;
     v->texts[n++] = m->source;
     v->texts[n++] = m->source_id;
+    v->texts[n++] = store;
 }
 
-char **work_env(const struct work *work, const ph_delivery *message)
+char **work_env(const struct work *work, const ph_delivery *message, const char *store)
 {
     struct values values = { 0 };
     size_t size = (NAMES + work->passed_count + 1) * sizeof(char *), count = 0;
     char **env, *to;
 
-    fill(&values, message);
+    fill(&values, message, store);
     for (size_t i = 0; i < NAMES; i++)
         if (values.texts[i])
             size += strlen(PREFIX) + strlen(names[i]) + strlen(values.texts[i]) + 2;

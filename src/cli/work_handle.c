@@ -1,5 +1,6 @@
 /* work_handle.c - what happens to one message: a command runs, and how it ends is the verdict. */
 #include "work.h"
+#include "frame.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,10 +14,11 @@
 /* How one message was handled, for the log and the verdict. */
 struct handled {
     ph_verdict verdict;
-    const char *word; /* stable, for --jsonl */
-    char reason[160]; /* "": it is done */
-    int64_t delay_ms; /* negative: as the dispatcher or the queue says */
-    bool with_stderr; /* the end of standard error belongs to the error */
+    const char *word;  /* stable, for --jsonl */
+    char reason[160];  /* "": it is done */
+    int64_t delay_ms;  /* negative: as the dispatcher or the queue says */
+    bool with_stderr;  /* the end of standard error belongs to the error */
+    const char *store; /* of a set of databases: the message's; or NULL */
 };
 
 static enum process_wish wish(void *context)
@@ -190,21 +192,27 @@ static void report(struct work *work, const ph_delivery *message, const struct h
 {
     char id[PH_ID_TEXT_SIZE], took[CLI_DURATION_SIZE];
     char *topic = work->verbose ? quoted(message->topic) : NULL;
+    char *place = work->verbose && handled->store ? cli_escaped(handled->store) : NULL;
+    json_t *row;
 
     pthread_mutex_lock(&work->words);
     if (topic)
-        cli_note(work->cli, "%s %s: attempt %d, %s%s%s after %s",
-                 ph_id_text(message->work_id.b, id), topic, message->attempts, handled->word,
-                 handled->reason[0] ? ", " : "", handled->reason,
+        cli_note(work->cli, "%s%s%s %s: attempt %d, %s%s%s after %s", handled->store ? place : "",
+                 handled->store ? ": " : "", ph_id_text(message->work_id.b, id), topic,
+                 message->attempts, handled->word, handled->reason[0] ? ", " : "", handled->reason,
                  cli_duration_text(result->run_us / 1000, took));
     if (work->cli->format != CLI_TEXT_FORM) {
-        cli_row(work->cli, row_of(message, handled, result));
+        row = cli_need(row_of(message, handled, result));
+        if (handled->store)
+            json_object_set_new(row, "store", cli_json_text(handled->store));
+        cli_row(work->cli, row);
         cli_flush(work->cli);
         if (cli_write_failed(work->cli))
             work_stop_unread();
     }
     pthread_mutex_unlock(&work->words);
     free(topic);
+    free(place);
 }
 
 ph_verdict work_handle(void *context, ph_work *message)
@@ -224,8 +232,11 @@ ph_verdict work_handle(void *context, ph_work *message)
         .wish = wish,
         .wish_context = message,
     };
-    char **env = work_env(work, delivery);
+    char **env;
 
+    if (cli_is_set(work->cli))
+        handled.store = ph_work_store_id(message);
+    env = work_env(work, delivery, handled.store);
     spec.envp = env;
     if (env)
         process_run(&spec, &result);

@@ -44,6 +44,8 @@ int work_stop_prepare(void)
 {
     struct sigaction counted = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
+    if (wake_fd >= 0)
+        return 0;
     wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd < 0)
         return errno;

@@ -1,0 +1,229 @@
+/* list.c - lists of messages: of one database, or the newest of many. */
+#include "message.h"
+
+#include <string.h>
+
+/* A page, and what a set of databases needs beside it. */
+struct page {
+    const struct cli_door *door;
+    const ph_list_opts *opts;
+    const char *columns;
+    bool streams;
+    json_t *messages; /* the first of all stores, in order */
+    json_t *stores;   /* a line each */
+    size_t found;     /* in all stores, as far as they were counted */
+    bool more;
+};
+
+const struct cli_field cli_list_store_fields[] = {
+    { "store", CLI_F_TEXT, "its id; null: all together", NULL, NULL },
+    { "found", CLI_F_NUMBER, "messages that match, counted up to --limit in each store", NULL,
+      NULL },
+    { "more", CLI_F_BOOL, "there may be more than that", NULL, NULL },
+    CLI_ERROR_FIELD,
+    { 0 },
+};
+
+void cli_list_opts(struct cli *cli, ph_list_opts *opts)
+{
+    opts->ns = cli_text(cli, "namespace");
+    opts->topic = cli_text(cli, "topic");
+    opts->limit = (int)cli_number(cli, "limit");
+    opts->oldest_first = cli_given(cli, "oldest-first");
+    opts->with_payload = cli_given(cli, "payload");
+    if (cli_id(cli, "after"))
+        memcpy(opts->after.b, cli_id(cli, "after"), sizeof(opts->after.b));
+}
+
+void cli_list_more(struct cli *cli, const char *last)
+{
+    cli_note(cli, "there may be more: --after %s", last);
+}
+
+const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door,
+                            bool streams)
+{
+    static const char topic[] = "topic";
+    const char *rest = strstr(columns, topic);
+
+    if (!rest || (door != cli_inbox && !streams))
+        return columns;
+    rest += strlen(topic);
+    return cli_printf(cli, "%.*s%s%s%s", (int)(rest - columns), columns,
+                      door == cli_inbox ? " source source_id" : "", streams ? " stream seq" : "",
+                      rest);
+}
+
+static bool has_streams(const ph_message_list *messages)
+{
+    for (size_t i = 0; i < ph_message_list_count(messages); i++) {
+        if (ph_message_list_at(messages, i)->message->stream)
+            return true;
+    }
+    return false;
+}
+
+/* The one database there is. */
+static void print_page(struct cli *cli, const struct page *page, const ph_message_list *messages,
+                       int64_t now)
+{
+    size_t count = ph_message_list_count(messages);
+    char id[PH_ID_TEXT_SIZE];
+
+    cli_columns_set(cli, cli_columns_for(cli, page->columns, page->door, has_streams(messages)));
+    for (size_t i = 0; i < count; i++)
+        cli_row(cli,
+                cli_json_message(cli, page->door, ph_message_list_at(messages, i), now, false));
+    if (count == 0)
+        cli_note(cli, "no %ss", page->door->noun);
+    if (count == (size_t)page->opts->limit)
+        cli_list_more(cli,
+                      ph_id_text(ph_message_list_at(messages, count - 1)->message->work_id.b, id));
+}
+
+/* ------------------------------------------------------------------- a set of databases */
+
+static bool comes_before(const json_t *a, const json_t *b, bool oldest_first)
+{
+    int order = strcmp(json_string_value(json_object_get(a, "created_at")),
+                       json_string_value(json_object_get(b, "created_at")));
+
+    return oldest_first ? order < 0 : order > 0;
+}
+
+/* The first so many of two lists; each keeps its own order. */
+static json_t *merged(const json_t *a, const json_t *b, const ph_list_opts *opts)
+{
+    json_t *both = cli_need(json_array());
+    size_t i = 0, j = 0;
+
+    while (json_array_size(both) < (size_t)opts->limit) {
+        json_t *x = json_array_get(a, i), *y = json_array_get(b, j);
+
+        if (!x && !y)
+            break;
+        if (!x || (y && comes_before(y, x, opts->oldest_first))) {
+            json_array_append(both, y);
+            j++;
+        } else {
+            json_array_append(both, x);
+            i++;
+        }
+    }
+    return both;
+}
+
+static void add_store(struct page *page, json_t *name, size_t found, bool more)
+{
+    json_array_append_new(page->stores,
+                          cli_need(json_pack("{s:o, s:I, s:b}", "store", name, "found",
+                                             (json_int_t)found, "more", more)));
+}
+
+static void add_page(struct cli *cli, struct page *page, const ph_message_list *list, int64_t now)
+{
+    size_t count = ph_message_list_count(list);
+    bool more = count == (size_t)page->opts->limit;
+    json_t *messages = cli_need(json_array()), *all;
+
+    for (size_t i = 0; i < count; i++) {
+        json_t *message =
+            cli_json_message(cli, page->door, ph_message_list_at(list, i), now, false);
+
+        json_object_set_new(message, "store", cli_json_text(cli->place));
+        json_array_append_new(messages, message);
+    }
+    all = merged(page->messages, messages, page->opts);
+    json_decref(page->messages);
+    json_decref(messages);
+    page->messages = all;
+    page->streams |= has_streams(list);
+    page->found += count;
+    page->more |= more;
+    add_store(page, cli_json_text(cli->place), count, more);
+}
+
+static void add_failed(struct cli *cli, void *context)
+{
+    json_array_append_new(((struct page *)context)->stores, cli_json_failed(cli));
+}
+
+/* "eu: 3 messages", of each and of all. Those that have failed have been told of. */
+static void tell_stores(struct cli *cli, const struct page *page)
+{
+    const json_t *line;
+    size_t i;
+
+    json_array_foreach(page->stores, i, line)
+    {
+        const char *name = json_string_value(json_object_get(line, "store"));
+        json_int_t found = json_integer_value(json_object_get(line, "found"));
+        bool more = json_is_true(json_object_get(line, "more"));
+
+        if (!json_object_get(line, "error"))
+            cli_note(cli, "%s: %lld %s%s%s", name ? cli_shown(cli, name) : "(all)",
+                     (long long)found, page->door->noun, found == 1 ? "" : "s",
+                     more ? " or more" : "");
+    }
+    if (page->found > json_array_size(page->messages) || page->more)
+        cli_note(cli, "there may be more; go on in one store: --store, with --after");
+}
+
+static void print_set(struct cli *cli, struct page *page)
+{
+    json_t *message;
+    size_t i;
+
+    add_store(page, json_null(), page->found, page->more);
+    if (cli->format == CLI_JSON) {
+        cli_layout_set(cli, CLI_CARD);
+        cli_row(cli, json_pack("{s:O, s:O}", "messages", page->messages, "stores", page->stores));
+        return;
+    }
+    cli_columns_set(cli, cli_columns_for(cli, page->columns, page->door, page->streams));
+    json_array_foreach(page->messages, i, message) cli_row(cli, json_incref(message));
+    cli_flush(cli);
+    tell_stores(cli, page);
+}
+
+/* --------------------------------------------------------------------------------- both */
+
+static int one(struct cli *cli, void *context)
+{
+    struct page *page = context;
+    ph_message_list *messages = NULL;
+    int64_t now = 0;
+    size_t count;
+
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
+        page->door->list(cli->store, PH_OWN_TX, page->opts, cli->timeout_ms, &messages, &cli->err) <
+            0)
+        return cli_fail_store(cli);
+    count = ph_message_list_count(messages);
+    if (cli_is_set(cli))
+        add_page(cli, page, messages, now);
+    else
+        print_page(cli, page, messages, now);
+    ph_message_list_free(messages);
+    return count ? CLI_OK : CLI_NOT_FOUND;
+}
+
+int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,
+                      const char *columns)
+{
+    struct page page = { .door = door, .opts = opts, .columns = columns };
+    struct cli_each each = { .one = one, .failed = add_failed, .context = &page };
+    int code;
+
+    cli_list_opts(cli, opts);
+    if (cli_id(cli, "after") && cli_is_set(cli))
+        return cli_usage(cli, "--after goes on in one database; pick it with --store");
+    page.messages = cli_need(json_array());
+    page.stores = cli_need(json_array());
+    code = cli_each(cli, &each);
+    if (json_array_size(page.stores) > 0)
+        print_set(cli, &page);
+    json_decref(page.messages);
+    json_decref(page.stores);
+    return code;
+}
