@@ -15,6 +15,11 @@ struct bench_floor {
     /* So many open joins with a step each that is due in the year 2100, and timers. */
     void (*crowd)(const char *url, long joins, long timers, int64_t due_at);
     int (*server_pid)(const char *url); /* of a server on this machine; 0: there is none */
+    /* Another database on the same server, or file in a folder beside: its URL; made new with our
+     * schema; removed. */
+    void (*beside)(const char *url, int number, char *ret_url, size_t size);
+    void (*beside_make)(const char *url, int number);
+    void (*beside_remove)(const char *url, int number);
 };
 
 #define BENCH_FAR_AWAY INT64_C(4102444800000000) /* the year 2100 */

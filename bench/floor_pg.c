@@ -160,7 +160,47 @@ static int server_pid(const char *url)
     return parent;
 }
 
+#define BESIDE "posthorn_bench_%d"
+
+/* The URL with another path. */
+static void beside(const char *url, int number, char *ret_url, size_t size)
+{
+    const char *authority = strstr(url, "//"), *path, *query;
+
+    if (!authority)
+        bench_die(url, "give it as postgresql://…");
+    path = authority + 2 + strcspn(authority + 2, "/?");
+    query = strchr(path, '?');
+    snprintf(ret_url, size, "%.*s/" BESIDE "%s", (int)(path - url), url, number,
+             query ? query : "");
+}
+
+static void beside_remove(const char *url, int number)
+{
+    PGconn *conn = dial(url);
+    char sql[100];
+
+    snprintf(sql, sizeof(sql), "DROP DATABASE IF EXISTS " BESIDE " WITH (FORCE)", number);
+    run(conn, "SET client_min_messages = warning");
+    run(conn, sql);
+    PQfinish(conn);
+}
+
+static void beside_make(const char *url, int number)
+{
+    char sql[100], its_url[4200];
+    PGconn *conn;
+
+    beside_remove(url, number);
+    conn = dial(url);
+    snprintf(sql, sizeof(sql), "CREATE DATABASE " BESIDE, number);
+    run(conn, sql);
+    PQfinish(conn);
+    beside(url, number, its_url, sizeof(its_url));
+    reset(its_url);
+}
+
 const struct bench_floor bench_floor_pg = {
-    reset,        floor_reset, floor_fill, floor_drain, floor_enqueue,
-    old_tx_begin, old_tx_end,  crowd,      server_pid,
+    reset,      floor_reset, floor_fill, floor_drain, floor_enqueue, old_tx_begin,
+    old_tx_end, crowd,       server_pid, beside,      beside_make,   beside_remove,
 };

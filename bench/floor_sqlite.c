@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *path_of(const char *url)
@@ -40,15 +41,20 @@ static void remove_file(const char *path, const char *suffix)
     (void)unlink(name);
 }
 
+static void remove_database(const char *path)
+{
+    remove_file(path, "");
+    remove_file(path, "-wal");
+    remove_file(path, "-shm");
+}
+
 static void reset(const char *url)
 {
     ph_store_opts opts = PH_STORE_OPTS_INIT;
     ph_store *store = NULL;
     ph_error err;
 
-    remove_file(path_of(url), "");
-    remove_file(path_of(url), "-wal");
-    remove_file(path_of(url), "-shm");
+    remove_database(path_of(url));
     opts.deploy_schema = true;
     if (ph_open(url, &opts, &store, &err) < 0)
         bench_die("migrate", err.message);
@@ -191,7 +197,40 @@ static int no_server(const char *url)
     return 0;
 }
 
+static void folder_beside(const char *url, char *ret_path, size_t size)
+{
+    snprintf(ret_path, size, "%s-many", path_of(url));
+}
+
+static void beside(const char *url, int number, char *ret_url, size_t size)
+{
+    char folder[4096];
+
+    folder_beside(url, folder, sizeof(folder));
+    snprintf(ret_url, size, "sqlite:%s/%03d.db", folder, number);
+}
+
+static void beside_make(const char *url, int number)
+{
+    char folder[4096], file_url[4200];
+
+    folder_beside(url, folder, sizeof(folder));
+    (void)mkdir(folder, 0700); /* or it is there; what is wrong is said by who opens the file */
+    beside(url, number, file_url, sizeof(file_url));
+    reset(file_url);
+}
+
+static void beside_remove(const char *url, int number)
+{
+    char folder[4096], file_url[4200];
+
+    beside(url, number, file_url, sizeof(file_url));
+    remove_database(path_of(file_url));
+    folder_beside(url, folder, sizeof(folder));
+    (void)rmdir(folder); /* the last one does it */
+}
+
 const struct bench_floor bench_floor_sqlite = {
-    reset,        floor_reset, floor_fill, floor_drain, floor_enqueue,
-    old_tx_begin, old_tx_end,  crowd,      no_server,
+    reset,      floor_reset, floor_fill, floor_drain, floor_enqueue, old_tx_begin,
+    old_tx_end, crowd,       no_server,  beside,      beside_make,   beside_remove,
 };
