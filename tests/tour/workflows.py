@@ -1,6 +1,9 @@
 """The workflows and services in examples/: each says by its exit status whether all went well."""
+import contextlib
 import os
 import re
+import subprocess
+import uuid
 
 from examples import FreshDatabase
 import runner
@@ -73,3 +76,34 @@ def test_services_book_what_is_delivered_twice_once_and_in_order():
         again = take("receiver", ledger, "0").splitlines()
         assert again == ["0 booked, 0 out of order"], again
     on_each_database(check)
+
+
+TENANTS = {"acme": 2, "bolt": 1, "cyan": 1}  # and their orders
+
+
+def check_tenants(pattern):
+    lines = take("tenants", pattern).splitlines()
+    assert lines[:2] == ["acme has moved in", "bolt has moved in"], lines
+    shipped = [line for line in lines if ": shipping " in line]
+    assert sorted(shipped) == [f'{tenant}: shipping {{"tenant":"{tenant}","order":{order}}}'
+                               for tenant, orders in TENANTS.items()
+                               for order in range(1, orders + 1)], lines
+    assert "bolt: order 2 rolled back, and its message with it" in lines, lines
+    refused = [line for line in lines if line.startswith("zork: refused: ")]
+    assert len(refused) == 1, lines
+    assert lines.index("cyan has moved in") > lines.index(refused[0]), lines
+    assert lines[-4:] == [*(f"{tenant}: {orders} shipped" for tenant, orders in TENANTS.items()),
+                          "every order went to its own tenant"], lines
+
+
+def test_tenants_have_their_orders_in_databases_of_their_own():
+    with runner.temporary_folder() as folder:
+        check_tenants(f"sqlite:{folder}/{{}}.db")
+        again = subprocess.run([os.path.join(runner.build_folder(), "examples", "tenants"),
+                                f"sqlite:{folder}/{{}}.db"], capture_output=True, text=True,
+                               timeout=120, check=False)
+        assert again.returncode == 1 and "something went wrong" in again.stdout, again.stdout
+    prefix = "shop_" + uuid.uuid4().hex[:8]
+    with contextlib.ExitStack() as stack:
+        urls = [stack.enter_context(FreshDatabase(f"{prefix}_{tenant}")) for tenant in TENANTS]
+        check_tenants(urls[0].replace(f"{prefix}_acme", f"{prefix}_{{}}"))
