@@ -3,6 +3,7 @@
 #include "dispatch/dispatch.h"
 
 #define SLEEP_MAX_US 60000000
+#define HEAR_US 10000 /* so often the bells are heard even if nobody has time to watch them */
 
 bool ph__station_ails(const struct ph__station *station)
 {
@@ -82,6 +83,23 @@ static void visit(struct ph__mate *mate, struct ph__station *station, struct ph_
     end(station, plan.room);
 }
 
+/* Hears the bells, for so long; with the lock held, which it lets go meanwhile. */
+static void watch(ph_dispatcher *dispatcher, int64_t wait_us)
+{
+    dispatcher->watched = true;
+    ph__bells_wait(dispatcher, wait_us);
+    dispatcher->watched = dispatcher->asleep = false;
+    dispatcher->heard_us = ph__boot_us();
+}
+
+/* While all of them have something to do nobody watches, and a store without a connection, or with
+ * nothing to do until then, would not be heard before that is over. */
+static void hear_in_passing(ph_dispatcher *dispatcher)
+{
+    if (dispatcher->set && !dispatcher->watched && ph__boot_us() >= dispatcher->heard_us + HEAR_US)
+        watch(dispatcher, 0);
+}
+
 /* Waits until there may be something to do; with the lock held, which it lets go meanwhile. */
 static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
 {
@@ -99,10 +117,9 @@ static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
         dispatcher->crew_waiting--;
         return;
     }
-    dispatcher->watched = dispatcher->asleep = true;
+    dispatcher->asleep = true;
     dispatcher->asleep_until_us = wake_us;
-    ph__bells_wait(dispatcher, wake_us - now_us);
-    dispatcher->watched = dispatcher->asleep = false;
+    watch(dispatcher, wake_us - now_us);
 }
 
 /* What concerns no station, or all of them; by one at a time. True: time has passed. */
@@ -170,6 +187,7 @@ void *ph__crew_work(void *context)
 
         if (tend(dispatcher))
             continue;
+        hear_in_passing(dispatcher);
         station = ph__pick(dispatcher, &victim, &wake_us);
         if (station)
             visit(mate, station, victim);

@@ -264,6 +264,7 @@ struct ph_dispatcher {
     bool watched; /* one of the crew watches the bells (or is about to) */
     bool asleep;  /* … and sleeps */
     int64_t asleep_until_us;
+    int64_t heard_us;              /* when the bells were last heard */
     struct ph__station **stations; /* by id */
     size_t station_count, station_room;
     struct ph__station *retired; /* gone, but with works in the hands of handlers; by bell_next */

@@ -153,6 +153,34 @@ TEST(a_locked_store_does_not_take_the_room_of_the_others)
     fleet_end(&fleet);
 }
 
+/* ------------------------------------------------------------------------- always at work */
+
+/* The first has messages for as long as we look, and handlers are quicker than the disk: so nobody
+ * ever rests. */
+TEST(a_bell_is_heard_though_the_crew_is_always_at_work)
+{
+    struct fleet fleet;
+    int messages = 400 * 25;
+
+    init_patient(&fleet, 1);
+    fleet.stores.log_level = PH_LOG_WARN;
+    fleet.opts.batch_size = 25;
+    fleet.opts.prefetch = 1000;
+    for (int n = 0; n < 2; n++)
+        (void)base_lite(n);
+    fleet_add(&fleet, 0, 2);
+    fleet_run(&fleet, count_up, &tally);
+    fleet_drain(&fleet);
+    disk_takes_ms = 5;
+    base_put(base_at(0), "t", messages);
+    AWAIT(counted(&tally, "s000") >= 1000);
+    base_put(base_at(1), "t", 1);
+    AWAIT(counted(&tally, "s001") == 1);
+    CHECK(counted(&tally, "s000") < messages);
+    disk_takes_ms = 0;
+    fleet_end(&fleet);
+}
+
 /* ------------------------------------------------------------------------------ the callback */
 
 /* When it is held up, it chooses the second one after it was let go; otherwise the first that is

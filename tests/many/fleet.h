@@ -91,6 +91,8 @@ extern _Thread_local bool links_uncounted;
 
 /* How long the disk takes for each commit of this thread (SQLite). */
 extern _Thread_local int sync_takes_ms;
+/* … and of every thread. */
+extern _Atomic int disk_takes_ms;
 
 /* ---------------------------------------------------------------------- the set */
 

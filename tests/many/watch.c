@@ -358,10 +358,11 @@ int __wrap_sqlite3_close_v2(sqlite3 *db)
 
 /* SQLite finds this one before that of the C library. */
 _Thread_local int sync_takes_ms;
+_Atomic int disk_takes_ms;
 
 int fdatasync(int fd)
 {
-    for (int i = 0; i < sync_takes_ms; i++)
+    for (int i = 0; i < sync_takes_ms + disk_takes_ms; i++)
         t_nap_ms(1);
     return (int)syscall(SYS_fdatasync, fd);
 }
