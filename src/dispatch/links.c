@@ -64,12 +64,22 @@ static int64_t due_pause_us(const struct ph__station *station, int64_t now_us)
     return station->rung_us && since_us < FRESH_US && fresh_us < pause_us ? fresh_us : pause_us;
 }
 
-/* What time alone will bring: how long until the next message comes due, and whether some are due that
- * were not for us. */
+/* What time alone will bring: how long until something comes due, and whether something is that was
+ * not for us. */
 struct outlook {
     bool known, due;
     int64_t in_us; /* INT64_MAX: never */
 };
+
+/* Those that have handlers, a bit each. */
+static unsigned doors_of(const ph_dispatcher *dispatcher)
+{
+    unsigned doors = 0;
+
+    for (int door = 0; door < PH__SIDES; door++)
+        doors |= (unsigned)(dispatcher->sides[door].count > 0) << door;
+    return doors;
+}
 
 static struct outlook look_ahead(struct ph__station *s)
 {
@@ -79,9 +89,10 @@ static struct outlook look_ahead(struct ph__station *s)
 
     if (!s->bell_name || s->retry_us || !s->store->own)
         return outlook;
-    outlook.known = ph__call_begin(&call, s->store, PH_OWN_TX, s->limit_ms, &err, &spare) == 0 &&
-                    s->store->backend->outlook(&call, s->dispatcher->opts.ns, &outlook.in_us,
-                                               &outlook.due) == 0;
+    outlook.known =
+        ph__call_begin(&call, s->store, PH_OWN_TX, s->limit_ms, &err, &spare) == 0 &&
+        s->store->backend->outlook(&call, s->dispatcher->opts.ns, doors_of(s->dispatcher),
+                                   &outlook.in_us, &outlook.due) == 0;
     return outlook;
 }
 

@@ -412,11 +412,12 @@ struct ph__backend {
     bool (*doorbell_taken)(ph_store *store, const char *ns);
     int (*doorbell_ring)(struct ph__call *call, const char *ns);
 
-    /* What time alone will bring to outbox and inbox of ns: how long until the next message comes due
-     * or a lease runs out (INT64_MAX: never), and whether something is due that a claim may have left,
-     * or somebody is just writing.
-     * Only where there is a file. */
-    int (*outlook)(struct ph__call *call, const char *ns, int64_t *ret_in_us, bool *ret_due);
+    /* What time alone will bring to these doors (1 << PH__OUTBOX, 1 << PH__INBOX) of ns: how long
+     * until a message comes due, a lease runs out or a join is overdue (INT64_MAX: never), and whether
+     * something is so already that a claim may have left, or somebody is just writing. Only where
+     * there is a file. */
+    int (*outlook)(struct ph__call *call, const char *ns, unsigned doors, int64_t *ret_in_us,
+                   bool *ret_due);
 
     /* PH_ENOTFOUND without a message if there is none. */
     int (*find)(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info);

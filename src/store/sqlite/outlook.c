@@ -4,7 +4,8 @@
 #include "store/sqlite/transaction.h"
 #include "store/sqlite/verbs.h"
 
-int ph__sqlite_outlook(struct ph__call *call, const char *ns, int64_t *ret_in_us, bool *ret_due)
+int ph__sqlite_outlook(struct ph__call *call, const char *ns, unsigned doors, int64_t *ret_in_us,
+                       bool *ret_due)
 {
     struct ph__sqlite_tx tx;
     struct ph__query query;
@@ -18,6 +19,7 @@ int ph__sqlite_outlook(struct ph__call *call, const char *ns, int64_t *ret_in_us
     query = ph__query(&tx, PH__SQL_outlook);
     ph__query_int(&query, tx.now);
     ph__query_text(&query, ns);
+    ph__query_int(&query, doors);
     r = ph__query_row(&query);
     if (r > 0) {
         at = ph__column_is_null(&query, 0) ? INT64_MAX : ph__column_int(&query, 0);

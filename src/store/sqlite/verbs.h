@@ -91,6 +91,7 @@ int ph__sqlite_checkpoint_rewind(struct ph__call *call, const struct ph__stream 
 int ph__sqlite_checkpoint_list(struct ph__call *call, const struct ph__stream *stream,
                                const char *consumer, ph_checkpoint_list *ret_list);
 
-int ph__sqlite_outlook(struct ph__call *call, const char *ns, int64_t *ret_in_us, bool *ret_due);
+int ph__sqlite_outlook(struct ph__call *call, const char *ns, unsigned doors, int64_t *ret_in_us,
+                       bool *ret_due);
 
 #endif

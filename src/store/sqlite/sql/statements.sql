@@ -211,7 +211,8 @@ SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, id
   FROM {p}lease WHERE owner = ?1 ORDER BY fence
 
 -- name: outlook
--- When the next message of a namespace comes due, or a lease runs out; and is anything due already?
+-- When the next message of a namespace comes due, a lease runs out or a join is overdue; and is any
+-- of that so already? ?3: the doors that are asked about, a bit each.
 -- CROSS: each queue and level has a range of the key.
 SELECT min(at), max(due)
   FROM (SELECT (SELECT p.due FROM {p}pending p
@@ -221,9 +222,20 @@ SELECT min(at), max(due)
                         WHERE p.queue = q.id AND p.level = l.value AND p.due <= ?1) AS due
           FROM (SELECT 0 AS value UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) l
          CROSS JOIN {p}queue q
-         WHERE q.door IN (0, 1) AND q.namespace = ?2 AND q.paused = 0
+         WHERE q.door IN (0, 1) AND (?3 >> q.door) & 1 AND q.namespace = ?2 AND q.paused = 0
         UNION ALL
-        SELECT (SELECT min(until) FROM {p}lease), 0)
+        SELECT (SELECT until FROM {p}lease l
+                 WHERE until >= ?1
+                   AND (?3 >> (SELECT door FROM {p}queue q WHERE q.id = l.queue)) & 1
+                 ORDER BY until LIMIT 1),
+               EXISTS (SELECT 1 FROM {p}lease l
+                        WHERE until < ?1
+                          AND (?3 >> (SELECT door FROM {p}queue q WHERE q.id = l.queue)) & 1)
+        UNION ALL
+        SELECT (SELECT deadline FROM {p}join_head
+                 WHERE status = 0 AND deadline > ?1 AND ?3 & 1 ORDER BY deadline LIMIT 1),
+               EXISTS (SELECT 1 FROM {p}join_head
+                        WHERE status = 0 AND deadline <= ?1 AND ?3 & 1))
 
 -- name: lease_expired
 -- The first one. A subquery, not a join, so that the index on until gives the order.
