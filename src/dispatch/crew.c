@@ -7,7 +7,12 @@
 
 bool ph__station_ails(const struct ph__station *station)
 {
-    return station->entry && (station->retry_step_us > 0 || station->slow);
+    return station->entry && (station->retry_step_us > 0 || station->suspect);
+}
+
+bool ph__station_is_new(const struct ph__station *station)
+{
+    return station->entry && !station->registered;
 }
 
 void ph__crew_call(ph_dispatcher *dispatcher)
@@ -34,20 +39,28 @@ static void begin(struct ph__station *station)
     station->hear = station->called = false;
     station->served_us = ph__boot_us();
     station->ailing = ph__station_ails(station);
+    station->lagging = station->slow && !station->ailing;
     dispatcher->ailing += station->ailing;
-    dispatcher->claiming += station->plan.room;
-    dispatcher->claiming_ailing += station->ailing ? station->plan.room : 0;
+    dispatcher->lagging += station->lagging;
+    if (!ph__station_is_new(station)) /* otherwise when it has answered */
+        ph__claim_begin(station, station->plan.room);
 }
 
-static void end(struct ph__station *station, int room)
+/* It is no longer counted among the busy ones. */
+static void uncount(struct ph__station *station)
 {
     ph_dispatcher *dispatcher = station->dispatcher;
 
-    dispatcher->claiming -= room;
-    dispatcher->claiming_ailing -= station->ailing ? room : 0;
+    ph__claim_end(station);
     dispatcher->ailing -= station->ailing;
-    dispatcher->choose_us = 0;
-    station->ailing = false;
+    dispatcher->lagging -= station->lagging;
+    station->ailing = station->lagging = false;
+}
+
+static void end(struct ph__station *station)
+{
+    uncount(station);
+    station->dispatcher->choose_us = 0;
     station->busy = false;
     if (station->entry && !station->store->own)
         ph__station_unlinked(station);
@@ -71,7 +84,7 @@ static void visit(struct ph__mate *mate, struct ph__station *station, struct ph_
     if (leaves) {
         ph__station_leave(station);
         pthread_mutex_lock(&dispatcher->lock);
-        dispatcher->ailing -= station->ailing;
+        uncount(station);
         ph__stations_remove(station);
         ph__threads_leave(dispatcher, serial);
         return;
@@ -80,7 +93,7 @@ static void visit(struct ph__mate *mate, struct ph__station *station, struct ph_
     if (station->entry && station->retry_us)
         ph__station_disconnect(station); /* others can use the connection meanwhile */
     pthread_mutex_lock(&dispatcher->lock);
-    end(station, plan.room);
+    end(station);
 }
 
 /* Hears the bells, for so long; with the lock held, which it lets go meanwhile. */

@@ -190,8 +190,11 @@ struct ph__station {
     bool through;      /* … and there was nothing more to find */
     bool finished;     /* the last words were said */
     bool ailing;       /* it is busy, and was in trouble when that began */
+    bool lagging;      /* … and was slow */
+    int claiming;      /* … and messages that may come with its claim */
     bool armed;        /* its bell is watched */
-    bool slow;         /* its last call took long, or one on the same server failed */
+    bool slow;         /* its last call took long */
+    bool suspect;      /* its last call failed, or took long and failed on the same server */
     bool aside;        /* its schema cannot be used */
     bool draining;     /* it has left the set */
     int64_t drain_us;  /* since when it is draining */
@@ -277,6 +280,8 @@ struct ph_dispatcher {
     int links;                  /* stations that have a connection */
     int handler_links;          /* connections of handler threads */
     int ailing;                 /* busy ones that are in trouble */
+    int lagging;                /* busy ones that are only slow */
+    bool any_well;              /* there is one that is neither */
     size_t urgent_turn;         /* where the search for urgent ones begins */
     bool urgent_first;          /* it is their turn, not that of a claim */
     struct ph__station *chosen; /* to be claimed from next; NULL: not chosen yet */
@@ -288,9 +293,9 @@ struct ph_dispatcher {
     uint64_t asked_mark;        /* … or when others are ready than those of this mark */
     long wake_at;               /* wake also for room: so many that wait, or fewer; -1: not */
     bool short_of_room; /* … for a handler that ends: there was no thread, or too much in flight */
-    int claiming_ailing; /* … of stores in trouble */
-    int claiming;        /* messages that may come with claims under way */
-    int64_t limit_us;    /* the next time limit */
+    int claiming;       /* messages that may come with claims under way */
+    int claiming_doubtful; /* … of stores that are in trouble or slow */
+    int64_t limit_us;      /* the next time limit */
     struct ph__thread *threads;
     pthread_t discoverer;
     bool has_discoverer; /* it must be joined */
@@ -457,6 +462,9 @@ void *ph__discover(void *dispatcher); /* the thread that asks the sources of the
 int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at);
 /* Fills station->plan. Of one that is not busy, or by who has it. */
 void ph__plan_make(struct ph__station *station, int room, int64_t now_us);
+/* Room for the claim of one that is busy is taken, and given back. */
+void ph__claim_begin(struct ph__station *station, int room);
+void ph__claim_end(struct ph__station *station);
 
 /* select.c: with the lock held */
 /* The station to be served next, by its plan; NULL: none before *ret_wake_us. It has a connection, or
@@ -480,7 +488,10 @@ void ph__station_unlinked(struct ph__station *station);
 /* Somebody must watch the bells while the caller does something else; with the lock held. */
 void ph__crew_call(ph_dispatcher *dispatcher);
 void *ph__crew_work(void *mate);
+/* Is it in trouble? */
 bool ph__station_ails(const struct ph__station *station);
+/* Is it of a set, and was never reached? */
+bool ph__station_is_new(const struct ph__station *station);
 
 /* bells.c */
 int ph__bells_open(ph_dispatcher *dispatcher); /* negative: no file descriptors */

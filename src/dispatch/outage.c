@@ -49,7 +49,7 @@ static void suspect_server(struct ph__station *station, const ph_error *err, int
 {
     ph_dispatcher *dispatcher = station->dispatcher;
 
-    station->slow = true;
+    station->suspect = true;
     if (!station->server || now_us - station->served_us < PH__SLOW_US || err->sqlstate[0] ||
         station->said_codes)
         return;
@@ -57,7 +57,7 @@ static void suspect_server(struct ph__station *station, const ph_error *err, int
         struct ph__station *other = dispatcher->stations[i];
 
         if (other->server && strcmp(other->server, station->server) == 0)
-            other->slow = true;
+            other->suspect = true;
     }
 }
 

@@ -19,16 +19,31 @@ static long useful_prefetch(const ph_dispatcher *dispatcher)
     return (long)prefetch;
 }
 
-/* A store in trouble may be long about it: others need not wait for what comes from there. */
+/* A store in trouble, or a slow one, may be long about it: others need not wait for what comes from
+ * there. */
 static long claiming(const ph_dispatcher *dispatcher)
 {
-    return dispatcher->claiming - dispatcher->claiming_ailing;
+    return dispatcher->claiming - dispatcher->claiming_doubtful;
 }
 
-/* What waits, what is behind it and what is being claimed included. */
-static long queued(const ph_dispatcher *dispatcher)
+void ph__claim_begin(struct ph__station *station, int room)
 {
-    return (long)(dispatcher->waiting.count + dispatcher->behind) + claiming(dispatcher);
+    ph_dispatcher *dispatcher = station->dispatcher;
+
+    station->claiming = room;
+    dispatcher->claiming += room;
+    if (station->ailing || station->lagging)
+        dispatcher->claiming_doubtful += room;
+}
+
+void ph__claim_end(struct ph__station *station)
+{
+    ph_dispatcher *dispatcher = station->dispatcher;
+
+    dispatcher->claiming -= station->claiming;
+    if (station->ailing || station->lagging)
+        dispatcher->claiming_doubtful -= station->claiming;
+    station->claiming = 0;
 }
 
 /* What is behind others of its stream counts as prefetched, but keeps no thread from its work. */
@@ -54,7 +69,7 @@ int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at)
     if (opts->message_limit > 0 && left < (int64_t)in_flight)
         in_flight = (long)left;
     if (room < least && waiting > 0) {
-        *ret_wake_at = queued(dispatcher) - (least - room);
+        *ret_wake_at = (long)(dispatcher->waiting.count + dispatcher->behind) - (least - room);
         return 0;
     }
     room = room < in_flight ? room : in_flight;

@@ -19,17 +19,25 @@ static size_t index_of(const ph_dispatcher *dispatcher, uint64_t serial)
     return i;
 }
 
-/* Somebody talks to it, or it has no connection and can get none, or it is in trouble and enough of
- * the crew are with such ones. */
-static bool can_be_served(const struct ph__station *station, bool links_left)
+/* Are enough of the crew with such ones? A quarter may be with those that are in trouble; all but a
+ * quarter with slow ones, if there are others. */
+static bool is_kept_back(const struct ph__station *station)
 {
     const ph_dispatcher *dispatcher = station->dispatcher;
-    int ailing_max = dispatcher->crew_count / 4;
+    int quarter = dispatcher->crew_count / 4 > 0 ? dispatcher->crew_count / 4 : 1;
 
-    if (station->busy || (!station->linked && !links_left))
+    if (dispatcher->crew_count == 1)
         return false;
-    return !ph__station_ails(station) || dispatcher->crew_count == 1 ||
-           dispatcher->ailing < (ailing_max > 0 ? ailing_max : 1);
+    if (ph__station_ails(station))
+        return dispatcher->ailing >= quarter;
+    return station->slow && dispatcher->any_well &&
+           dispatcher->ailing + dispatcher->lagging >= dispatcher->crew_count - quarter;
+}
+
+/* Nobody talks to it, it has a connection or can get one, and it is not kept back. */
+static bool can_be_served(const struct ph__station *station, bool links_left)
+{
+    return !station->busy && (station->linked || links_left) && !is_kept_back(station);
 }
 
 static bool is_ready(const struct ph__station *station, bool links_left)
@@ -43,7 +51,7 @@ static bool holds_on(const struct ph__station *station, int64_t now_us)
     if (station->busy)
         return now_us < station->served_us + STUCK_US &&
                (!station->through || station->plan.room > 0);
-    return !station->through && !station->draining && !station->retry_us;
+    return !station->through && !station->draining && !station->retry_us && !is_kept_back(station);
 }
 
 static struct ph__station *choose(ph_dispatcher *dispatcher, bool links_left, int64_t now_us)
@@ -123,6 +131,15 @@ static uint64_t mark_of(const struct ph__station *station)
     return (mark ^ mark >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
+static bool any_well(const ph_dispatcher *dispatcher)
+{
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        if (!dispatcher->stations[i]->slow && !ph__station_ails(dispatcher->stations[i]))
+            return true;
+    }
+    return false;
+}
+
 static struct survey look_round(ph_dispatcher *dispatcher, int64_t now_us)
 {
     size_t count = dispatcher->station_count;
@@ -132,6 +149,7 @@ static struct survey look_round(ph_dispatcher *dispatcher, int64_t now_us)
 
     dispatcher->short_of_room = room == 0 && wake_at < 0;
     dispatcher->wake_at = room == 0 ? wake_at : -1;
+    dispatcher->any_well = any_well(dispatcher);
     survey.links_left = dispatcher->links < dispatcher->links_max || ph__link_spare(dispatcher);
     for (size_t i = 0; i < count; i++) {
         size_t at = (dispatcher->urgent_turn + i) % count;

@@ -178,6 +178,7 @@ static void acted(struct ph__station *s, const struct ph__trip *trip, int room,
     dispatcher->stats.exchanges++;
     s->exchanges++;
     s->slow = s->entry && took_us > PH__SLOW_US;
+    s->suspect = false;
     pthread_mutex_unlock(&dispatcher->lock);
     if (s->entry && took_us < PH__SLOW_US)
         s->limit_ms = ph__station_limit_ms(s);
@@ -324,13 +325,42 @@ static void note_cost(struct ph__station *s, int64_t cost_us)
     s->visit_us += (cost_us - s->visit_us) / (s->visit_us ? 4 : 1);
 }
 
+/* One of a set that was never reached is greeted before anything is claimed: the room of a claim
+ * that waits in vain would be missing elsewhere. Returns how much there is after that. */
+static int greet(struct ph__mate *mate, struct ph__station *s, int wanted)
+{
+    const struct ph__plan hello = { .act = true };
+    long ignored;
+    int room = 0;
+
+    act(mate, s, &hello);
+    if (s->retry_us)
+        return 0;
+    pthread_mutex_lock(&s->dispatcher->lock);
+    room = ph__room(s->dispatcher, &ignored);
+    room = room < wanted ? room : wanted;
+    ph__claim_begin(s, room);
+    pthread_mutex_unlock(&s->dispatcher->lock);
+    return room;
+}
+
+static void exchange(struct ph__mate *mate, struct ph__station *s, struct ph__plan plan)
+{
+    if (ph__station_is_new(s)) {
+        plan.room = greet(mate, s, plan.room);
+        if (plan.room == 0)
+            return;
+    }
+    act(mate, s, &plan);
+}
+
 void ph__serve(struct ph__mate *mate, struct ph__station *s, const struct ph__plan *plan)
 {
     int64_t now_us = ph__boot_us(), began_us = cost_clock_us(s);
     bool cold = s->store->own == NULL && s->registered;
 
     if (plan->act || plan->claim)
-        act(mate, s, plan);
+        exchange(mate, s, *plan);
     /* Notifications that nobody takes pile up. */
     if (!(plan->act || plan->claim) || now_us - s->heard_us >= HEAR_US)
         (void)ph__station_rang(s);

@@ -153,6 +153,34 @@ TEST(a_locked_store_does_not_take_the_room_of_the_others)
     fleet_end(&fleet);
 }
 
+/* ---------------------------------------------------------------------------------- slow */
+
+/* Every commit takes more than half a second, everywhere: that is no reason to wait for each other. */
+TEST(stores_that_are_all_slow_are_served_at_the_same_time)
+{
+    enum { STORES = 6 };
+    struct fleet fleet;
+    int before;
+
+    fleet_init(&fleet, STORES);
+    fleet.opts.batch_size = 1;
+    fleet.opts.prefetch = STORES;
+    for (int n = 0; n < STORES; n++)
+        (void)base_lite(n);
+    fleet_add(&fleet, 0, STORES);
+    for (int n = 0; n < STORES; n++)
+        base_put(base_at(n), "t", 100);
+    disk_takes_ms = 600;
+    fleet_run(&fleet, count_up, &tally);
+    AWAIT(counted(&tally, NULL) >= 3 * STORES); /* by now it is known of each */
+    before = counted(&tally, NULL);
+    let_pass(6000);
+    printf("%d messages in 6 s\n", counted(&tally, NULL) - before);
+    CHECK(counted(&tally, NULL) - before > 2 * 10); /* one after the other it is 10 at most */
+    disk_takes_ms = 0;
+    fleet_end(&fleet);
+}
+
 /* ------------------------------------------------------------------------- always at work */
 
 /* The first has messages for as long as we look, and handlers are quicker than the disk: so nobody

@@ -336,6 +336,32 @@ TEST(a_store_that_does_not_answer_does_not_hold_up_the_others)
         base_check(base_at(n));
 }
 
+/* They have never answered: a claim that waits for them takes no room from others. */
+TEST(stores_that_never_answer_do_not_take_the_room_of_others)
+{
+    struct fleet fleet;
+    char url[1200];
+
+    if (!t_is_pg())
+        t_not_here("there is no connection that could fall silent");
+    init(&fleet, 4);
+    fleet.opts.threads = 1;
+    fleet.opts.prefetch = -1;
+    fleet_set(&fleet);
+    snprintf(url, sizeof(url), "%s", through_proxy(0)->url);
+    proxy_set(PROXY_STALL);
+    for (int n = 0; n < 3; n++)
+        fleet_join(&fleet, base_on(n, url));
+    fleet_join(&fleet, base_at(3));
+    base_put(base_at(3), "t", 1);
+    fleet_run(&fleet, count_up, &tally);
+    AWAIT(counted(&tally, "s003") == 1);
+    for (int n = 0; n < 3; n++)
+        CHECK_INT(standing(&fleet, base_named(n)->id).serving, PH_SERVING_NEW);
+    fleet_stop(&fleet);
+    fleet_free(&fleet);
+}
+
 /* ------------------------------------------------------------------- all together */
 
 TEST(sick_stores_of_every_kind_at_once)
