@@ -43,7 +43,7 @@
  *   database that is down, slow or locked does not hold up the others: it is
  *   tried again, ever more slowly, by a quarter of these threads at most. One
  *   whose schema is missing, too old or too new is reported and set aside, and
- *   looked at again every 30 s. One that leaves the set is drained. A database
+ *   looked at again, at last every 30 s. One that leaves the set is drained. A database
  *   without a connection cannot ring (PostgreSQL); it is looked at in turn, as
  *   often as a few per cent of a processor allow, and at least once a minute. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */

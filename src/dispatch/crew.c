@@ -120,6 +120,8 @@ static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
 
     if (dispatcher->limit_us < wake_us && !dispatcher->tending)
         wake_us = dispatcher->limit_us;
+    if (dispatcher->stations_changed && dispatcher->update_us < wake_us)
+        wake_us = dispatcher->update_us;
     if (wake_us > now_us + SLEEP_MAX_US)
         wake_us = now_us + SLEEP_MAX_US;
     if (dispatcher->watched) {
@@ -138,13 +140,14 @@ static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
 /* What concerns no station, or all of them; by one at a time. True: time has passed. */
 static bool tend(ph_dispatcher *dispatcher)
 {
-    bool stations = dispatcher->stations_changed;
-    bool due = ph__boot_us() >= dispatcher->limit_us, missing = dispatcher->missing_threads > 0;
+    int64_t now_us = ph__boot_us();
+    bool stations = dispatcher->stations_changed && now_us >= dispatcher->update_us;
+    bool due = now_us >= dispatcher->limit_us, missing = dispatcher->missing_threads > 0;
 
     if (dispatcher->tending || !(stations || due || missing))
         return false;
     dispatcher->tending = true;
-    dispatcher->stations_changed = false;
+    dispatcher->stations_changed &= !stations;
     ph__crew_call(dispatcher);
     pthread_mutex_unlock(&dispatcher->lock);
     if (stations)
@@ -155,7 +158,9 @@ static bool tend(ph_dispatcher *dispatcher)
         ph__threads_replace(dispatcher);
     pthread_mutex_lock(&dispatcher->lock);
     dispatcher->tending = false;
-    return stations || dispatcher->stations_changed;
+    if (dispatcher->limit_us < dispatcher->asleep_until_us)
+        ph__wake_asleep(dispatcher); /* who watches has left that to us */
+    return stations;
 }
 
 /* Those that have a connection first: afterwards there is one for each of the crew. */
@@ -201,6 +206,8 @@ void *ph__crew_work(void *context)
         if (tend(dispatcher))
             continue;
         hear_in_passing(dispatcher);
+        if (dispatcher->ending)
+            break;
         station = ph__pick(dispatcher, &victim, &wake_us);
         if (station)
             visit(mate, station, victim);

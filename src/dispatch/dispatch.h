@@ -36,8 +36,9 @@
 #define PH__STOP_GRACE_MS 1000   /* from the stop's cancelling until handlers are given up */
 #define PH__WARNED_TOPICS_MAX 64
 #define PH__SLOTS 1024
-#define PH__CREW_MAX 16    /* threads that talk to databases */
-#define PH__SLOW_US 500000 /* a call that takes longer is kept from occupying the whole crew */
+#define PH__CREW_MAX 16      /* threads that talk to databases */
+#define PH__SLOW_US 500000   /* a call that takes longer is kept from occupying the whole crew */
+#define PH__CLOGGED_US 50000 /* who waits so long for transactions is in the way of nobody */
 #define PH__SIDES 2 /* doors that have handlers: PH__OUTBOX and PH__INBOX, by their numbers */
 
 enum ph__work_state { PH__BEHIND, PH__WAITING, PH__RUNNING, PH__DECIDED, PH__SETTLED };
@@ -166,6 +167,7 @@ struct ph__station {
     int64_t retry_us; /* not before; 0: the database is there */
     int64_t retry_step_us;
     int limit_ms;             /* of a call; more after one that took longer */
+    int chore_ms;             /* … of the retention and the scheduler */
     uint32_t said_codes;      /* of this outage */
     bool exchange_failed;     /* in this outage: a renewal alone cannot end it */
     int64_t beat_us;          /* the heart is due */
@@ -212,6 +214,7 @@ struct ph__station {
                             its beginning */
     uint64_t drained_landings; /* how many claims had brought something by then */
     int tx_waiting; /* handler threads that wait for its transactions to begin or be acknowledged */
+    int64_t tx_full_us;  /* since when they are so many that no other may; 0: they are not */
     int64_t tx_retry_us; /* none is begun before; 0: at any time */
     int64_t tx_step_us;
     bool connected;      /* the last call reached the database */
@@ -276,9 +279,11 @@ struct ph_dispatcher {
     bool folders_armed;
     bool tending;               /* one of the crew looks after what concerns no station */
     bool stations_changed;      /* the set has other databases than there are stations */
+    int64_t update_us;          /* … which is not looked at before */
     uint64_t last_serial;       /* of a station */
     int links;                  /* stations that have a connection */
     int handler_links;          /* connections of handler threads */
+    bool left_set;              /* the others were given back to it */
     int ailing;                 /* busy ones that are in trouble */
     int lagging;                /* busy ones that are only slow */
     bool any_well;              /* there is one that is neither */
@@ -306,8 +311,9 @@ struct ph_dispatcher {
     bool helper_called;   /* an idle thread was woken to stand by, or stands by */
     bool no_transaction;  /* the last handler that needed one got none */
     struct ph__work_list waiting;
-    size_t behind;          /* works that wait for another of their stream */
-    size_t decided;         /* works that are decided, of all stations */
+    size_t clogged; /* of them: those whose database holds them up, when it was last looked */
+    size_t behind;  /* works that wait for another of their stream */
+    size_t decided; /* works that are decided, of all stations */
     struct ph_work *active; /* newest first */
     size_t running, kept, in_flight;
     struct ph_work *slots[PH__SLOTS]; /* the works of all flights, by work id */
@@ -412,6 +418,9 @@ void ph__work_set_error(struct ph_work *work, const char *text);
  * database has settled it already, else PH_OUTCOME_UNKNOWN. */
 ph_verdict ph__run_in_transaction(struct ph__thread *thread, struct ph_work *work,
                                   ph_outcome *ret_outcome);
+/* A thread is about to wait for a transaction of this database: others keep away meanwhile. With the
+ * lock held, when the work is taken, or all threads might take one before the first waits. */
+void ph__transaction_waits(struct ph__station *station);
 /* Its database has refused transactions lately: for so long no other is tried; 0: one is. With the
  * lock held. */
 int64_t ph__transaction_delay_ms(const struct ph_work *work);
@@ -446,8 +455,10 @@ int ph__station_new(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_store
 void ph__station_free(struct ph__station *station);
 void ph__station_give_callbacks_back(struct ph__station *station);
 int ph__station_limit_ms(const struct ph__station *station); /* of a call, at first */
-void ph__station_disconnect(struct ph__station *station);    /* by who has it; no lock */
-void ph__station_leave(struct ph__station *station);         /* likewise */
+/* A call needed longer than that: more for the next one; others wait for the thread, so not at once. */
+void ph__station_extend(const struct ph__station *station, const ph_error *err, int *limit_ms);
+void ph__station_disconnect(struct ph__station *station); /* by who has it; no lock */
+void ph__station_leave(struct ph__station *station);      /* likewise */
 
 /* stations.c: which stations there are */
 int ph__stations_add(struct ph__station *station);     /* no lock; PH_ENOMEM */
@@ -458,6 +469,10 @@ void ph__stations_free(ph_dispatcher *dispatcher);
 void *ph__discover(void *dispatcher); /* the thread that asks the sources of the set */
 
 /* plan.c: with the lock held */
+/* Do works of it wait, while too many threads wait for its transactions already? */
+bool ph__station_is_clogged(const struct ph__station *station, int64_t now_us);
+/* So many threads may wait for transactions of one database of a set. */
+int ph__tx_waiting_max(const ph_dispatcher *dispatcher);
 /* How many messages may be claimed now, and at how many that wait a batch fits in. */
 int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at);
 /* Fills station->plan. Of one that is not busy, or by who has it. */

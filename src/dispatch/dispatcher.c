@@ -357,11 +357,17 @@ static int enter_set(ph_dispatcher *dispatcher, ph_error *err)
 
 void ph__dispatcher_leave_set(ph_dispatcher *dispatcher)
 {
+    int given;
+
     if (!dispatcher->set || dispatcher->connections == 0)
         return;
     ph__set_observe_end(dispatcher->set, &dispatcher->observer);
-    ph__set_give(dispatcher->set, dispatcher->connections);
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->left_set = true; /* handlers that hang give theirs back when they close it */
+    given = dispatcher->connections - dispatcher->handler_links;
     dispatcher->connections = 0;
+    pthread_mutex_unlock(&dispatcher->lock);
+    ph__set_give(dispatcher->set, given);
 }
 
 int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)

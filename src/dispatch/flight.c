@@ -41,10 +41,9 @@ void ph__waiting_push(struct ph_work *work)
 static bool must_wait(const struct ph_work *work)
 {
     const ph_dispatcher *dispatcher = work->flight->dispatcher;
-    int most = dispatcher->opts.threads / 2;
 
     return dispatcher->set && !dispatcher->stopping && work->handler->in_transaction &&
-           work->flight->station->tx_waiting >= (most > 0 ? most : 1);
+           work->flight->station->tx_waiting >= ph__tx_waiting_max(dispatcher);
 }
 
 struct ph_work *ph__waiting_pop(ph_dispatcher *dispatcher)
@@ -204,9 +203,15 @@ static void remove_from_slot(struct ph_work *work)
     *at = work->slot_next;
 }
 
+/* A database that has left the set and come back has another station. */
+static bool same_store(const struct ph__station *one, const struct ph__station *other)
+{
+    return one == other || strcmp(one->voice.id, other->voice.id) == 0;
+}
+
 static bool is_other_delivery(const struct ph_work *of, const struct ph_work *work)
 {
-    return of != work && of->flight->station == work->flight->station &&
+    return of != work && same_store(of->flight->station, work->flight->station) &&
            memcmp(of->lease.work_id.b, work->lease.work_id.b, sizeof(work->lease.work_id.b)) == 0;
 }
 

@@ -99,22 +99,32 @@ static struct outlook look_ahead(struct ph__station *s)
 /* How long it is left alone; with the lock held. */
 static void cool(struct ph__station *station, const struct outlook *outlook)
 {
-    int64_t now_us = ph__boot_us(), pause_us = cold_pause_us(station), planned_us;
+    int64_t now_us = ph__boot_us(), pause_us = cold_pause_us(station);
+    bool known = station->bell_name && !station->bell_lost && outlook->known;
 
     if (station->rung || station->found || station->called)
         return; /* it is waited for */
-    if (!station->bell_name || station->bell_lost || !outlook->known) {
-        put_off(&station->next_claim_us, now_us, now_us + pause_us);
-        put_off(&station->schedule_us, now_us, now_us + pause_us);
-        return;
-    }
-    pause_us = outlook->due ? due_pause_us(station, now_us) : COLD_PAUSE_MAX_US;
-    planned_us = station->schedule_next_us < now_us + pause_us ? station->schedule_next_us
-                                                               : now_us + pause_us;
-    put_off(&station->schedule_us, now_us, planned_us);
-    if (outlook->in_us < pause_us)
-        pause_us = outlook->in_us;
+    if (known)
+        pause_us = outlook->due ? due_pause_us(station, now_us) : COLD_PAUSE_MAX_US;
+    put_off(&station->schedule_us, now_us,
+            ph__earlier(station->schedule_next_us, now_us + pause_us));
+    if (known)
+        pause_us = ph__earlier(pause_us, outlook->in_us);
     put_off(&station->next_claim_us, now_us, now_us + pause_us);
+}
+
+/* Who has gone to sleep meanwhile did not count with it, and we go elsewhere now. */
+static void wake_if_due(struct ph__station *station)
+{
+    ph_dispatcher *dispatcher = station->dispatcher;
+    const struct ph__plan *plan = &station->plan;
+    long ignored;
+
+    ph__plan_make(station, ph__room(dispatcher, &ignored), ph__boot_us());
+    if (!plan->act && !plan->claim && !plan->chores && plan->wake_us >= dispatcher->asleep_until_us)
+        return;
+    ph__crew_call(dispatcher);
+    ph__wake_asleep(dispatcher);
 }
 
 void ph__link_give_up(struct ph__station *victim)
@@ -129,6 +139,7 @@ void ph__link_give_up(struct ph__station *victim)
     victim->busy = false;
     if (victim->called)
         ph__station_call(victim);
+    wake_if_due(victim);
     pthread_mutex_unlock(&dispatcher->lock);
 }
 

@@ -65,8 +65,9 @@ static void listen_again(struct ph__station *s)
     struct ph__call call;
     ph_error err, spare;
 
+    /* Who listens goes on, or what comes would pile up unheard. */
     if (dispatcher->opts.doorbell == PH_DOORBELL_OFF || s->bell_name || s->retry_us ||
-        !keeps_connection(s)) {
+        (before < 0 && !keeps_connection(s))) {
         s->doorbell_fd = -1; /* it may be another's by now */
         return;
     }
@@ -82,15 +83,20 @@ static void listen_again(struct ph__station *s)
     }
 }
 
-/* The file, or its folder, may not have been there before. */
+/* The file, or its folder, may not have been there before. A new watch may have missed a message. */
 static void watch_again(struct ph__station *s)
 {
     pthread_mutex_lock(&s->dispatcher->lock);
     if (s->bell_lost)
         ph__bell_unwatch(s);
     pthread_mutex_unlock(&s->dispatcher->lock);
-    if (!s->bell_name)
-        ph__bell_watch(s);
+    if (s->bell_name)
+        return;
+    ph__bell_watch(s);
+    pthread_mutex_lock(&s->dispatcher->lock);
+    if (s->bell_name)
+        s->next_claim_us = 0;
+    pthread_mutex_unlock(&s->dispatcher->lock);
 }
 
 /* One that has heard the bell and is about to claim need not hear it again. */

@@ -9,9 +9,9 @@
 #define RETRY_FIRST_US 50000 /* after a failed call; doubled each time */
 #define RETRY_MAX_US 5000000
 #define RETRY_MAX_SET_US 15000000 /* where others are waiting for the connection */
-#define ASIDE_US 30000000         /* a schema that cannot be used is looked at again */
+#define ASIDE_FIRST_US 500000     /* a schema that cannot be used: it may just be made */
+#define ASIDE_MAX_US 30000000     /* … or it takes somebody to change that */
 
-/* It takes somebody to change that: no sooner than in a while. */
 static bool is_wrong_schema(const ph_error *err)
 {
     return err->code == PH_ENOSCHEMA || err->code == PH_ETOOOLD || err->code == PH_ETOONEW;
@@ -19,28 +19,18 @@ static bool is_wrong_schema(const ph_error *err)
 
 static void set_retry(struct ph__station *station, const ph_error *err, int64_t now_us)
 {
-    int64_t max_us = station->entry ? RETRY_MAX_SET_US : RETRY_MAX_US;
+    bool aside = station->entry && is_wrong_schema(err);
+    int64_t max_us = aside ? ASIDE_MAX_US : station->entry ? RETRY_MAX_SET_US : RETRY_MAX_US;
+    int64_t first_us = aside ? ASIDE_FIRST_US : RETRY_FIRST_US;
     int64_t step_us = station->retry_step_us * 2;
 
     if (now_us < station->retry_us) /* it was a renewal, which is tried in between */
         return;
-    if (step_us == 0)
-        step_us = RETRY_FIRST_US;
+    if (step_us < first_us)
+        step_us = first_us;
     station->retry_step_us = step_us < max_us ? step_us : max_us;
-    if (station->entry && is_wrong_schema(err))
-        station->retry_step_us = ASIDE_US;
     station->retry_us = now_us + station->retry_step_us / 2 +
                         (int64_t)(ph__random_u64() % (uint64_t)(station->retry_step_us / 2 + 1));
-}
-
-/* A call that needs longer gets longer, but not the first time: others wait for the thread. */
-static void set_limit(struct ph__station *station, const ph_error *err)
-{
-    int most_ms = station->dispatcher->call_timeout_ms;
-
-    if (err->code != PH_ETIMEOUT && err->code != PH_EBUSY && err->code != PH_EUNKNOWN)
-        return;
-    station->limit_ms = station->limit_ms < most_ms / 2 ? station->limit_ms * 2 : most_ms;
 }
 
 /* Who had to wait long for nothing here may have to there: no more than a few of the crew shall find
@@ -85,7 +75,7 @@ static void say_failed(struct ph__station *station, const ph_error *err, size_t 
     station->said_codes |= bit;
     ph__say(station, PH_LOG_WARN,
             station->entry && is_wrong_schema(err)
-                ? "set aside: its schema cannot be used; looking again every 30 s"
+                ? "set aside: its schema cannot be used; looking again, ever more rarely"
                 : "the database cannot be used; trying again until it can",
             NULL, "error", err->message);
 }
@@ -105,7 +95,7 @@ void ph__station_failed(struct ph__station *station, const ph_error *err)
     station->connected = false;
     station->last_error = *err;
     if (station->entry) {
-        set_limit(station, err);
+        ph__station_extend(station, err, &station->limit_ms);
         suspect_server(station, err, now_us);
         station->aside = is_wrong_schema(err);
     }

@@ -26,6 +26,25 @@ static long claiming(const ph_dispatcher *dispatcher)
     return dispatcher->claiming - dispatcher->claiming_doubtful;
 }
 
+int ph__tx_waiting_max(const ph_dispatcher *dispatcher)
+{
+    return dispatcher->opts.threads > 1 ? dispatcher->opts.threads / 2 : 1;
+}
+
+bool ph__station_is_clogged(const struct ph__station *station, int64_t now_us)
+{
+    return station->waiting > 0 && station->tx_full_us &&
+           now_us - station->tx_full_us >= PH__CLOGGED_US;
+}
+
+/* What waits for a thread, and not for its database. */
+static long waiting(const ph_dispatcher *dispatcher)
+{
+    long count = (long)dispatcher->waiting.count - (long)dispatcher->clogged;
+
+    return count > 0 ? count : 0;
+}
+
 void ph__claim_begin(struct ph__station *station, int room)
 {
     ph_dispatcher *dispatcher = station->dispatcher;
@@ -54,8 +73,8 @@ int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at)
     long busy = (long)dispatcher->running - dispatcher->hung_threads;
     long idle = opts->threads - busy - dispatcher->missing_threads;
     long ahead = prefetch - (long)dispatcher->behind;
-    long waiting = (long)dispatcher->waiting.count + claiming(dispatcher);
-    long room = (ahead > 0 ? ahead : 0) + idle - waiting;
+    long queued = waiting(dispatcher) + claiming(dispatcher);
+    long room = (ahead > 0 ? ahead : 0) + idle - queued;
     long least = prefetch > 0 && prefetch < opts->batch_size ? prefetch : opts->batch_size;
     long in_flight = (long)opts->in_flight_max - (long)dispatcher->in_flight - dispatcher->claiming;
     int64_t left = opts->message_limit - dispatcher->stats.claimed - dispatcher->claiming;
@@ -68,7 +87,7 @@ int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at)
         return 0;
     if (opts->message_limit > 0 && left < (int64_t)in_flight)
         in_flight = (long)left;
-    if (room < least && waiting > 0) {
+    if (room < least && queued > 0) {
         *ret_wake_at = (long)(dispatcher->waiting.count + dispatcher->behind) - (least - room);
         return 0;
     }
@@ -163,7 +182,9 @@ void ph__plan_make(struct ph__station *station, int room, int64_t now_us)
 
     if (station->in_flight == 0)
         station->renew_us = INT64_MAX;
-    room = station->draining ? 0 : (int)ph__earlier(room, station->claim_max);
+    room = station->draining || ph__station_is_clogged(station, now_us)
+               ? 0
+               : (int)ph__earlier(room, station->claim_max);
     due = room > 0 && now_us >= station->next_claim_us;
     lazy = due && dispatcher->station_count > 1 && dispatcher->drain_waiters == 0;
     flush = must_flush(station, now_us, lazy);

@@ -131,13 +131,17 @@ static uint64_t mark_of(const struct ph__station *station)
     return (mark ^ mark >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-static bool any_well(const ph_dispatcher *dispatcher)
+/* What all stations together mean for each. */
+static void look_at_all(ph_dispatcher *dispatcher, int64_t now_us)
 {
+    dispatcher->any_well = false;
+    dispatcher->clogged = 0;
     for (size_t i = 0; i < dispatcher->station_count; i++) {
-        if (!dispatcher->stations[i]->slow && !ph__station_ails(dispatcher->stations[i]))
-            return true;
+        const struct ph__station *s = dispatcher->stations[i];
+
+        dispatcher->any_well |= !s->slow && !ph__station_ails(s);
+        dispatcher->clogged += ph__station_is_clogged(s, now_us) ? s->waiting : 0;
     }
-    return false;
 }
 
 static struct survey look_round(ph_dispatcher *dispatcher, int64_t now_us)
@@ -145,11 +149,15 @@ static struct survey look_round(ph_dispatcher *dispatcher, int64_t now_us)
     size_t count = dispatcher->station_count;
     struct survey survey = { .wake_us = INT64_MAX };
     long wake_at;
-    int room = ph__room(dispatcher, &wake_at);
+    int room;
 
+    look_at_all(dispatcher, now_us);
+    room = ph__room(dispatcher, &wake_at);
     dispatcher->short_of_room = room == 0 && wake_at < 0;
     dispatcher->wake_at = room == 0 ? wake_at : -1;
-    dispatcher->any_well = any_well(dispatcher);
+    if (room == 0 && dispatcher->set &&
+        dispatcher->handler_links > 0) /* what is in the way may soon be clogged */
+        survey.wake_us = now_us + PH__CLOGGED_US;
     survey.links_left = dispatcher->links < dispatcher->links_max || ph__link_spare(dispatcher);
     for (size_t i = 0; i < count; i++) {
         size_t at = (dispatcher->urgent_turn + i) % count;
@@ -229,13 +237,15 @@ struct ph__station *ph__pick(ph_dispatcher *dispatcher, struct ph__station **ret
     struct ph__station *station;
 
     if (!choice_stands(dispatcher, &survey) && make_choice(dispatcher, &survey, now_us)) {
+        if (dispatcher->ending)
+            return NULL;
         survey = look_round(dispatcher, now_us);
         if (!choice_stands(dispatcher, &survey))
             dispatcher->chosen = NULL;
     }
     *ret_wake_us = survey.wake_us;
-    if (survey.ready > 0 &&
-        !dispatcher->chosen) { /* the strategy wants to wait, but not for ever */
+    /* The strategy wants to wait, but not for ever; who asks it now goes on by itself. */
+    if (survey.ready > 0 && !dispatcher->chosen && !dispatcher->selecting) {
         int64_t again_us = dispatcher->opts.select ? dispatcher->choose_us : now_us + STUCK_US;
 
         if (again_us < survey.wake_us)

@@ -239,11 +239,12 @@ static void run_retention(struct ph__station *s, int64_t now_us)
     if (s->retry_us)
         return;
     s->retention_us = now_us + every_us;
-    if (ph_retention_run(s->store, PH_OWN_TX, RETENTION_LIMIT, s->limit_ms, &count, &err) == 0) {
+    if (ph_retention_run(s->store, PH_OWN_TX, RETENTION_LIMIT, s->chore_ms, &count, &err) == 0) {
         if (count >= RETENTION_LIMIT)
             s->retention_us = now_us + BACKOFF_FIRST_US;
         return;
     }
+    ph__station_extend(s, &err, &s->chore_ms);
     ph__say(s, PH_LOG_WARN, "old messages could not be deleted", NULL, "error", err.message);
     if (err.code == PH_EPERM)
         s->retention_us = 0;
@@ -270,7 +271,8 @@ static void run_scheduler(struct ph__station *s, int64_t now_us)
 
     if (s->retry_us)
         return;
-    if (ph_scheduler_run(s->scheduler, s->limit_ms, &schedule, &err) < 0) {
+    if (ph_scheduler_run(s->scheduler, s->chore_ms, &schedule, &err) < 0) {
+        ph__station_extend(s, &err, &s->chore_ms);
         s->schedule_us = now_us + (int64_t)dispatcher->opts.poll_ms * 1000;
         if (err.code != PH_EPERM) {
             ph__station_failed(s, &err);
@@ -325,6 +327,25 @@ static void note_cost(struct ph__station *s, int64_t cost_us)
     s->visit_us += (cost_us - s->visit_us) / (s->visit_us ? 4 : 1);
 }
 
+/* To make a schema may take longer than any call: it has the time that the user allows. That the
+ * database is there is found out before. */
+static bool deploy(struct ph__station *s)
+{
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
+    ph_error err;
+    int r;
+
+    if (!s->store->deploy)
+        return true;
+    r = ph_schema_inspect(s->store, s->limit_ms, &status, &err);
+    if (r == 0)
+        r = ph_migrate(s->store, s->store->timeout_ms, NULL, &err);
+    s->store->deploy = r < 0;
+    if (r < 0)
+        ph__station_failed(s, &err);
+    return r == 0;
+}
+
 /* One of a set that was never reached is greeted before anything is claimed: the room of a claim
  * that waits in vain would be missing elsewhere. Returns how much there is after that. */
 static int greet(struct ph__mate *mate, struct ph__station *s, int wanted)
@@ -333,6 +354,8 @@ static int greet(struct ph__mate *mate, struct ph__station *s, int wanted)
     long ignored;
     int room = 0;
 
+    if (!deploy(s))
+        return 0;
     act(mate, s, &hello);
     if (s->retry_us)
         return 0;

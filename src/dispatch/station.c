@@ -16,6 +16,14 @@ int ph__station_limit_ms(const struct ph__station *station)
     return station->entry && most_ms > SET_CALL_MS ? SET_CALL_MS : most_ms;
 }
 
+void ph__station_extend(const struct ph__station *station, const ph_error *err, int *limit_ms)
+{
+    int most_ms = station->dispatcher->call_timeout_ms;
+
+    if (err->code == PH_ETIMEOUT || err->code == PH_EBUSY || err->code == PH_EUNKNOWN)
+        *limit_ms = *limit_ms < most_ms / 2 ? *limit_ms * 2 : most_ms;
+}
+
 /* From now on the store's callbacks are called one at a time, from whichever thread. */
 static void take_callbacks(struct ph__station *station)
 {
@@ -103,7 +111,7 @@ int ph__station_new(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_store
         ph__station_free(s);
         return r;
     }
-    s->limit_ms = ph__station_limit_ms(s);
+    s->limit_ms = s->chore_ms = ph__station_limit_ms(s);
     s->doorbell_fd = -1;
     s->claim_max = PH__CLAIM_MAX;
     s->last_claimed = -1;

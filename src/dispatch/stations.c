@@ -9,6 +9,7 @@
 
 #define ROOM_FIRST 16
 #define WAIT_MAX_US 60000000
+#define NO_MEMORY_US 1000000 /* until the list of the set is looked at again */
 
 /* ------------------------------------------------------------- coming and going */
 
@@ -154,6 +155,13 @@ static void drain_others(ph_dispatcher *dispatcher, struct ph__entry *const *sor
     }
 }
 
+/* There was no memory for all that has changed: another time. With the lock held. */
+static void update_later(ph_dispatcher *dispatcher)
+{
+    dispatcher->stations_changed = true;
+    dispatcher->update_us = ph__boot_us() + NO_MEMORY_US;
+}
+
 /* Which of them have no station yet, by id; with the lock held. */
 static size_t keep_new(ph_dispatcher *dispatcher, struct ph__entry **entries, size_t count)
 {
@@ -172,21 +180,33 @@ static size_t keep_new(ph_dispatcher *dispatcher, struct ph__entry **entries, si
         else
             ph__entry_unref(dispatcher->set, entries[i]);
     }
-    dispatcher->stations_changed |= !known; /* without memory: another time */
+    if (!known)
+        update_later(dispatcher);
     ph__dealloc(known);
     return kept;
 }
 
+/* Those that are missing; false: not all of them could be made. */
+static bool add_all(ph_dispatcher *dispatcher, struct ph__entry *const *entries, size_t count)
+{
+    bool all = true;
+    ph_error err;
+
+    for (size_t i = 0; i < count; i++)
+        all &= add(dispatcher, entries[i], &err) == 0;
+    return all;
+}
+
 void ph__stations_update(ph_dispatcher *dispatcher)
 {
-    struct ph__entry **entries = NULL, **sorted;
+    struct ph__entry **entries = NULL, **sorted = NULL;
     size_t count = 0;
     uint64_t version;
     ph_error err;
+    bool whole = ph__set_entries(dispatcher->set, &entries, &count, &version, &err) == 0;
 
-    if (ph__set_entries(dispatcher->set, &entries, &count, &version, &err) < 0)
-        return; /* no memory; the next refresh tells again */
-    sorted = ph__alloc_zero(count + 1, sizeof(*sorted));
+    if (whole)
+        sorted = ph__alloc_zero(count + 1, sizeof(*sorted));
     if (sorted) {
         memcpy(sorted, entries, count * sizeof(*sorted));
         qsort(sorted, count, sizeof(*sorted), by_address);
@@ -197,8 +217,12 @@ void ph__stations_update(ph_dispatcher *dispatcher)
     count = keep_new(dispatcher, entries, count);
     free_retired(dispatcher);
     pthread_mutex_unlock(&dispatcher->lock);
-    for (size_t i = 0; i < count; i++)
-        (void)add(dispatcher, entries[i], &err);
+    whole = add_all(dispatcher, entries, count) && sorted;
+    if (!whole) {
+        pthread_mutex_lock(&dispatcher->lock);
+        update_later(dispatcher);
+        pthread_mutex_unlock(&dispatcher->lock);
+    }
     ph__dealloc(sorted);
     ph__dealloc(entries);
 }
@@ -209,6 +233,7 @@ void ph__stations_changed(void *context)
 
     pthread_mutex_lock(&dispatcher->lock);
     dispatcher->stations_changed = true;
+    dispatcher->update_us = 0;
     pthread_cond_broadcast(&dispatcher->discover); /* it may be a source that has come */
     ph__crew_call(dispatcher);
     ph__wake_asleep(dispatcher);

@@ -196,8 +196,10 @@ static struct ph_work *next_work(struct ph__thread *thread)
             (work->handler->in_transaction ? !ph_work_cancelled(work) : ph__work_call(work))) {
             ph__work_start(work);
             thread->work = work;
-            if (work->handler->in_transaction)
+            if (work->handler->in_transaction) {
                 thread->uses = work->flight->station->serial;
+                ph__transaction_waits(work->flight->station);
+            }
             call_helper(dispatcher);
             return work;
         }

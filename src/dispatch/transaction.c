@@ -28,14 +28,10 @@ int64_t ph__transaction_delay_ms(const struct ph_work *work)
     return left_us > 0 ? left_us / 1000 + 1 : 0;
 }
 
-/* A thread is about to wait for the database: others keep away meanwhile. */
-static void wait_begins(struct ph__station *station)
+void ph__transaction_waits(struct ph__station *station)
 {
-    if (!station->entry)
-        return;
-    pthread_mutex_lock(&station->dispatcher->lock);
-    station->tx_waiting++;
-    pthread_mutex_unlock(&station->dispatcher->lock);
+    if (station->entry && ++station->tx_waiting == ph__tx_waiting_max(station->dispatcher))
+        station->tx_full_us = ph__boot_us();
 }
 
 /* failed: not for a reason of its own, but because the database could not be used. */
@@ -46,7 +42,8 @@ static void wait_ends(struct ph__station *station, bool failed)
     if (!station->entry)
         return;
     pthread_mutex_lock(&dispatcher->lock);
-    station->tx_waiting--;
+    if (--station->tx_waiting < ph__tx_waiting_max(dispatcher))
+        station->tx_full_us = 0;
     station->tx_step_us = !failed               ? 0
                           : station->tx_step_us ? station->tx_step_us * 2
                                                 : RETRY_FIRST_US;
@@ -65,6 +62,19 @@ static bool is_outage(const ph_error *err)
 
 /* ------------------------------------------------------------------ the connection */
 
+/* A handler thread has one connection less. */
+static void forget_link(ph_dispatcher *dispatcher)
+{
+    bool left_set;
+
+    pthread_mutex_lock(&dispatcher->lock);
+    dispatcher->handler_links--;
+    left_set = dispatcher->left_set;
+    pthread_mutex_unlock(&dispatcher->lock);
+    if (left_set)
+        ph__set_give(dispatcher->set, 1);
+}
+
 /* One per thread; those of handlers that hang are taken, too. */
 static int open_store(ph_dispatcher *dispatcher, const ph_store *store, ph_store **ret_store,
                       ph_error *err)
@@ -81,11 +91,8 @@ static int open_store(ph_dispatcher *dispatcher, const ph_store *store, ph_store
                         "handlers that hang have all connections for transactions; raise "
                         "ph_set_opts.connections and ph_dispatcher_opts.threads, or mend them");
     r = ph__store_clone(store, ret_store, err);
-    if (r < 0) {
-        pthread_mutex_lock(&dispatcher->lock);
-        dispatcher->handler_links--;
-        pthread_mutex_unlock(&dispatcher->lock);
-    }
+    if (r < 0)
+        forget_link(dispatcher);
     return r;
 }
 
@@ -94,9 +101,7 @@ void ph__handler_store_close(ph_dispatcher *dispatcher, ph_store *store)
     if (!store)
         return;
     ph_close(store);
-    pthread_mutex_lock(&dispatcher->lock);
-    dispatcher->handler_links--;
-    pthread_mutex_unlock(&dispatcher->lock);
+    forget_link(dispatcher);
 }
 
 /* ------------------------------------------------------------------ the transaction */
@@ -192,7 +197,9 @@ static ph_verdict finish(struct ph__thread *thread, struct ph_work *work, ph_out
     ph_error err, ignored;
     int r;
 
-    wait_begins(work->flight->station);
+    pthread_mutex_lock(&dispatcher->lock);
+    ph__transaction_waits(work->flight->station);
+    pthread_mutex_unlock(&dispatcher->lock);
     r = ph__ack_last(work->flight->door, thread->store, work->tx, work->flight->owner, &work->lease,
                      dispatcher->call_timeout_ms, &outcome, &err);
     wait_ends(work->flight->station, r < 0 && is_outage(&err));
@@ -224,7 +231,6 @@ ph_verdict ph__run_in_transaction(struct ph__thread *thread, struct ph_work *wor
     int r;
 
     *ret_outcome = PH_OUTCOME_UNKNOWN;
-    wait_begins(work->flight->station);
     r = begin(thread, work, &err);
     wait_ends(work->flight->station, r < 0);
     if (r < 0) { /* not the handler's fault: it costs no attempt */

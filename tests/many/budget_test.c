@@ -230,3 +230,41 @@ TEST(a_dispatcher_for_which_nothing_is_left_is_refused)
     AWAIT(counted(&tally, NULL) == 1);
     fleet_end(&fleet);
 }
+
+/* ------------------------------------------------------------------------ the end */
+
+static int take_router(struct fleet *fleet, int connections)
+{
+    ph_router_opts opts = PH_ROUTER_OPTS_INIT;
+    ph_router *router = NULL;
+    int r;
+
+    opts.connections = connections;
+    r = ph_router_new(fleet->set, &opts, &router, &t_err);
+    ph_router_free(router);
+    return r;
+}
+
+/* It was given up, but its connection is still there. */
+TEST(a_handler_that_hangs_keeps_its_connection_from_others)
+{
+    static struct gate gate = GATE_INIT;
+    static struct part part = { .verdict = PH_VERDICT_DONE, .gate = &gate };
+    struct fleet fleet;
+
+    fleet_init(&fleet, 3);
+    fleet.opts.threads = 1;
+    fleet.opts.lease_s = 3; /* SQLite: the last words wait for the handler's lock, but not long */
+    fleet_add(&fleet, 0, 2);
+    base_put(base_at(0), "t", 1);
+    fleet_new(&fleet);
+    fleet_handle_in_tx(&fleet, NULL, play, &part);
+    fleet_start(&fleet);
+    gate_await(&gate, 1);
+    CHECK(ph_dispatcher_stop(fleet.dispatcher, 0, &t_err) < 0);
+    CHECK_INT(take_router(&fleet, 3), PH_ESTATE);
+    OK(take_router(&fleet, 2));
+    gate_open(&gate);
+    AWAIT(take_router(&fleet, 3) == 0);
+    fleet_free(&fleet);
+}

@@ -272,6 +272,36 @@ TEST(the_same_id_with_another_database)
     base_check(base_at(1));
 }
 
+/* Its handler hangs, was given up, and its store has gone and come back: the message waits. */
+TEST(a_store_that_comes_back_does_not_disturb_a_handler_that_hangs)
+{
+    static struct gate hanging = GATE_INIT;
+    static struct part part = { .verdict = PH_VERDICT_DONE, .gate = &hanging };
+    ph_handler handler = PH_HANDLER_INIT;
+    struct fleet fleet;
+
+    handler.handle = play;
+    handler.context = &part;
+    handler.time_limit_ms = 100;
+    fleet_init(&fleet, 2);
+    fleet.opts.defer_ms = 1000;
+    fleet_add(&fleet, 0, 1);
+    base_put(base_at(0), "t", 1);
+    fleet_new(&fleet);
+    OK(ph_dispatcher_handle(fleet.dispatcher, &handler, &t_err));
+    fleet_start(&fleet);
+    gate_await(&hanging, 1);
+    AWAIT(base_leases(base_at(0)) == 0); /* it was abandoned */
+    fleet_remove(&fleet, "s000");
+    AWAIT(!standing(&fleet, "s000").there);
+    fleet_join(&fleet, base_at(0));
+    AWAIT(standing(&fleet, "s000").claimed >= 2); /* and deferred */
+    CHECK_INT(part.calls, 1);
+    gate_open(&hanging);
+    AWAIT(part.calls == 2 && base_done(base_at(0)) == 1);
+    fleet_end(&fleet);
+}
+
 /* Any thread may change the set, and does. */
 static void *come_and_go(void *context)
 {

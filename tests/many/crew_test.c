@@ -278,6 +278,7 @@ TEST(while_the_callback_hangs_results_are_settled)
     gate_await(&caller.gate, 1);
     gate_open(&handler_gate);
     SOON(base_done(base_at(0)) == 1);
+    check_rests(500);
     CHECK(caller.held);
     gate_open(&caller.gate);
     fleet_end(&fleet);

@@ -290,6 +290,55 @@ TEST(timers_and_jobs_become_messages_in_their_own_store)
     fleet_end(&fleet);
 }
 
+/* Without a connection they are looked at once a minute, but it is known when something is planned. */
+TEST(timers_of_cold_stores_are_in_time)
+{
+    static struct tally later = TALLY_INIT;
+    struct fleet fleet;
+    double began;
+
+    fleet_init(&fleet, 1);
+    fleet.opts.schedule = true;
+    fleet.opts.lease_s = 3600;
+    fleet.opts.stale_threshold_s = 36000;
+    fleet.opts.poll_ms = 1000000;
+    fleet_add(&fleet, 0, 3);
+    for (int n = 0; n < 3; n++)
+        put_timer(base_at(n), 3000);
+    fleet_new(&fleet);
+    fleet_handle(&fleet, "later", count_up, &later);
+    fleet_start(&fleet);
+    began = now_s();
+    for (int n = 0; n < 3; n++)
+        AWAIT(counted(&later, base_at(n)->id) == 1);
+    CHECK(now_s() - began < AWAIT_LIMIT_S / 2);
+    fleet_end(&fleet);
+}
+
+/* Its calls are quick, but to plan takes longer than a call may at first. */
+TEST(a_scheduler_that_needs_longer_gets_longer)
+{
+    static struct tally later = TALLY_INIT;
+    struct fleet fleet;
+
+    if (!t_is_pg())
+        t_not_here("nothing can be put in the way of an insert");
+    fleet_init(&fleet, 2);
+    fleet.opts.schedule = true;
+    fleet_add(&fleet, 0, 1);
+    for (int i = 0; i < 30; i++)
+        put_timer(base_at(0), 1);
+    base_sql(base_at(0), "CREATE FUNCTION {t}tarry() RETURNS trigger LANGUAGE plpgsql AS "
+                         "$$BEGIN PERFORM pg_sleep(0.1); RETURN new; END$$;"
+                         "CREATE TRIGGER tarry BEFORE INSERT ON {t}message FOR EACH ROW "
+                         "EXECUTE FUNCTION {t}tarry()");
+    fleet_new(&fleet);
+    fleet_handle(&fleet, "later", count_up, &later);
+    fleet_start(&fleet);
+    AWAIT(counted(&later, "s000") == 30);
+    fleet_end(&fleet);
+}
+
 TEST(a_dispatcher_without_handlers_only_schedules)
 {
     struct fleet fleet;

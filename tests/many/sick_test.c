@@ -175,6 +175,56 @@ TEST(a_locked_store_does_not_hold_up_handlers_of_others)
         base_check(base_at(n));
 }
 
+static _Atomic bool locks;
+static _Atomic int held; /* rises when it is locked, and when it is unlocked: odd while it is */
+
+static void *lock_again_and_again(void *context)
+{
+    while (locks) {
+        base_lock(context);
+        held++;
+        t_nap_ms(700);
+        held++;
+        base_unlock(context);
+        t_nap_ms(30);
+    }
+    return NULL;
+}
+
+/* Transactions do begin there, but few at a time: what waits for them is not in the way of others, whose
+ * messages do not wait until it is unlocked twice. */
+TEST(a_store_that_is_locked_nearly_always_does_not_take_the_room_of_others)
+{
+    struct fleet fleet;
+    pthread_t locker;
+    int late = 0;
+
+    init(&fleet, 8);
+    (void)base_lite(0);
+    (void)base_lite(1);
+    fleet_add(&fleet, 0, 2);
+    base_put(base_at(0), "t", 3000);
+    locks = true;
+    CHECK_INT(pthread_create(&locker, NULL, lock_again_and_again, base_at(0)), 0);
+    fleet_new(&fleet);
+    fleet_handle_in_tx(&fleet, NULL, count_up, &tally);
+    fleet_start(&fleet);
+    AWAIT(fleet_stats(&fleet).waiting >= 150);
+    for (int round = 1; round <= 30; round++) {
+        int before = held;
+
+        base_put(base_at(1), "t", 1);
+        AWAIT(counted(&tally, "s001") == round);
+        late += held - before >= 4;
+        t_nap_ms(50);
+    }
+    printf("%d of 30 messages of the other were late\n", late);
+    locks = false;
+    CHECK_INT(pthread_join(locker, NULL), 0);
+    CHECK(late <= 3);
+    fleet_end(&fleet);
+}
+
 /* --------------------------------------------------------------------------- down */
 
 /* A place where there is nothing now, and for SQLite not even a folder. */
