@@ -7,7 +7,7 @@
 
 bool ph__station_ails(const struct ph__station *station)
 {
-    return station->entry && (station->retry_step_us > 0 || station->suspect);
+    return station->entry && station->suspect;
 }
 
 bool ph__station_is_new(const struct ph__station *station)

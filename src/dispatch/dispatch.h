@@ -196,7 +196,7 @@ struct ph__station {
     int claiming;      /* … and messages that may come with its claim */
     bool armed;        /* its bell is watched */
     bool slow;         /* its last call took long */
-    bool suspect;      /* its last call failed, or took long and failed on the same server */
+    bool suspect;      /* it cannot be used, or another took long and failed on its server */
     bool aside;        /* its schema cannot be used */
     bool draining;     /* it has left the set */
     int64_t drain_us;  /* since when it is draining */

@@ -111,7 +111,7 @@ void ph__station_succeeded(struct ph__station *station)
 
     pthread_mutex_lock(&dispatcher->lock);
     station->connected = true;
-    station->aside = false;
+    station->suspect = station->aside = false;
     station->last_error.code = 0;
     pthread_mutex_unlock(&dispatcher->lock);
     if (station->said_codes)

@@ -178,7 +178,6 @@ static void acted(struct ph__station *s, const struct ph__trip *trip, int room,
     dispatcher->stats.exchanges++;
     s->exchanges++;
     s->slow = s->entry && took_us > PH__SLOW_US;
-    s->suspect = false;
     pthread_mutex_unlock(&dispatcher->lock);
     if (s->entry && took_us < PH__SLOW_US)
         s->limit_ms = ph__station_limit_ms(s);

@@ -21,7 +21,7 @@ struct chooser {
 static int choose(void *context, const ph_candidate *stores, size_t count, size_t last)
 {
     struct chooser *chooser = context;
-    int at, answer = chooser->answer(stores, count, last);
+    int at, answer = atomic_load(&chooser->answer)(stores, count, last);
 
     chooser->overlaps += atomic_fetch_add(&chooser->inside, 1) > 0;
     pthread_mutex_lock(&chooser->mutex);
