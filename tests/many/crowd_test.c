@@ -6,7 +6,6 @@
 #include "server.h"
 
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define FILES 200
@@ -54,21 +53,9 @@ static bool is_open(int n)
 
 /* ------------------------------------------------------------------------ making */
 
-static void copy_file(const char *from, const char *to)
-{
-    char command[3000];
-
-    snprintf(command, sizeof(command), "cp '%s' '%s'", from, to);
-    CHECK_INT(system(command), 0);
-}
-
-/* The schema is made once and copied: as those do who have many tenants. */
 static void make_file(int n)
 {
-    const char *url = base_lite(n)->url;
-
-    if (n > 0)
-        copy_file(base_lite(0)->url + strlen("sqlite:"), url + strlen("sqlite:"));
+    (void)base_lite(n);
     base_leave(base_at(n));
     crowd.places[n] = ABSENT;
 }

@@ -1,6 +1,7 @@
 #include "fleet.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* -------------------------------------------------------------------- databases */
 
@@ -45,15 +46,40 @@ struct base *base_named(int n)
     return t_is_pg() ? base_on(n, t_url()) : base_lite(n);
 }
 
-static ph_store *side_of(struct base *base)
+static ph_store *open_with_schema(const char *url, const char *schema)
 {
     ph_store_opts opts = PH_STORE_OPTS_INIT;
+    ph_store *store = NULL;
+
+    opts.deploy_schema = true;
+    opts.schema = schema;
+    OK(ph_open(url, &opts, &store, &t_err));
+    return store;
+}
+
+/* The schema of a file is made once and then copied, as those do who have many tenants. A file is
+ * there when it is whole. */
+static void copy_schema(const char *path)
+{
+    char first[600], url[620], command[3000];
+
+    snprintf(first, sizeof(first), "%s/first", t_dir());
+    snprintf(url, sizeof(url), "sqlite:%s", first);
+    if (access(first, F_OK) != 0)
+        ph_close(open_with_schema(url, NULL));
+    snprintf(command, sizeof(command), "cp '%s' '%s-' && mv '%s-' '%s'", first, path, path, path);
+    CHECK_INT(system(command), 0);
+}
+
+static ph_store *side_of(struct base *base)
+{
+    const char *path = base->url + strlen("sqlite:");
 
     if (base->side)
         return base->side;
-    opts.deploy_schema = true;
-    opts.schema = base->schema;
-    OK(ph_open(base->url, &opts, &base->side, &t_err));
+    if (!base->is_pg && access(path, F_OK) != 0)
+        copy_schema(path);
+    base->side = open_with_schema(base->url, base->schema);
     return base->side;
 }
 
