@@ -76,12 +76,12 @@ static int each_named(struct cli *cli, struct task *task)
     while (code == CLI_OK && (count = next_named(task, &at, page, indexes)) > 0) {
         bool is_done[PAGE] = { false };
 
+        if (cli_interrupted())
+            return CLI_INTERRUPTED;
         code = task->act(cli, page, count, &task->done, is_done);
         for (size_t i = 0; code == CLI_OK && i < count; i++)
             task->settled[indexes[i]] = is_done[i];
         cli_progress_at(cli, (int64_t)at, task->total);
-        if (cli_interrupted())
-            return CLI_INTERRUPTED;
     }
     return code;
 }
@@ -117,11 +117,11 @@ static int each_matching(struct cli *cli, struct task *task)
 
     do {
         code = page_of(cli, &after, page, &count);
+        if (cli_interrupted())
+            return CLI_INTERRUPTED;
         if (code == CLI_OK && count > 0)
             code = task->act(cli, page, count, &task->done, is_done);
         cli_progress_at(cli, task->done, task->total);
-        if (cli_interrupted())
-            return CLI_INTERRUPTED;
     } while (code == CLI_OK && count > 0);
     return code;
 }
@@ -147,6 +147,8 @@ static int count_matching(struct cli *cli, void *context)
     do {
         code = page_of(cli, &after, page, &count);
         *total += (int64_t)count;
+        if (cli_interrupted())
+            return CLI_INTERRUPTED;
     } while (code == CLI_OK && count > 0);
     return code;
 }
@@ -183,6 +185,8 @@ static int prepare(struct cli *cli, struct task *task)
         cli_note(cli, "no dead letters match");
         code = CLI_NOT_FOUND;
     }
+    if (code == CLI_USAGE || code == CLI_INTERRUPTED)
+        return code;
     return cli_is_set(cli) && task->total > 0 ? CLI_OK : code;
 }
 
@@ -222,7 +226,7 @@ static int run_task(struct cli *cli, struct task *task)
     if (task->counted)
         each.failed = cli_row_failed;
     code = cli_each(cli, &each);
-    if (cli_is_set(cli) && !task->counted)
+    if (cli_is_set(cli) && !task->counted && code != CLI_INTERRUPTED)
         print_rest(cli, task);
     if (code != CLI_OK || cli_given(cli, "all"))
         return code;

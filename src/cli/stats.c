@@ -275,7 +275,7 @@ static int print(struct cli *cli)
 
     if (code == CLI_NOT_FOUND && ns)
         cli_fail(cli, code, "there is no queue \"%.80s\"", ns);
-    else if (json_array_size(tally.rows) > 0)
+    else if (json_array_size(tally.rows) > 0 && code != CLI_INTERRUPTED)
         tally_print(cli, &tally);
     json_decref(tally.rows);
     return code;

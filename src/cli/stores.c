@@ -303,6 +303,12 @@ static void count_failure(struct cli *cli, struct outcome *outcome, const char *
     outcome->failed++;
 }
 
+/* A signal may have come while the database was opened. */
+static int unless_interrupted(struct cli *cli, const struct cli_each *each)
+{
+    return cli_interrupted() ? CLI_INTERRUPTED : each->one(cli, each->context);
+}
+
 /* One of the set. Returns the exit code of its part. */
 static int on_one(struct cli *cli, const struct cli_each *each, size_t index)
 {
@@ -313,7 +319,7 @@ static int on_one(struct cli *cli, const struct cli_each *each, size_t index)
     cli->place = cli->database->id;
     code = cli_open(cli, each->how);
     if (code == CLI_OK)
-        code = each->one(cli, each->context);
+        code = unless_interrupted(cli, each);
     else if (code == CLI_USAGE)
         code = CLI_FAILED; /* its URL is wrong, not the command line */
     ph_close(cli->store);
@@ -356,7 +362,7 @@ static int on_set(struct cli *cli, const struct cli_each *each)
         cli_layout_set(cli, CLI_TABLE);
     for (size_t i = 0; i < count && !(outcome.found && each->until_found); i++) {
         const char *id = ph_database_list_at(cli->stores->list, i)->id;
-        int code = cli->stores->codes[i];
+        int code = cli_interrupted() ? CLI_INTERRUPTED : cli->stores->codes[i];
 
         if (!cli->progress && count >= MANY)
             cli_progress_begin(cli, "stores", (int64_t)count);
@@ -383,7 +389,7 @@ int cli_each(struct cli *cli, const struct cli_each *each)
         return code == CLI_OK ? on_set(cli, each) : code;
     }
     code = cli->store ? CLI_OK : cli_open(cli, each->how);
-    return code == CLI_OK ? each->one(cli, each->context) : code;
+    return code == CLI_OK ? unless_interrupted(cli, each) : code;
 }
 
 /* ------------------------------------------------------------------------------ rows */
