@@ -63,7 +63,7 @@ static int backend_of(const char *url, const struct ph__backend **ret_backend, p
     for (size_t i = 0; backends[i]; i++) {
         if (backends[i]->matches(url)) {
             *ret_backend = backends[i];
-            return 0;
+            return backends[i]->check_url ? backends[i]->check_url(url, err) : 0;
         }
     }
     if (strncmp(url, "sqlite:", 7) == 0 || strncmp(url, "postgres", 8) == 0)

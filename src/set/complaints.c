@@ -19,16 +19,27 @@ static const char *keep(struct ph__complaints *complaints, const char *text)
     return kept;
 }
 
+/* Who mixes up the columns of a query gives a URL as the id. */
+static const char *keep_id(struct ph__complaints *complaints, const char *id)
+{
+    char shown[PH__SHOWN_SIZE];
+
+    if (!id)
+        return "(none)";
+    if (strstr(id, "://") || strstr(id, "password"))
+        id = ph__url_shown(id, shown);
+    return keep(complaints, id);
+}
+
 /* Without memory for it, it is one of those that are only counted. */
 void ph__complaints_add(struct ph__complaints *complaints, const char *id, const char *reason)
 {
-    struct ph__complaint complaint = { "(none)", NULL }, *items = NULL;
+    struct ph__complaint complaint = { 0 }, *items = NULL;
 
     if (complaints->count < PH__COMPLAINTS_MAX) {
         items = ph__arena_grow(&complaints->arena, complaints->items, complaints->count,
                                &complaints->room, sizeof(*items));
-        if (id)
-            complaint.id = keep(complaints, id);
+        complaint.id = keep_id(complaints, id);
         complaint.reason = keep(complaints, reason);
     }
     if (items)

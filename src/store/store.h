@@ -360,6 +360,8 @@ struct ph__backend {
 
     /* Is url ours? */
     bool (*matches)(const char *url);
+    /* Can it be read? NULL: any that is ours. The error shows nothing of it. */
+    int (*check_url)(const char *url, ph_error *err);
     /* A name for the log from the URL, without secrets; malloc'd by ph__alloc. */
     char *(*describe)(const char *url);
 

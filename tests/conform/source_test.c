@@ -141,6 +141,23 @@ TEST(rows_that_make_no_sense_are_left_out)
     ph_set_free(set);
 }
 
+TEST(columns_that_are_mixed_up_do_not_show_a_password)
+{
+    struct t_conn *conn = control_set_up();
+    ph_set *set = set_of("SELECT url, id FROM {schema}.tenants");
+
+    tenant(conn, "'a', 'postgresql://bob:s3cret@db.example.org/shop', NULL, NULL, NULL");
+    tenant(conn, "'b', 'postgresql://bob:s3cret/x@db.example.org/shop', NULL, NULL, NULL");
+    tenant(conn, "'c', 'mysql://bob:s3cret@db.example.org/shop', NULL, NULL, NULL");
+    tenant(conn, "'d', 'postgresql:password=s3cret host=h', NULL, NULL, NULL");
+    refresh(set);
+    CHECK_STR(ids(set), "");
+    CHECK_INT(lines_with("left out"), 4);
+    CHECK_INT(lines_with("s3cret"), 0);
+    CHECK_INT(lines_with("id=postgresql://db.example.org/shop"), 1);
+    ph_set_free(set);
+}
+
 TEST(no_rows_are_an_answer)
 {
     struct t_conn *conn = control_set_up();

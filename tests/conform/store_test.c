@@ -300,6 +300,47 @@ TEST(malformed_postgresql_urls_are_refused_without_their_secret)
     }
 }
 
+TEST(what_may_be_a_part_of_a_password_is_not_repeated)
+{
+    static const char *const urls[] = {
+        "postgresql://user:x@" SECRET "@127.0.0.1:1/db",
+        "postgresql://127.0.0.1:1/" SECRET "@127.0.0.1:1/db",
+        "postgresql://x@" SECRET "@host.invalid/db",
+    };
+
+    only_pg();
+    for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++) {
+        CHECK_INT(refused(urls[i], NULL), PH_ECONNECT);
+        CHECK(strstr(t_err.message, "%2F") != NULL);
+    }
+    CHECK_INT(refused("postgresql://user:" SECRET "/x@127.0.0.1:1/db", NULL), PH_EINVAL);
+    CHECK_INT(refused("postgresql://127.0.0.1:1/db?sslmode=" SECRET, NULL), PH_EINVAL);
+}
+
+TEST(a_store_id_says_where_a_server_is)
+{
+    static const struct {
+        const char *url, *id;
+    } urls[] = {
+        { "postgresql://u:p@h:5432/db", "postgresql://h:5432/db" },
+        { "postgresql://u@[::1]:5432/db", "postgresql://::1:5432/db" },
+        { "postgresql://h1:1,h2:2/db", "postgresql://h1,h2:1,2/db" },
+        { "postgresql:host=/run/pg:1 dbname=db", "postgresql:///run/pg:1/db" },
+        { "postgresql:host=fe80::1%eth0", "postgresql://fe80::1%eth0/" },
+        { "postgresql:", "postgresql:///" },
+        { "postgresql://u:p@h@h/db", "postgresql:?" },
+    };
+
+    only_pg();
+    for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++) {
+        ph_store *store = NULL;
+
+        OK(ph_open_lazy(urls[i].url, NULL, &store, &t_err));
+        CHECK_STR(ph_store_id(store), urls[i].id);
+        ph_close(store);
+    }
+}
+
 TEST(a_wrong_password_is_its_own_error)
 {
     char url[1200];
@@ -328,6 +369,16 @@ TEST(a_store_id_never_holds_the_password)
         "postgresql://user:s3cr3t%2Dhorse@host/db",
         "postgresql://host/db?sslpassword=" SECRET,
         "postgresql://user:" SECRET "@/broken url with blank",
+        "postgresql://user:12/" SECRET "@host/db", /* what should be %2F and so on */
+        "postgresql://user:x/" SECRET "@host/db",
+        "postgresql://user:" SECRET "/x@host/db",
+        "postgresql://user:x@" SECRET "@host/db",
+        "postgresql://user:x@" SECRET "/x@host/db",
+        "postgresql://user:x@" SECRET ":x@host/db",
+        "postgresql://user:x@/" SECRET "@host/db",
+        "postgresql://user:" SECRET,
+        "postgresql:dbname=postgresql://user:" SECRET "@host/db",
+        "postgresql:dbname='host=h password=" SECRET "'",
     };
 
     only_pg();

@@ -7,6 +7,7 @@ const struct ph__backend ph__postgres_backend = {
     .name = "postgresql",
     .default_prefix = "",
     .matches = ph__pg_matches,
+    .check_url = ph__pg_check_url,
     .describe = ph__pg_describe,
     .check_tx = ph__pg_check_tx,
     .connect = ph__pg_connect,

@@ -8,41 +8,6 @@
 #include <poll.h>
 #include <string.h>
 
-bool ph__pg_matches(const char *url)
-{
-    return strncmp(url, "postgresql:", 11) == 0 || strncmp(url, "postgres:", 9) == 0;
-}
-
-/* libpq wants its URL as it is, and KEY=VALUE words without our prefix. */
-static const char *conninfo_of(const char *url)
-{
-    const char *rest = strchr(url, ':') + 1;
-
-    return strncmp(rest, "//", 2) == 0 ? url : rest;
-}
-
-char *ph__pg_describe(const char *url)
-{
-    const char *host = NULL, *port = NULL, *database = NULL;
-    PQconninfoOption *options = PQconninfoParse(conninfo_of(url), NULL);
-    struct ph__buffer text = { 0 };
-
-    for (PQconninfoOption *o = options; o && o->keyword; o++) {
-        if (strcmp(o->keyword, "host") == 0)
-            host = o->val;
-        else if (strcmp(o->keyword, "port") == 0)
-            port = o->val;
-        else if (strcmp(o->keyword, "dbname") == 0)
-            database = o->val;
-    }
-    ph__buffer_printf(&text, "postgresql://%s%s%s/%s", host ? host : "", port ? ":" : "",
-                      port ? port : "", database ? database : "");
-    PQconninfoFree(options);
-    if (text.failed)
-        ph__buffer_free(&text);
-    return text.data;
-}
-
 int ph__pg_wait(int socket, short events, ph__deadline deadline)
 {
     struct pollfd fd = { .fd = socket, .events = events };
@@ -81,7 +46,7 @@ static PGconn *start_connecting(const char *url)
 {
     const char *keywords[] = { "tcp_user_timeout", "fallback_application_name", "dbname",
                                "client_encoding", NULL };
-    const char *values[] = { "10000", "posthorn", conninfo_of(url), "UTF8", NULL };
+    const char *values[] = { "10000", "posthorn", ph__pg_conninfo(url), "UTF8", NULL };
 
     return PQconnectStartParams(keywords, values, 1);
 }
@@ -106,34 +71,30 @@ static int finish_connecting(PGconn *conn, struct ph__call *call)
     return 0;
 }
 
-/* libpq quotes a URL that it cannot read, with the password. */
-static int url_check(struct ph__call *call)
+/* What libpq says of a URL that looks strange may be a part of a password. */
+static int without_echo(const struct ph__call *call, int r)
 {
-    PQconninfoOption *options = PQconninfoParse(conninfo_of(call->store->url), NULL);
+    unsigned flags = call->err->flags;
 
-    if (!options)
-        return ph__fail(
-            call->err, PH_EINVAL,
-            "libpq cannot read the URL; write postgresql://user@host:port/database?key=value "
-            "or postgresql:key=value, with special characters as %%xx");
-    PQconninfoFree(options);
-    return 0;
+    if (r == PH_ETIMEOUT || ph__pg_may_show(call->store->url))
+        return r;
+    ph__fail(call->err, r,
+             "cannot connect, or the URL does not mean what it seems to; write special characters "
+             "in its password as %%xx: / is %%2F, @ is %%40, : is %%3A");
+    return ph__fail_flags(call->err, r, flags);
 }
 
 static int dial(struct ph__call *call, struct ph__pg_own *own)
 {
-    PGconn *conn;
-    int r = url_check(call);
+    PGconn *conn = start_connecting(call->store->url);
+    int r;
 
-    if (r < 0)
-        return r;
-    conn = start_connecting(call->store->url);
     if (!conn)
         return ph__fail_memory(call->err);
     r = finish_connecting(conn, call);
     if (r < 0) {
         PQfinish(conn);
-        return r;
+        return without_echo(call, r);
     }
     own->conn = conn;
     own->ended = false;

@@ -85,6 +85,10 @@ int ph__pg_fail_connect(const PGconn *conn, ph_error *err)
     const char *text = telling_line(conn ? PQerrorMessage(conn) : "out of memory");
     int length = length_of_line(text);
 
+    if (strncmp(text, "invalid ", 8) == 0) /* it goes on with the value */
+        return ph__fail(err, PH_EINVAL,
+                        "libpq refuses a value of the URL; check port, sslmode and the other "
+                        "parameters");
     if (memmem(text, (size_t)length, "no encryption", 13))
         return ph__fail(err, PH_EAUTH, "%.*s; use TLS: sslmode=verify-full", length, text);
     if (is_auth_failure(text))

@@ -181,14 +181,20 @@ struct ph__pg_own {
     struct ph__pg_bounds bounds[PH__JOB_RUNS + 1]; /* by door */
 };
 
+bool ph__pg_matches(const char *url);
+int ph__pg_check_url(const char *url, ph_error *err);
+char *ph__pg_describe(const char *url);
+/* May what libpq makes of it be shown? */
+bool ph__pg_may_show(const char *url);
+/* libpq wants its URL as it is, and KEY=VALUE words without our prefix. */
+const char *ph__pg_conninfo(const char *url);
+
 int ph__pg_connect(struct ph__call *call, bool check_schema);
 void ph__pg_disconnect(ph_store *store);
 void ph__pg_drop(struct ph__pg_own *own); /* closes the connection, keeps the rest */
 void ph__pg_tune(struct ph__pg_own *own); /* libpq's side of the connection as we want it */
 /* Takes in what the server has said unasked; false if it has ended the session. */
 bool ph__pg_hear(struct ph__pg_own *own);
-char *ph__pg_describe(const char *url);
-bool ph__pg_matches(const char *url);
 int ph__pg_check_tx(void *connection, ph_error *err);
 
 /* ---------------------------------------------------------------- execution */
