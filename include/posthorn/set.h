@@ -22,7 +22,8 @@
  *   its connection; one that is gone is drained: nothing more is claimed, and
  *   what is in flight is finished and settled. A source that fails (or takes for
  *   ever) keeps the list it had. What makes no sense in an answer (no id, a URL
- *   that is none, an id with two URLs) is left out with a warning, the rest counts.
+ *   that is none, an id with two URLs) is left out with a warning, the rest counts;
+ *   so is a key that another database has. Of a set file the warning names the line.
  *
  * CONNECTIONS
  *   One budget for the whole set: the dispatcher and the routers together never
@@ -139,7 +140,8 @@ PH_API PH_MUST_CHECK int ph_set_add_folder(ph_set *set, const char *path, const 
 /* Adds a set file: a text that is read anew at each refresh. Words are separated
  * by blanks; a word with blanks stands in double quotes (\" and \\ within); a
  * word that begins with # begins a comment. Relative paths start at the file's
- * folder. To change it, write another file and rename it.
+ * folder, also those that its queries find. To change it, write another file and
+ * rename it.
  *     store  ID URL [KEY]...
  *     folder PATH [PATTERN]
  *     query  URL SQL

@@ -20,41 +20,54 @@ static const char *keep(struct ph__complaints *complaints, const char *text)
 }
 
 /* Who mixes up the columns of a query gives a URL as the id. */
-static const char *keep_id(struct ph__complaints *complaints, const char *id)
+static const char *keep_name(struct ph__complaints *complaints, const char *name)
 {
     char shown[PH__SHOWN_SIZE];
 
-    if (!id)
-        return "(none)";
-    if (strstr(id, "://") || strstr(id, "password"))
-        id = ph__url_shown(id, shown);
-    return keep(complaints, id);
+    if (strstr(name, "://") || strstr(name, "password"))
+        name = ph__url_shown(name, shown);
+    return keep(complaints, name);
 }
 
 /* Without memory for it, it is one of those that are only counted. */
-void ph__complaints_add(struct ph__complaints *complaints, const char *id, const char *reason)
+void ph__complaints_add(struct ph__complaints *complaints, const char *id, const char *key,
+                        const char *reason)
 {
     struct ph__complaint complaint = { 0 }, *items = NULL;
 
     if (complaints->count < PH__COMPLAINTS_MAX) {
         items = ph__arena_grow(&complaints->arena, complaints->items, complaints->count,
                                &complaints->room, sizeof(*items));
-        complaint.id = keep_id(complaints, id);
+        complaint.id = id ? keep_name(complaints, id) : "(none)";
+        complaint.key = key ? keep_name(complaints, key) : NULL;
         complaint.reason = keep(complaints, reason);
     }
     if (items)
         complaints->items = items;
-    if (items && complaint.id && complaint.reason)
+    if (items && complaint.id && complaint.reason && (complaint.key || !key))
         complaints->items[complaints->count++] = complaint;
     else
         complaints->more++;
 }
 
+void ph__complaints_settle(struct ph__complaints *complaints, const struct ph__roster *answer)
+{
+    for (size_t i = 0; i < complaints->count; i++) {
+        if (!ph__map_get(&answer->ids, complaints->items[i].id))
+            complaints->items[i].key = NULL;
+    }
+}
+
+static bool is_same(const struct ph__complaint *one, const struct ph__complaint *other)
+{
+    return strcmp(one->id, other->id) == 0 && strcmp(one->reason, other->reason) == 0 &&
+           strcmp(one->key ? one->key : "", other->key ? other->key : "") == 0;
+}
+
 static bool has(const struct ph__complaints *complaints, const struct ph__complaint *wanted)
 {
     for (size_t i = 0; i < complaints->count; i++) {
-        if (strcmp(complaints->items[i].id, wanted->id) == 0 &&
-            strcmp(complaints->items[i].reason, wanted->reason) == 0)
+        if (is_same(&complaints->items[i], wanted))
             return true;
     }
     return false;
@@ -67,7 +80,7 @@ struct ph__complaints ph__complaints_news(const struct ph__complaints *before,
 
     for (size_t i = 0; i < now->count; i++) {
         if (!has(before, &now->items[i]))
-            ph__complaints_add(&news, now->items[i].id, now->items[i].reason);
+            ph__complaints_add(&news, now->items[i].id, now->items[i].key, now->items[i].reason);
     }
     if (now->more != before->more)
         news.more += now->more;
@@ -80,11 +93,13 @@ void ph__complaints_say(const struct ph__complaints *complaints, const ph_set *s
     char more[24];
 
     for (size_t i = 0; i < complaints->count; i++) {
-        ph_log_field fields[] = { { "id", complaints->items[i].id },
+        const struct ph__complaint *item = &complaints->items[i];
+        ph_log_field fields[] = { { "id", item->id },
+                                  { "key", item->key },
                                   { "source", source },
-                                  { "reason", complaints->items[i].reason } };
+                                  { "reason", item->reason } };
 
-        ph__set_say(set, PH_LOG_WARN, "left out", fields, 3);
+        ph__set_say(set, PH_LOG_WARN, item->key ? "a key is left out" : "left out", fields, 4);
     }
     if (complaints->more) {
         ph_log_field fields[] = { { "count", more }, { "source", source } };

@@ -2,14 +2,14 @@
 #ifndef PH_SET_COMPLAINTS_H
 #define PH_SET_COMPLAINTS_H
 
-#include "util/arena.h"
-
-#include <posthorn/posthorn.h>
+#include "set/roster.h"
 
 #define PH__COMPLAINTS_MAX 100 /* that are kept apart; the others are counted */
 
 struct ph__complaint {
-    const char *id, *reason;
+    const char *id;
+    const char *key; /* only this one is left out; NULL: all of the database */
+    const char *reason;
 };
 
 struct ph__complaints {
@@ -19,8 +19,11 @@ struct ph__complaints {
     size_t more;
 };
 
-/* id may be any bytes, or NULL. */
-void ph__complaints_add(struct ph__complaints *complaints, const char *id, const char *reason);
+/* id may be any bytes, or NULL; so may key. */
+void ph__complaints_add(struct ph__complaints *complaints, const char *id, const char *key,
+                        const char *reason);
+/* At the end of an answer: those about a key are about all of a database that is not in it. */
+void ph__complaints_settle(struct ph__complaints *complaints, const struct ph__roster *answer);
 /* Those of now that are not among those of before. */
 struct ph__complaints ph__complaints_news(const struct ph__complaints *before,
                                           const struct ph__complaints *now);

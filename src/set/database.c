@@ -30,16 +30,20 @@ int ph__check_begin(const ph_set *set, const ph_database *database, struct ph__c
     if (r < 0)
         return r;
     *ret_checked = checked;
-    checked.key = checked.database.key ? checked.database.key : checked.database.id;
     r = ph__name_check(checked.database.id, "id", false, err);
-    if (r == 0)
-        r = ph__name_check(checked.key, "key", false, err);
     if (r == 0 && !checked.database.url)
         r = ph__fail(err, PH_EINVAL, "url is NULL; it is required");
     if (r == 0)
         r = open_it(set, &checked, err);
     if (r < 0)
         return r;
+    checked.key = checked.database.key ? checked.database.key : checked.database.id;
+    r = ph__name_check(checked.key, "key", false, err);
+    if (r < 0) {
+        ph__check_end(&checked);
+        ret_checked->key = checked.key;
+        return r;
+    }
     checked.place = (struct ph__place){ checked.database.id, checked.database.url,
                                         checked.store->schema, checked.store->prefix };
     *ret_checked = checked;

@@ -14,6 +14,7 @@
 
 #define SIZE_MAX_BYTES (64 * 1024 * 1024)
 #define SQLITE "sqlite:"
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* some editors begin a file with it */
 
 /* ------------------------------------------------------------------ reading */
 
@@ -64,34 +65,42 @@ static int read_file(const char *path, struct ph__buffer *text, ph_error *err)
 /* -------------------------------------------------------------------- a line */
 
 struct line {
-    const char *file;
     struct ph__words words;
     ph_found *found;
 };
 
-/* Relative paths start at the file's folder. prefix: what stands before the path. NULL when memory
- * is out. */
-static const char *from_folder(struct line *line, const char *prefix, const char *path)
+/* Relative paths start at the file's folder. */
+static void put_path(struct ph__buffer *to, const char *file, const char *path)
 {
-    const char *slash = strrchr(line->file, '/');
+    const char *slash = file ? strrchr(file, '/') : NULL;
+
+    if (slash && path[0] && path[0] != '/' && strcmp(path, ":memory:") != 0)
+        ph__buffer_bytes(to, file, (size_t)(slash - file) + 1);
+    ph__buffer_text(to, path);
+}
+
+void ph__file_put_url(struct ph__buffer *to, const char *file, const char *url)
+{
+    bool sqlite = strncmp(url, SQLITE, strlen(SQLITE)) == 0;
+
+    ph__buffer_text(to, sqlite ? SQLITE : url);
+    if (sqlite)
+        put_path(to, file, url + strlen(SQLITE));
+}
+
+/* A path or a URL of the line as it is meant; NULL when memory is out. */
+static const char *from_folder(struct line *line, const char *text,
+                               void (*put)(struct ph__buffer *to, const char *file,
+                                           const char *text))
+{
     struct ph__buffer whole = { 0 };
     const char *kept = NULL;
 
-    ph__buffer_text(&whole, prefix);
-    if (slash && path[0] && path[0] != '/' && strcmp(path, ":memory:") != 0)
-        ph__buffer_bytes(&whole, line->file, (size_t)(slash - line->file) + 1);
-    ph__buffer_text(&whole, path);
+    put(&whole, line->found->file, text);
     if (!whole.failed)
         kept = ph__arena_copy(&line->words.arena, whole.data, whole.length);
     ph__buffer_free(&whole);
     return kept;
-}
-
-static const char *url_of(struct line *line, const char *url)
-{
-    if (strncmp(url, SQLITE, strlen(SQLITE)) != 0)
-        return url;
-    return from_folder(line, SQLITE, url + strlen(SQLITE));
 }
 
 static int take_store(struct line *line, ph_error *err)
@@ -103,7 +112,7 @@ static int take_store(struct line *line, ph_error *err)
     if (words->count < 3)
         return ph__fail(err, PH_EINVAL, "a store needs an id and a URL: store ID URL [KEY]...");
     database.id = words->items[1];
-    database.url = url_of(line, words->items[2]);
+    database.url = from_folder(line, words->items[2], ph__file_put_url);
     if (!database.url)
         return ph__fail_memory(err);
     for (size_t i = 3; r != PH_ENOMEM && (i == 3 || i < words->count); i++) {
@@ -121,7 +130,7 @@ static int take_folder(struct line *line, ph_error *err)
     if (words->count < 2 || words->count > 3 || !*words->items[1] ||
         (words->count == 3 && !*words->items[2]))
         return ph__fail(err, PH_EINVAL, "a folder needs a path: folder PATH [PATTERN]");
-    path = from_folder(line, "", words->items[1]);
+    path = from_folder(line, words->items[1], put_path);
     if (!path)
         return ph__fail_memory(err);
     return ph__folder_ask(path, words->count > 2 ? words->items[2] : NULL, line->found, err);
@@ -135,7 +144,7 @@ static int take_query(struct line *line, ph_error *err)
     if (words->count != 3)
         return ph__fail(err, PH_EINVAL,
                         "a query needs a URL and a statement in double quotes: query URL SQL");
-    url = url_of(line, words->items[1]);
+    url = from_folder(line, words->items[1], ph__file_put_url);
     return url ? ph__query_ask(url, words->items[2], line->found, err) : ph__fail_memory(err);
 }
 
@@ -170,16 +179,19 @@ static int fail_at(int number, int r, ph_error *err)
     return r;
 }
 
-static int take_lines(const char *path, char *text, ph_found *found, ph_error *err)
+static int take_lines(char *text, ph_found *found, ph_error *err)
 {
     int r = 0;
 
+    if (strncmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+        text += strlen(BYTE_ORDER_MARK);
     for (int number = 1; r == 0 && text; number++) {
-        struct line line = { .file = path, .found = found };
+        struct line line = { .found = found };
         char *end = strchr(text, '\n');
 
         if (end)
             *end = '\0';
+        found->line = number;
         r = ph__words_split(&line.words, text, err);
         if (r == 0)
             r = take_line(&line, err);
@@ -196,8 +208,9 @@ static int ask(struct ph__source *source, ph_found *found, ph_error *err)
     struct ph__buffer text = { 0 };
     int r = read_file(source->path, &text, err);
 
+    found->file = source->path;
     if (r == 0)
-        r = take_lines(source->path, text.data, found, err);
+        r = take_lines(text.data, found, err);
     ph__buffer_free(&text);
     return r;
 }

@@ -37,6 +37,8 @@ struct ph__source {
 struct ph_found {
     ph_set *set;
     int timeout_ms;
+    const char *file; /* the set file that is read, or NULL; and the line of it */
+    int line;
     struct ph__roster *roster;
     struct ph__complaints complaints;
     bool no_memory; /* the answer is not whole */
@@ -97,7 +99,8 @@ struct ph__checked {
     struct ph__place place;
     const char *key;
 };
-/* On failure there is nothing to end, and ret_checked->database.id is what was given, if anything. */
+/* On failure there is nothing to end; ret_checked->database.id is what was given, if anything, and
+ * key is set if that is what is wrong. */
 int ph__check_begin(const ph_set *set, const ph_database *database, struct ph__checked *ret_checked,
                     ph_error *err);
 void ph__check_end(struct ph__checked *checked);

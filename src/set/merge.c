@@ -12,13 +12,13 @@ static int take_node(struct ph__roster *into, const struct ph__node *node,
     int r = ph__roster_add(into, &node->place, NULL, err);
 
     if (r == PH_EINVAL) {
-        ph__complaints_add(conflicts, node->place.id, err->message);
+        ph__complaints_add(conflicts, node->place.id, NULL, err->message);
         return 0;
     }
     for (const struct ph__key *key = node->keys; r == 0 && key; key = key->next) {
         r = ph__roster_add(into, &node->place, key->text, err);
         if (r == PH_EINVAL) {
-            ph__complaints_add(conflicts, node->place.id, err->message);
+            ph__complaints_add(conflicts, node->place.id, key->text, err->message);
             r = 0;
         }
     }

@@ -29,14 +29,18 @@ static int on_row(void *context, const char *const *texts, ph_error *err)
 {
     struct reading *reading = context;
     ph_database database = PH_DATABASE_INIT;
+    struct ph__buffer url = { 0 };
     int r;
 
+    if (texts[1])
+        ph__file_put_url(&url, reading->found->file, texts[1]);
     database.id = texts[0];
-    database.url = texts[1];
+    database.url = url.data;
     database.key = reading->columns > 2 ? texts[2] : NULL;
     database.schema = reading->columns > 3 ? texts[3] : NULL;
     database.table_prefix = reading->columns > 4 ? texts[4] : NULL;
-    r = ph_found_add(reading->found, &database, err);
+    r = url.failed ? ph__fail_memory(err) : ph_found_add(reading->found, &database, err);
+    ph__buffer_free(&url);
     return r == PH_ENOMEM ? r : ph__ok(err); /* what makes no sense is left out */
 }
 

@@ -30,9 +30,11 @@ static void say_working(ph_set *set, struct ph__source *source)
 
 static void say_answer(ph_set *set, struct ph__source *source, struct ph__complaints *complaints)
 {
-    struct ph__complaints news = ph__complaints_news(&source->complaints, complaints);
     ph_log_field field = { "source", source->name };
+    struct ph__complaints news;
 
+    ph__complaints_settle(complaints, source->fresh);
+    news = ph__complaints_news(&source->complaints, complaints);
     ph__complaints_say(&news, set, source->name);
     ph__complaints_free(&news);
     ph__complaints_free(&source->complaints);

@@ -5,7 +5,31 @@
 #include "util/alloc.h"
 #include "util/buffer.h"
 
+#include <stdio.h>
+
 /* ------------------------------------------------------------ what is found */
+
+/* Is it only the key that another has? */
+static bool has_place(ph_found *found, const struct ph__checked *checked)
+{
+    struct ph__addition addition;
+    ph_error ignored;
+
+    return ph__roster_prepare(found->roster, &checked->place, NULL, &addition, &ignored) == 0;
+}
+
+/* key NULL: it is not the key that makes no sense. */
+static void complain(ph_found *found, const char *id, const char *key, const ph_error *err)
+{
+    char reason[sizeof(err->message) + 24];
+
+    if (!found->line) {
+        ph__complaints_add(&found->complaints, id, key, err->message);
+        return;
+    }
+    snprintf(reason, sizeof(reason), "line %d: %s", found->line, err->message);
+    ph__complaints_add(&found->complaints, id, key, reason);
+}
 
 int ph_found_add(ph_found *found, const ph_database *database, ph_error *reterr)
 {
@@ -19,12 +43,14 @@ int ph_found_add(ph_found *found, const ph_database *database, ph_error *reterr)
     r = ph__check_begin(found->set, database, &checked, err);
     if (r == 0) {
         r = ph__roster_add(found->roster, &checked.place, checked.key, err);
+        if (r == PH_EINVAL && !has_place(found, &checked))
+            checked.key = NULL;
         ph__check_end(&checked);
     }
     if (r == PH_ENOMEM)
         found->no_memory = true;
     else if (r < 0)
-        ph__complaints_add(&found->complaints, checked.database.id, err->message);
+        complain(found, checked.database.id, checked.key, err);
     return r;
 }
 

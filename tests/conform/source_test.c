@@ -341,6 +341,35 @@ TEST(a_set_file_may_hold_queries)
     ph_set_free(set);
 }
 
+TEST(paths_that_a_query_of_a_set_file_names_start_at_its_folder)
+{
+    struct t_conn *conn = control_set_up();
+    ph_set *set = make_set(0, 0);
+    ph_database_list *list = NULL;
+    char path[400], url[400];
+    FILE *file;
+
+    tenant(conn, "'a', 'sqlite:tenants/a.db', NULL, NULL, NULL");
+    tenant(conn, "'b', 'sqlite:/srv/b.db', NULL, NULL, NULL");
+    tenant(conn, "'c', NULL, NULL, NULL, NULL");
+    snprintf(path, sizeof(path), "%s/tenants.conf", t_dir());
+    file = fopen(path, "w");
+    CHECK(file != NULL);
+    fprintf(file, "\nquery \"%s\" \"%s\"\n", t_url(),
+            statement("SELECT id, url FROM {schema}.tenants"));
+    fclose(file);
+    OK(ph_set_add_file(set, path, &t_err));
+    refresh(set);
+    OK(ph_set_list(set, &list, &t_err));
+    CHECK_INT(ph_database_list_count(list), 2);
+    snprintf(url, sizeof(url), "sqlite:%s/tenants/a.db", t_dir());
+    CHECK_STR(ph_database_list_at(list, 0)->url, url);
+    CHECK_STR(ph_database_list_at(list, 1)->url, "sqlite:/srv/b.db");
+    CHECK(newest_with("set", "line 2: url is NULL") != NULL);
+    ph_database_list_free(list);
+    ph_set_free(set);
+}
+
 TEST(without_memory_a_query_is_a_source_that_fails)
 {
     struct t_conn *conn = control_set_up();

@@ -368,8 +368,41 @@ TEST(a_store_that_makes_no_sense_is_left_out_of_a_file)
     OK(ph_set_add_file(set, in_dir("set.conf"), &t_err));
     refresh(set);
     CHECK_STR(known(set), "a=sqlite:~/a.db c=sqlite:~/c.db");
-    CHECK(strstr(said.data, "id=b source=file ") != NULL);
-    CHECK(strstr(said.data, "key is empty") != NULL);
+    CHECK(strstr(said.data, "left out store=(set) id=b source=file ") != NULL);
+    CHECK(strstr(said.data, "reason=line 2: the URL begins with neither") != NULL);
+    CHECK(strstr(said.data, "reason=line 3: this id is that of another database") != NULL);
+    CHECK(strstr(said.data, "a key is left out store=(set) id=c key= source=file ") != NULL);
+    CHECK(strstr(said.data, "reason=line 4: key is empty") != NULL);
+    finish(set);
+}
+
+TEST(a_key_that_is_left_out_does_not_look_like_a_database)
+{
+    ph_set *set = make_set();
+
+    write_file("set.conf", "store a sqlite:a.db one\nstore b sqlite:b.db one two\n"
+                           "store c sqlite:c.db one\n");
+    OK(ph_set_add_file(set, in_dir("set.conf"), &t_err));
+    refresh(set);
+    CHECK_STR(known(set), "a=sqlite:~/a.db b=sqlite:~/b.db");
+    CHECK(strstr(said.data, "<2> set: a key is left out store=(set) id=b key=one source=") != NULL);
+    CHECK(strstr(said.data, "<2> set: left out store=(set) id=c source=") != NULL);
+    write_file("more.conf", "store d sqlite:d.db two\n");
+    OK(ph_set_add_file(set, in_dir("more.conf"), &t_err));
+    refresh(set);
+    CHECK_STR(known(set), "a=sqlite:~/a.db b=sqlite:~/b.db d=sqlite:~/d.db");
+    CHECK(strstr(said.data, "<2> set: a key is left out store=(set) id=d key=two ") != NULL);
+    finish(set);
+}
+
+TEST(a_byte_order_mark_is_no_word)
+{
+    ph_set *set = make_set();
+
+    write_file("set.conf", "\xef\xbb\xbfstore a sqlite:a.db\n");
+    OK(ph_set_add_file(set, in_dir("set.conf"), &t_err));
+    refresh(set);
+    CHECK_STR(known(set), "a=sqlite:~/a.db");
     finish(set);
 }
 
