@@ -147,13 +147,15 @@ PH_API PH_MUST_CHECK int ph_set_add_folder(ph_set *set, const char *path, const 
  *     query  URL SQL
  * A line that cannot be read, or whose folder or query fails, makes the file a
  * source that fails; the error names it. Its queries share the connection of
- * ph_set_add_query().
+ * ph_set_add_query(), which is set apart here if the file has a query now, or
+ * cannot be read yet; for one that comes later a connection must be left.
  * Errors: PH_EINVAL, PH_ESTATE, PH_ENOMEM. */
 PH_API PH_MUST_CHECK int ph_set_add_file(ph_set *set, const char *path, ph_error *reterr);
 
-/* Asks every source now, in this thread. If somebody else is about it, waits for
- * the end of that instead. timeout_ms bounds the waiting and each query, not a
- * callback of yours; 0: 30 000.
+/* Asks every source now: what there was before the call is known after it. If
+ * somebody else is about it, waits for the end of that and asks once more, one for
+ * all who wait. timeout_ms bounds the waiting and each query, not a callback of
+ * yours; 0: 30 000.
  * Errors: that of the first source that failed (its list stands, the others are
  * refreshed); PH_ETIMEOUT. */
 PH_API PH_MUST_CHECK int ph_set_refresh(ph_set *set, int timeout_ms, ph_error *reterr);

@@ -293,7 +293,8 @@ int cli_set_options_check(struct cli *cli);
     { .name = "connections",                                                                       \
       .type = CLI_NUMBER,                                                                          \
       .argument = "N",                                                                             \
-      .help = "of a set of databases: at most so many connections at the same time",               \
+      .help = "of a set of databases: at most so many connections at the same time; one of them "  \
+              "for the queries of set files, if there are any",                                    \
       .value = "8",                                                                                \
       .min = 2,                                                                                    \
       .max = PH_SET_CONNECTIONS_MAX },                                                             \

@@ -140,12 +140,14 @@ static int take_query(struct line *line, ph_error *err)
 {
     const struct ph__words *words = &line->words;
     const char *url;
+    int r;
 
     if (words->count != 3)
         return ph__fail(err, PH_EINVAL,
                         "a query needs a URL and a statement in double quotes: query URL SQL");
     url = from_folder(line, words->items[1], ph__file_put_url);
-    return url ? ph__query_ask(url, words->items[2], line->found, err) : ph__fail_memory(err);
+    r = url ? ph__set_reserve_reader(line->found->set, err) : ph__fail_memory(err);
+    return r < 0 ? r : ph__query_ask(url, words->items[2], line->found, err);
 }
 
 static int take_line(struct line *line, ph_error *err)
@@ -179,26 +181,39 @@ static int fail_at(int number, int r, ph_error *err)
     return r;
 }
 
-static int take_lines(char *text, ph_found *found, ph_error *err)
+/* The next line, ended; *rest is what follows it, and NULL after the last. */
+static char *next_line(char **rest)
 {
+    char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
+
+    if (end)
+        *end = '\0';
+    *rest = end ? end + 1 : NULL;
+    return line;
+}
+
+static char *first_line(struct ph__buffer *text)
+{
+    size_t mark = strlen(BYTE_ORDER_MARK);
+
+    return text->data + (strncmp(text->data, BYTE_ORDER_MARK, mark) == 0 ? mark : 0);
+}
+
+static int take_lines(char *rest, ph_found *found, ph_error *err)
+{
+    char *text;
     int r = 0;
 
-    if (strncmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
-        text += strlen(BYTE_ORDER_MARK);
-    for (int number = 1; r == 0 && text; number++) {
+    while (r == 0 && (text = next_line(&rest)) != NULL) {
         struct line line = { .found = found };
-        char *end = strchr(text, '\n');
 
-        if (end)
-            *end = '\0';
-        found->line = number;
+        found->line++;
         r = ph__words_split(&line.words, text, err);
         if (r == 0)
             r = take_line(&line, err);
         if (r < 0)
-            r = fail_at(number, r, err);
+            r = fail_at(found->line, r, err);
         ph__words_free(&line.words);
-        text = end ? end + 1 : NULL;
     }
     return r;
 }
@@ -210,27 +225,56 @@ static int ask(struct ph__source *source, ph_found *found, ph_error *err)
 
     found->file = source->path;
     if (r == 0)
-        r = take_lines(text.data, found, err);
+        r = take_lines(first_line(&text), found, err);
     ph__buffer_free(&text);
     return r;
+}
+
+static int is_query(const char *text, bool *ret_query, ph_error *err)
+{
+    struct ph__words words = { 0 };
+    int r = ph__words_split(&words, text, err);
+
+    *ret_query |= words.count > 0 && strcmp(words.items[0], "query") == 0;
+    ph__words_free(&words);
+    return r == PH_ENOMEM ? r : 0;
+}
+
+/* Will it need a connection? A file that cannot be read yet may. */
+static int has_queries(const char *path, bool *ret_queries, ph_error *err)
+{
+    struct ph__buffer text = { 0 };
+    int r = read_file(path, &text, err);
+    char *rest = r == 0 ? first_line(&text) : NULL, *line;
+
+    *ret_queries = r < 0;
+    r = r == PH_ENOMEM ? r : 0;
+    while (r == 0 && (line = next_line(&rest)) != NULL)
+        r = is_query(line, ret_queries, err);
+    ph__buffer_free(&text);
+    return r < 0 ? r : ph__ok(err);
 }
 
 int ph_set_add_file(ph_set *set, const char *path, ph_error *reterr)
 {
     struct ph__source *source;
+    ph_error spare, *err = reterr ? reterr : &spare;
+    bool queries = false;
     int r;
 
-    ph__ok(reterr);
+    ph__ok(err);
     if (!set || !path)
-        return ph__fail(reterr, PH_EINVAL, "%s is NULL", set ? "path" : "set");
+        return ph__fail(err, PH_EINVAL, "%s is NULL", set ? "path" : "set");
     if (!*path)
-        return ph__fail(reterr, PH_EINVAL, "path is empty");
-    source = ph__source_new("file", path, reterr);
+        return ph__fail(err, PH_EINVAL, "path is empty");
+    source = ph__source_new("file", path, err);
     if (!source)
         return PH_ENOMEM;
     source->ask = ask;
     source->path = ph__strdup(path);
-    r = source->path ? ph__set_reserve_reader(set, reterr) : ph__fail_memory(reterr);
+    r = source->path ? has_queries(path, &queries, err) : ph__fail_memory(err);
+    if (r == 0 && queries)
+        r = ph__set_reserve_reader(set, err);
     if (r < 0) {
         ph__source_free(source);
         return r;

@@ -287,7 +287,7 @@ int ph__set_reserve_reader(ph_set *set, ph_error *err)
         return 0;
     return ph__fail(err, PH_ESTATE,
                     "no connection of the set is left for queries of its sources; allow more "
-                    "connections, or add the source before routers and dispatcher");
+                    "connections, or have the query there before routers and dispatcher");
 }
 
 /* --------------------------------------------------------------- observers */

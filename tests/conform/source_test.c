@@ -304,7 +304,7 @@ TEST(queries_have_one_connection_of_the_budget)
 
     OK(ph_set_add_query(set, t_url(), "SELECT 'a', 'b'", &t_err));
     OK(ph_set_add_query(set, t_url(), "SELECT 'c', 'd'", &t_err));
-    OK(ph_set_add_file(set, "tenants.conf", &t_err));
+    OK(ph_set_add_file(set, "tenants.conf", &t_err)); /* it cannot be read yet */
     CHECK_INT(ph__set_take(set, 2), 1);
     CHECK_INT(ph_router_new(set, NULL, &router, &t_err), PH_ESTATE);
     ph_set_free(set);
@@ -317,21 +317,58 @@ TEST(queries_have_one_connection_of_the_budget)
     ph_set_free(set);
 }
 
+/* Writes a set file: these lines, and the query on the control database if one is wanted. */
+static const char *write_set(const char *lines, bool query)
+{
+    static char path[400];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/tenants.conf", t_dir());
+    file = fopen(path, "w");
+    CHECK(file != NULL);
+    fputs(lines, file);
+    if (query)
+        fprintf(file, "query \"%s\" \"%s\"\n", t_url(),
+                statement("SELECT id, url FROM {schema}.tenants"));
+    fclose(file);
+    return path;
+}
+
+TEST(a_set_file_takes_a_connection_only_for_queries)
+{
+    ph_set *set = make_set(2, 0);
+    const char *path = write_set("# query\nstore s sqlite:s.db query\n", false);
+
+    tenant(control_set_up(), "'a', 'sqlite:a.db', NULL, NULL, NULL");
+    OK(ph_set_add_file(set, path, &t_err));
+    CHECK_INT(ph__set_take(set, 1), 1);
+    write_set("", true); /* one is left for it */
+    refresh(set);
+    CHECK_STR(ids(set), "a");
+    CHECK_INT(ph__set_take(set, 2), 0);
+    ph_set_free(set);
+    set = make_set(1, 0);
+    OK(ph_set_add_file(set, write_set("store s sqlite:s.db\n", false), &t_err));
+    CHECK_INT(ph__set_take(set, 1), 1);
+    refresh(set);
+    write_set("store t sqlite:t.db\n", true);
+    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_ESTATE);
+    CHECK(strncmp(t_err.message, "line 2: no connection of the set is left", 40) == 0);
+    CHECK_STR(ids(set), "s");
+    CHECK_INT(ph_set_add_file(set, path, &t_err), PH_ESTATE);
+    ph__set_give(set, 1);
+    refresh(set);
+    CHECK_STR(ids(set), "a t");
+    ph_set_free(set);
+}
+
 TEST(a_set_file_may_hold_queries)
 {
     struct t_conn *conn = control_set_up();
     ph_set *set = make_set(0, 0);
-    char path[400];
-    FILE *file;
 
     tenant(conn, "'a', 'sqlite:a.db', NULL, NULL, NULL");
-    snprintf(path, sizeof(path), "%s/tenants.conf", t_dir());
-    file = fopen(path, "w");
-    CHECK(file != NULL);
-    fprintf(file, "store s sqlite:s.db\nquery \"%s\" \"%s\"\n", t_url(),
-            statement("SELECT id, url FROM {schema}.tenants"));
-    fclose(file);
-    OK(ph_set_add_file(set, path, &t_err));
+    OK(ph_set_add_file(set, write_set("store s sqlite:s.db\n", true), &t_err));
     refresh(set);
     CHECK_STR(ids(set), "a s");
     t_sql(conn, "DROP TABLE {schema}.tenants");
@@ -346,19 +383,12 @@ TEST(paths_that_a_query_of_a_set_file_names_start_at_its_folder)
     struct t_conn *conn = control_set_up();
     ph_set *set = make_set(0, 0);
     ph_database_list *list = NULL;
-    char path[400], url[400];
-    FILE *file;
+    char url[400];
 
     tenant(conn, "'a', 'sqlite:tenants/a.db', NULL, NULL, NULL");
     tenant(conn, "'b', 'sqlite:/srv/b.db', NULL, NULL, NULL");
     tenant(conn, "'c', NULL, NULL, NULL, NULL");
-    snprintf(path, sizeof(path), "%s/tenants.conf", t_dir());
-    file = fopen(path, "w");
-    CHECK(file != NULL);
-    fprintf(file, "\nquery \"%s\" \"%s\"\n", t_url(),
-            statement("SELECT id, url FROM {schema}.tenants"));
-    fclose(file);
-    OK(ph_set_add_file(set, path, &t_err));
+    OK(ph_set_add_file(set, write_set("\n", true), &t_err));
     refresh(set);
     OK(ph_set_list(set, &list, &t_err));
     CHECK_INT(ph_database_list_count(list), 2);
