@@ -201,8 +201,9 @@ PH_API PH_MUST_CHECK int ph_router_new(ph_set *set, const ph_router_opts *opts,
  * If nobody else refreshes the set and it is time, or the key is not known and
  * the last look was more than a second ago, the sources are asked first.
  * timeout_ms as in ph_set_refresh().
- * Errors: PH_ENOTFOUND (no database has this key), PH_EINVAL, PH_ETIMEOUT (it is
- * not known, and the look for it has not ended in time), PH_ENOMEM. */
+ * Errors: PH_ENOTFOUND (no database has this key; with PH_RETRY: a source failed,
+ * or the last look is too recent for another), PH_EINVAL, PH_ETIMEOUT (it is not
+ * known, and the look for it has not ended in time), PH_ENOMEM. */
 PH_API PH_MUST_CHECK int ph_router_get(ph_router *router, const char *key, int timeout_ms,
                                        ph_store **ret_store, ph_error *reterr);
 

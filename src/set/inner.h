@@ -136,8 +136,8 @@ void ph__source_free(struct ph__source *source);
 int ph__set_refresh(ph_set *set, int timeout_ms, bool wait, ph_error *err);
 /* Is it for a router to refresh now? Never while somebody else does, or will. */
 bool ph__set_is_due(ph_set *set);
-/* May a look find what is not known? */
-bool ph__set_may_learn(ph_set *set);
+/* May a look find what is not known? *ret_later: not yet, since the last one is too recent. */
+bool ph__set_may_learn(ph_set *set, bool *ret_later);
 
 /* ----------------------------------------------------------------- list.c */
 

@@ -127,13 +127,14 @@ static int refresh(ph_set *set, int timeout_ms, ph_error *reterr)
     return err.code;
 }
 
-/* With the lock: somebody else is about it. */
-static int wait_for_look(ph_set *set, int timeout_ms, ph_error *reterr)
+/* With the lock. The look that is under way may have asked a source before we came: so those who
+ * come meanwhile want the one after it, which the first of them begins. *ret_mine: that is us. */
+static int wait_for_look(ph_set *set, int timeout_ms, bool *ret_mine, ph_error *reterr)
 {
     ph__deadline deadline = ph__deadline_in(timeout_ms);
-    uint64_t looks = set->looks;
+    uint64_t wanted = set->looks + (set->refreshing ? 2 : 1);
 
-    while (set->looks == looks) {
+    while (set->refreshing && set->looks < wanted) {
         if (ph__deadline_left_ms(deadline) == 0)
             return ph__fail_flags(
                 reterr,
@@ -143,24 +144,24 @@ static int wait_for_look(ph_set *set, int timeout_ms, ph_error *reterr)
                 PH_RETRY);
         ph__cond_wait_us(&set->looked, &set->lock, (int64_t)ph__deadline_left_ms(deadline) * 1000);
     }
-    if (reterr)
+    *ret_mine = set->looks < wanted;
+    if (!*ret_mine && reterr)
         *reterr = set->look_error;
-    return set->look_error.code;
+    return *ret_mine ? 0 : set->look_error.code;
 }
 
 int ph__set_refresh(ph_set *set, int timeout_ms, bool wait, ph_error *err)
 {
     int limit_ms = timeout_ms ? timeout_ms : PH__TIMEOUT_MS, r = 0;
-    bool mine;
+    bool mine = false;
 
     ph__ok(err);
     pthread_mutex_lock(&set->lock);
-    mine = !set->refreshing;
+    if (wait || !set->refreshing)
+        r = wait_for_look(set, limit_ms, &mine, err);
     if (mine) {
         set->refreshing = true;
         set->due = false;
-    } else if (wait) {
-        r = wait_for_look(set, limit_ms, err);
     }
     pthread_mutex_unlock(&set->lock);
     return mine ? refresh(set, limit_ms, err) : r;
@@ -216,13 +217,15 @@ bool ph__set_is_due(ph_set *set)
     return due;
 }
 
-bool ph__set_may_learn(ph_set *set)
+bool ph__set_may_learn(ph_set *set, bool *ret_later)
 {
+    int64_t in_us;
     bool may;
 
     pthread_mutex_lock(&set->lock);
-    may = set->refresh_ms != PH_SET_NO_REFRESH &&
-          (set->refreshing || due_in_us(set, UNKNOWN_KEY_US) == 0);
+    in_us = due_in_us(set, UNKNOWN_KEY_US);
+    may = set->refresh_ms != PH_SET_NO_REFRESH && (set->refreshing || in_us == 0);
+    *ret_later = !may && in_us != INT64_MAX;
     pthread_mutex_unlock(&set->lock);
     return may;
 }

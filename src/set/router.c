@@ -210,35 +210,43 @@ static int store_of(ph_router *router, const struct ph__entry *entry, ph_store *
     return 0;
 }
 
-/* The entry of a key; asks the sources before, where that is due or may help. look_error: of that. */
-static struct ph__entry *find(ph_set *set, const char *key, int timeout_ms, ph_error *look_error)
+/* What came of asking the sources for a key. */
+struct look {
+    ph_error err; /* code 0: none */
+    bool later;   /* it was too soon for it */
+};
+
+/* The entry of a key; asks the sources before, where that is due or may help. */
+static struct ph__entry *find(ph_set *set, const char *key, int timeout_ms, struct look *look)
 {
     struct ph__entry *entry = ph__set_find(set, key);
 
     if (entry && ph__set_is_due(set)) {
-        (void)ph__set_refresh(set, timeout_ms, false, look_error);
+        (void)ph__set_refresh(set, timeout_ms, false, &look->err);
         ph__entry_unref(set, entry);
         entry = ph__set_find(set, key); /* it may have left */
-    } else if (!entry && ph__set_may_learn(set)) {
-        (void)ph__set_refresh(set, timeout_ms, true, look_error);
+    } else if (!entry && ph__set_may_learn(set, &look->later)) {
+        (void)ph__set_refresh(set, timeout_ms, true, &look->err);
         entry = ph__set_find(set, key);
     }
     return entry;
 }
 
-static int fail_not_found(const char *key, const ph_error *look_error, ph_error *err)
+static int fail_not_found(const char *key, const struct look *look, ph_error *err)
 {
-    if (look_error->code == PH_ETIMEOUT || look_error->code == PH_ENOMEM) {
-        *err = *look_error;
+    if (look->err.code == PH_ETIMEOUT || look->err.code == PH_ENOMEM) {
+        *err = look->err;
         return err->code;
     }
-    if (!look_error->code)
-        return ph__fail(err, PH_ENOTFOUND, "no database of the set has this key: %s", key);
+    if (!look->err.code) {
+        ph__fail(err, PH_ENOTFOUND, "no database of the set has this key: %s", key);
+        return ph__fail_flags(err, PH_ENOTFOUND, look->later ? PH_RETRY : 0);
+    }
     return ph__fail_flags(err,
                           ph__fail(err, PH_ENOTFOUND,
                                    "no database that the set knows has this key, and a source "
                                    "failed: %s",
-                                   look_error->message),
+                                   look->err.message),
                           PH_RETRY);
 }
 
@@ -246,13 +254,12 @@ static int get(ph_router *router, const char *key, int timeout_ms, ph_store **re
                ph_error *err)
 {
     char space[PH_ID_TEXT_SIZE];
-    ph_error look_error = { 0 };
-    struct ph__entry *entry =
-        find(router->set, ph__key_canonical(key, space), timeout_ms, &look_error);
+    struct look look = { 0 };
+    struct ph__entry *entry = find(router->set, ph__key_canonical(key, space), timeout_ms, &look);
     int r;
 
     if (!entry)
-        return fail_not_found(key, &look_error, err);
+        return fail_not_found(key, &look, err);
     pthread_mutex_lock(&router->lock);
     r = store_of(router, entry, ret_store, err);
     pthread_mutex_unlock(&router->lock);

@@ -557,26 +557,45 @@ TEST(a_callback_that_hangs_holds_up_only_those_who_wait_for_it)
     ph_set_free(set);
 }
 
-static void *release_soon(void *context)
+struct second {
+    ph_set *set;
+    int result;
+    ph_error err;
+};
+
+static void *refresh_as_second(void *context)
 {
-    t_nap_ms(100);
-    sem_post(&((struct hanging *)context)->leave);
+    struct second *second = context;
+
+    second->result = ph_set_refresh(second->set, 0, &second->err);
     return NULL;
 }
 
-TEST(who_comes_second_waits_for_the_first_and_gets_its_result)
+TEST(who_comes_second_waits_for_a_look_that_began_after_its_call)
 {
     ph_set *set = silent_set(0);
-    pthread_t thread, release;
+    struct second seconds[3] = { { .set = set }, { .set = set }, { .set = set } };
+    pthread_t first, others[3];
 
+    hang_in(set, &first);
+    for (int i = 0; i < 3; i++)
+        CHECK(pthread_create(&others[i], NULL, refresh_as_second, &seconds[i]) == 0);
+    t_nap_ms(100); /* they are waiting */
+    sem_post(&hanging.leave);
+    pthread_join(first, NULL);
+    CHECK_INT(hanging.result, 0);
+    while (sem_wait(&hanging.entered) != 0) /* by one of them */
+        ;
     hanging.status = PH_EAUTH;
-    hang_in(set, &thread);
-    CHECK(pthread_create(&release, NULL, release_soon, &hanging) == 0);
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_EAUTH);
-    CHECK_STR(t_err.message, "gave up");
-    pthread_join(thread, NULL);
-    pthread_join(release, NULL);
-    CHECK_INT(hanging.result, PH_EAUTH);
+    t_nap_ms(50);
+    CHECK(sem_trywait(&hanging.entered) != 0);
+    sem_post(&hanging.leave);
+    for (int i = 0; i < 3; i++) {
+        pthread_join(others[i], NULL);
+        CHECK_INT(seconds[i].result, PH_EAUTH);
+        CHECK_STR(seconds[i].err.message, "gave up");
+    }
+    CHECK(sem_trywait(&hanging.entered) != 0); /* one look for all of them */
     ph_set_free(set);
 }
 

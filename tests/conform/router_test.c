@@ -542,10 +542,12 @@ TEST(an_unknown_key_is_looked_for_once_a_second)
 
     REQ_INT("OBX-073", get(router, "d1"), PH_ENOTFOUND);
     CHECK_INT(found.asked, 1);
+    CHECK_INT(t_err.flags, 0);
     found.databases[1] = database(1);
     found.count = 2;
     CHECK_INT(get(router, "d1"), PH_ENOTFOUND);
     CHECK_INT(found.asked, 1);
+    CHECK_INT(t_err.flags, PH_RETRY);
     t_nap_ms(1050);
     REQ_STR("OBX-077", ph_store_id(route(router, "d1")), "d1");
     CHECK_INT(found.asked, 2);
@@ -583,6 +585,7 @@ TEST(without_refresh_only_a_call_for_it_asks)
     ph_router *router = make_router(set, 1);
 
     CHECK_INT(get(router, "d0"), PH_ENOTFOUND);
+    CHECK_INT(t_err.flags, 0);
     CHECK_INT(found.asked, 0);
     OK(ph_set_refresh(set, 0, &t_err));
     route(router, "d0");
