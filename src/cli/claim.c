@@ -238,6 +238,7 @@ static const struct cli_field reap_fields[] = {
     CLI_STORE_OR_ALL,
     { "reaped", CLI_F_NUMBER, "messages that were given back or buried", "Reaped", NULL },
     CLI_ENDED_FIELD("joins that ended with it"),
+    CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
 };

@@ -171,8 +171,7 @@ struct cli {
     size_t named_count;
     const ph_database *database; /* the one in use, if it is of a set; url is its URL then */
     struct cli_stores *stores;   /* NULL: nobody has looked yet */
-    bool looking;                /* the sources of the set are asked … */
-    const char *failed_source;   /* … and this one has failed */
+    bool looking;                /* the sources of the set are asked */
 
     const char *where; /* "line 12", while input is read: errors name it */
     const char *place; /* the store of many that is at hand: rows and words name it */
@@ -273,22 +272,30 @@ struct cli_each {
     int (*one)(struct cli *cli, void *context);
     /* One of a set has failed, cli->said says why; NULL: that is all. */
     void (*failed)(struct cli *cli, void *context);
+    /* A key of one of a set is left out, as cli->said says; NULL: that is all. */
+    void (*key_left_out)(struct cli *cli, void *context);
     void *context;
 };
 
 /* Does it. Without a set: opens the database, and that is all. Returns CLI_OK; CLI_NOT_FOUND if
- * none had anything; after failures, which are counted, their code, CLI_FAILED if they differ. */
+ * none had anything; after failures, which are counted, their code, CLI_FAILED if they differ. What
+ * the set has left out has failed, too, and so has a source of it that could not be asked. */
 int cli_each(struct cli *cli, const struct cli_each *each);
 /* For the member failed: a row that says so. As an object, or printed. */
 json_t *cli_json_failed(struct cli *cli);
 void cli_row_failed(struct cli *cli, void *context);
 /* Prints a row for all stores together: takes over the reference, as cli_row(). */
 void cli_row_total(struct cli *cli, json_t *row);
+/* The members of CLI_TOTAL_FIELDS alone. Returns true if some have failed. */
+bool cli_json_total(struct cli *cli, json_t *row);
 
 /* The set itself, for a dispatcher that serves all of it, by CLI_SET_OPTIONS; borrowed until the end
  * of the command. And a check that these were not given for one database. Return exit codes. */
 int cli_set_open(struct cli *cli, ph_set **ret_set);
 int cli_set_options_check(struct cli *cli);
+/* What of the set cannot be served: as warnings; or as errors, with the exit code. */
+void cli_set_warn(struct cli *cli);
+int cli_set_fail(struct cli *cli);
 #define CLI_SET_OPTIONS                                                                            \
     { .name = "connections",                                                                       \
       .type = CLI_NUMBER,                                                                          \
@@ -321,6 +328,17 @@ int cli_stores_refresh(struct cli *cli);
     {                                                                                              \
         "error", CLI_F_TEXT,                                                                       \
             "why there is nothing else to tell of this database of a set; absent if there is",     \
+            NULL, NULL                                                                             \
+    }
+
+#define CLI_TOTAL_FIELDS                                                                           \
+    { "stores", CLI_F_NUMBER,                                                                      \
+      "how many databases the set has, those that are left out included; only of all together",    \
+      NULL, NULL },                                                                                \
+    {                                                                                              \
+        "failed", CLI_F_NUMBER,                                                                    \
+            "how many of them are not in the numbers, and sources of the set that could not be "   \
+            "asked; only of all together",                                                         \
             NULL, NULL                                                                             \
     }
 

@@ -14,34 +14,12 @@ static ph_log_level log_level(const struct cli *cli)
                         : PH_LOG_WARN;
 }
 
-static const char *field_of(const ph_log_event *event, const char *key)
-{
-    for (size_t i = 0; i < event->field_count; i++) {
-        if (strcmp(event->fields[i].key, key) == 0)
-            return event->fields[i].value;
-    }
-    return NULL;
-}
-
-/* A source of the set that fails while the command waits for it: that is its own error, which is
- * said elsewhere, and which should name the source. */
-static bool is_ours(struct cli *cli, const ph_log_event *event)
-{
-    const char *source = field_of(event, "source");
-
-    if (!cli->looking || strcmp(event->event, "set") != 0 || !source || !field_of(event, "error"))
-        return false;
-    if (!cli->failed_source)
-        cli->failed_source = cli_strdup(cli, source);
-    return true;
-}
-
 static void on_log(void *context, const ph_log_event *event)
 {
     static const char *const levels[] = { "", "error", "warning", "info", "debug" };
     struct cli *cli = context;
 
-    if (is_ours(cli, event) || event->level > log_level(cli))
+    if (cli_stores_hear(cli, event) || event->level > log_level(cli))
         return;
     cli_progress_hide(cli);
     fprintf(stderr, "posthorn: %s: %s\n", levels[event->level], event->text);

@@ -334,6 +334,7 @@ const struct cli_command cli_dead_retry = {
 static const struct cli_field discard_fields[] = {
     CLI_STORE_OR_ALL,
     { "discarded", CLI_F_NUMBER, "how many were deleted", "Discarded", NULL },
+    CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
 };

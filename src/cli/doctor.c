@@ -51,6 +51,7 @@ static const struct cli_field fields[] = {
     { "warnings", CLI_F_NUMBER, "how many are warnings" OF_A_SET, "Warnings", NULL },
     { "errors", CLI_F_NUMBER, "how many are errors" OF_A_SET, "Errors", NULL },
     { "findings", CLI_F_ROWS, "those of this store" OF_A_SET, NULL, finding_fields },
+    CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
 };
@@ -218,14 +219,50 @@ static void add_store(struct cli *cli, struct round *round, const ph_finding *ow
 static void add_failed(struct cli *cli, void *context)
 {
     struct round *round = context;
+    const ph_finding finding = { .check = "set", .level = PH_FINDING_ERROR, .text = cli->said };
     const int counts[] = { [PH_FINDING_ERROR] = 1 };
     json_t *row = cli_json_failed(cli), *line = counts_json(counts, PH_FINDING_ERROR);
 
     json_object_update(row, line);
     json_decref(line);
+    json_object_set_new(row, "findings", json_pack("[o]", finding_json(cli, &finding)));
     json_array_append_new(round->rows, row);
     round->counts[PH_FINDING_ERROR]++;
     round->failed = true;
+}
+
+/* One more finding for a store that has a row. */
+static void add_late(struct cli *cli, struct round *round, const char *store,
+                     const ph_finding *finding)
+{
+    static const char *const members[] = { "ok", "info", "warnings", "errors" };
+    const char *member = members[finding->level];
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(round->rows, i, row)
+    {
+        json_t *findings = json_object_get(row, "findings");
+        const char *level = json_string_value(json_object_get(row, "level"));
+
+        if (strcmp(json_string_value(json_object_get(row, "store")), store) != 0)
+            continue;
+        json_array_append_new(findings, finding_json(cli, finding));
+        json_object_set_new(row, member,
+                            json_integer(json_integer_value(json_object_get(row, member)) + 1));
+        if (strcmp(level, levels[PH_FINDING_ERROR].word) != 0)
+            json_object_set_new(row, "level", json_string(levels[finding->level].word));
+        break;
+    }
+    round->counts[finding->level]++;
+    round->worst = finding->level > round->worst ? finding->level : round->worst;
+}
+
+static void add_key(struct cli *cli, void *context)
+{
+    const ph_finding finding = { .check = "set", .level = PH_FINDING_ERROR, .text = cli->said };
+
+    add_late(cli, context, cli->place, &finding);
 }
 
 /* What is not as it should be, in order: the finding, the first store that has it, and how many
@@ -330,7 +367,11 @@ static int run(struct cli *cli)
 {
     struct round round = { .rows = cli_need(json_array()), .worst = PH_FINDING_OK };
     struct cli_each each = {
-        .how = CLI_OPEN_LAZY, .one = one, .failed = add_failed, .context = &round
+        .how = CLI_OPEN_LAZY,
+        .one = one,
+        .failed = add_failed,
+        .key_left_out = add_key,
+        .context = &round,
     };
     ph_finding_level bearable = cli_given(cli, "strict") ? PH_FINDING_INFO : PH_FINDING_WARNING;
     int code = cli_each(cli, &each);

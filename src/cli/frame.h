@@ -46,6 +46,50 @@ size_t cli_url_id(const char *text);
 /* "set:PATH": the path; NULL: it is something else. */
 const char *cli_url_set_file(const char *url);
 
+/* What the sources of a set have named, and what of it makes no sense. */
+struct cli_flaw {
+    struct cli_flaw *next;
+    const char *id, *text;
+    bool is_key;   /* only a key is left out; the database is there */
+    size_t others; /* it stands for so many more, of which nothing else is known */
+    bool said;
+};
+struct cli_broken {
+    struct cli_broken *next;
+    const char *source, *error;
+};
+struct cli_trouble {
+    int code;
+    const char *said;
+};
+struct cli_stores {
+    ph_set *set;
+    ph_database_list *list;
+    size_t count;
+    struct cli_trouble *troubles; /* per database: its failure; then it is not tried again */
+    struct cli_flaw *flaws, **last_flaw;
+    size_t left_out;                          /* databases among the flaws */
+    struct cli_broken *broken, **last_broken; /* sources that could not be asked */
+    size_t broken_count;
+    ph_error err;    /* of the first of these; code 0: there is none */
+    int broken_code; /* what its exit code is, once that was said */
+    size_t failed;   /* in the last round over all: databases, and sources */
+};
+#define CLI_NAMES_SHOWN 5
+
+/* Makes the set and asks its sources, once. Returns an exit code. */
+int cli_stores_prepare(struct cli *cli);
+/* Takes what the log says of the set while its sources are asked. false: it is something else. */
+bool cli_stores_hear(struct cli *cli, const ph_log_event *event);
+/* Says which sources have failed, unless that was said. Returns the exit code of the first. */
+int cli_stores_say_broken(struct cli *cli);
+/* Says what is left out, unless that was said; cli->place and cli->said are its then. */
+void cli_stores_say_flaw(struct cli *cli, struct cli_flaw *flaw);
+/* Takes a database of the set into use. */
+void cli_stores_use(struct cli *cli, const ph_database *database);
+/* Where the URL of a database of the set was read, for people. */
+const char *cli_stores_source(struct cli *cli, const char *url);
+
 /* Finds out what was named: cli->named, or cli->url if that is one plain URL. */
 void cli_databases_choose(struct cli *cli);
 /* Is the URL one that can be opened, as far as it shows? Returns an exit code. */

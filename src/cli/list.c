@@ -20,6 +20,7 @@ const struct cli_field cli_list_store_fields[] = {
     { "found", CLI_F_NUMBER, "messages that match, counted up to --limit in each store", NULL,
       NULL },
     { "more", CLI_F_BOOL, "there may be more than that", NULL, NULL },
+    CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
 };
@@ -113,11 +114,20 @@ static json_t *merged(const json_t *a, const json_t *b, const ph_list_opts *opts
     return both;
 }
 
-static void add_store(struct page *page, json_t *name, size_t found, bool more)
+static json_t *store_json(json_t *name, size_t found, bool more)
 {
-    json_array_append_new(page->stores,
-                          cli_need(json_pack("{s:o, s:I, s:b}", "store", name, "found",
-                                             (json_int_t)found, "more", more)));
+    return cli_need(
+        json_pack("{s:o, s:I, s:b}", "store", name, "found", (json_int_t)found, "more", more));
+}
+
+/* All together. There may be more in those that have failed. */
+static void add_total(struct cli *cli, struct page *page)
+{
+    json_t *row = store_json(json_null(), page->found, page->more);
+
+    if (cli_json_total(cli, row))
+        json_object_set_new(row, "more", json_true());
+    json_array_append_new(page->stores, row);
 }
 
 static void add_page(struct cli *cli, struct page *page, const ph_message_list *list, int64_t now)
@@ -140,7 +150,7 @@ static void add_page(struct cli *cli, struct page *page, const ph_message_list *
     page->streams |= has_streams(list);
     page->found += count;
     page->more |= more;
-    add_store(page, cli_json_text(cli->place), count, more);
+    json_array_append_new(page->stores, store_json(cli_json_text(cli->place), count, more));
 }
 
 static void add_failed(struct cli *cli, void *context)
@@ -174,7 +184,7 @@ static void print_set(struct cli *cli, struct page *page)
     json_t *message;
     size_t i;
 
-    add_store(page, json_null(), page->found, page->more);
+    add_total(cli, page);
     if (cli->format == CLI_JSON) {
         cli_layout_set(cli, CLI_CARD);
         cli_row(cli, json_pack("{s:O, s:O}", "messages", page->messages, "stores", page->stores));

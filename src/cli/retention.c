@@ -46,6 +46,7 @@ static const struct cli_option options[] = {
 static const struct cli_field fields[] = {
     CLI_STORE_OR_ALL,
     { "deleted", CLI_F_NUMBER, "messages that were deleted", "Deleted", NULL },
+    CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
 };

@@ -278,6 +278,7 @@ static int serve_set(struct cli *cli)
     if (code == CLI_OK)
         code = make_dispatcher(cli, &dispatcher);
     if (code == CLI_OK) {
+        cli_set_warn(cli);
         work_stop_wait();
         if (ph_dispatcher_stop(dispatcher, STOP_LIMIT_MS, &cli->err) < 0)
             code = cli_fail_store(cli);
@@ -367,6 +368,7 @@ static const struct cli_field fields[] = {
     { "next_at", CLI_F_TIME,
       "when something is due next, as far as known; null: nothing is planned", "Next", NULL },
     CLI_ENDED_FIELD("the joins that ended"),
+    CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
 };

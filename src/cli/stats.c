@@ -360,6 +360,7 @@ static const struct cli_field fields[] = {
     { "open_joins", CLI_F_NUMBER,
       "joins that have not ended, 10000 or more at 10000; only with all messages together", NULL,
       NULL },
+    CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
 };

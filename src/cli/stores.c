@@ -1,26 +1,142 @@
-/* stores.c - many databases: which they are, the one that is meant, and the loop over all.
+/* stores.c - many databases: which they are, what of them makes no sense, and the one that is meant.
  *
- * A set is asked once for its databases. Each is then opened like a database that was named alone,
- * one after the other, so that 200 of them need one connection. */
+ * A set is asked once for its databases. What it leaves out, and the sources that it cannot ask,
+ * are in its log: here they are failures like that of a database that is down. */
 #include "frame.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_SHOWN 5
-#define MANY 10 /* then it is shown how far we are */
-
-struct cli_stores {
-    ph_set *set;
-    ph_database_list *list;
-    size_t count;
-    int *codes; /* per database: of its failure, after which it is not tried again */
-};
-
 bool cli_is_set(struct cli *cli)
 {
     cli_databases_choose(cli);
     return cli->named && !cli_given(cli, "store") && (!cli->url || cli->database);
+}
+
+/* --------------------------------------------------------------- what makes no sense */
+
+static const char *field_of(const ph_log_event *event, const char *key)
+{
+    for (size_t i = 0; i < event->field_count; i++) {
+        if (strcmp(event->fields[i].key, key) == 0)
+            return event->fields[i].value;
+    }
+    return NULL;
+}
+
+static void add_broken(struct cli *cli, const char *source, const char *error)
+{
+    struct cli_broken *broken = cli_alloc(cli, sizeof(*broken));
+
+    broken->source = cli_strdup(cli, source);
+    broken->error = cli_strdup(cli, error);
+    *cli->stores->last_broken = broken;
+    cli->stores->last_broken = &broken->next;
+    cli->stores->broken_count++;
+}
+
+/* key NULL: all of the database. */
+static struct cli_flaw *add_flaw(struct cli *cli, const char *id, const char *key, const char *what)
+{
+    struct cli_flaw *flaw = cli_alloc(cli, sizeof(*flaw));
+
+    flaw->id = cli_strdup(cli, id);
+    flaw->is_key = key != NULL;
+    flaw->text = key ? cli_printf(cli, "key %s is %s", key, what) : cli_strdup(cli, what);
+    *cli->stores->last_flaw = flaw;
+    cli->stores->last_flaw = &flaw->next;
+    cli->stores->left_out += !key;
+    return flaw;
+}
+
+static void add_flaws(struct cli *cli, const char *source, const char *count)
+{
+    const char *what = cli_printf(cli, "left out: %s: %s more", source ? source : "the set", count);
+    struct cli_flaw *flaw = add_flaw(cli, "(more)", NULL, what);
+
+    flaw->others = strtoul(count, NULL, 10) - 1;
+    cli->stores->left_out += flaw->others;
+}
+
+bool cli_stores_hear(struct cli *cli, const ph_log_event *event)
+{
+    const char *source = field_of(event, "source"), *error = field_of(event, "error");
+    const char *id = field_of(event, "id"), *reason = field_of(event, "reason");
+    const char *count = field_of(event, "count");
+
+    if (!cli->looking || strcmp(event->event, "set") != 0)
+        return false;
+    if (source && error)
+        add_broken(cli, source, error);
+    else if (id && reason)
+        add_flaw(
+            cli, id, field_of(event, "key"),
+            cli_printf(cli, "left out: %s%s%s", source ? source : "", source ? ": " : "", reason));
+    else if (count)
+        add_flaws(cli, source, count);
+    else
+        return false;
+    return true;
+}
+
+int cli_stores_say_broken(struct cli *cli)
+{
+    struct cli_stores *stores = cli->stores;
+
+    if (!stores->err.code || stores->broken_code)
+        return stores->broken_code;
+    cli->err = stores->err;
+    cli->where = stores->broken ? stores->broken->source : NULL;
+    stores->broken_code = cli_fail_store(cli);
+    cli->where = NULL;
+    for (const struct cli_broken *at = stores->broken ? stores->broken->next : NULL; at;
+         at = at->next)
+        cli_fail(cli, (enum cli_exit)stores->broken_code, "%s: %s", at->source, at->error);
+    return stores->broken_code;
+}
+
+void cli_stores_say_flaw(struct cli *cli, struct cli_flaw *flaw)
+{
+    cli->place = flaw->id;
+    if (!flaw->said)
+        cli_fail(cli, CLI_FAILED, "%s", flaw->text);
+    cli->said = flaw->text;
+    flaw->said = true;
+}
+
+static const struct cli_flaw *flaw_of(const struct cli_stores *stores, const char *id)
+{
+    const struct cli_flaw *flaw = stores->flaws;
+
+    while (flaw && (flaw->is_key || strcmp(flaw->id, id) != 0))
+        flaw = flaw->next;
+    return flaw;
+}
+
+int cli_set_fail(struct cli *cli)
+{
+    int code = cli->stores ? cli_stores_say_broken(cli) : CLI_OK;
+
+    for (struct cli_flaw *at = cli->stores ? cli->stores->flaws : NULL; at; at = at->next) {
+        cli_stores_say_flaw(cli, at);
+        code = code == CLI_OK ? CLI_FAILED : code;
+    }
+    cli->place = NULL;
+    return code;
+}
+
+void cli_set_warn(struct cli *cli)
+{
+    const struct cli_stores *stores = cli->stores;
+
+    if (!stores || cli->quiet)
+        return;
+    if (stores->count == 0)
+        cli_note(cli, "the set names no database yet; waiting for one");
+    for (const struct cli_broken *at = stores->broken; at; at = at->next)
+        cli_warn(cli, "%s: %s", cli_shown(cli, at->source), cli_shown(cli, at->error));
+    for (const struct cli_flaw *at = stores->flaws; at; at = at->next)
+        cli_warn(cli, "%s: %s", cli_shown(cli, at->id), cli_shown(cli, at->text));
 }
 
 /* ---------------------------------------------------------------- which there are */
@@ -51,8 +167,8 @@ static int add_database(struct cli *cli, const char *id, const char *url)
     if (ph_set_add(cli->stores->set, &database, &cli->err) == 0)
         return CLI_OK;
     if (cli->err.code == PH_EINVAL)
-        return cli_usage(cli, "%s: %s; names are given as --db ID=URL", cli->url_source,
-                         cli->err.message);
+        return cli_usage(cli, "%s: %s%s", cli->url_source, cli->err.message,
+                         strstr(cli->err.message, "URL") ? "" : "; names are given as --db ID=URL");
     return cli_fail_store(cli);
 }
 
@@ -80,22 +196,15 @@ static int look(struct cli *cli)
 {
     struct cli_stores *stores = cli->stores;
 
-    int r, code;
-
-    ph_database_list_free(stores->list);
-    stores->list = NULL;
     cli->looking = true;
-    r = ph_set_refresh(stores->set, cli->timeout_ms, &cli->err);
+    (void)!ph_set_refresh(stores->set, cli->timeout_ms, &stores->err);
     cli->looking = false;
-    if (r < 0 || ph_set_list(stores->set, &stores->list, &cli->err) < 0) {
-        cli->where = cli->failed_source;
-        code = cli_fail_store(cli);
-        cli->where = NULL;
-        return code;
-    }
+    if (ph_set_list(stores->set, &stores->list, &cli->err) < 0)
+        return cli_fail_store(cli);
     stores->count = ph_database_list_count(stores->list);
-    stores->codes = cli_alloc(cli, (stores->count + 1) * sizeof(*stores->codes));
-    return CLI_OK;
+    stores->troubles = cli_need(calloc(stores->count + 1, sizeof(*stores->troubles)));
+    /* What is known is not kept back because a source has failed. */
+    return stores->count || stores->flaws ? CLI_OK : cli_stores_say_broken(cli);
 }
 
 /* Makes the set, and asks its sources. Once. */
@@ -107,6 +216,8 @@ static int prepare_with(struct cli *cli, ph_set_opts opts)
     if (cli->stores)
         return CLI_OK;
     cli->stores = cli_alloc(cli, sizeof(*cli->stores));
+    cli->stores->last_flaw = &cli->stores->flaws;
+    cli->stores->last_broken = &cli->stores->broken;
     cli_store_opts(cli, &store_opts);
     opts.stores = &store_opts;
     if (ph_set_new(&opts, &cli->stores->set, &cli->err) < 0)
@@ -120,7 +231,7 @@ static int prepare_with(struct cli *cli, ph_set_opts opts)
     return code;
 }
 
-static int prepare(struct cli *cli)
+int cli_stores_prepare(struct cli *cli)
 {
     ph_set_opts opts = PH_SET_OPTS_INIT;
 
@@ -156,7 +267,8 @@ int cli_stores_refresh(struct cli *cli)
 {
     if (!cli_is_set(cli))
         return CLI_OK;
-    return cli->stores ? look(cli) : prepare(cli);
+    cli_stores_free(cli);
+    return cli_stores_prepare(cli);
 }
 
 void cli_stores_free(struct cli *cli)
@@ -165,6 +277,7 @@ void cli_stores_free(struct cli *cli)
         return;
     ph_database_list_free(cli->stores->list);
     ph_set_free(cli->stores->set);
+    free(cli->stores->troubles);
     cli->stores = NULL;
 }
 
@@ -173,16 +286,15 @@ const char *cli_stores_names(struct cli *cli)
     size_t count = cli->stores->count;
     const char *names = "";
 
-    for (size_t i = 0; i < count && i < NAMES_SHOWN; i++)
+    for (size_t i = 0; i < count && i < CLI_NAMES_SHOWN; i++)
         names = cli_printf(cli, "%s%s%s", names, i ? ", " : "",
                            ph_database_list_at(cli->stores->list, i)->id);
-    return count > NAMES_SHOWN ? cli_printf(cli, "%s, …", names) : names;
+    return count > CLI_NAMES_SHOWN ? cli_printf(cli, "%s, …", names) : names;
 }
 
 /* ------------------------------------------------------------------ the one that is meant */
 
-/* Where its URL was read, for people. */
-static const char *source_of(struct cli *cli, const char *url)
+const char *cli_stores_source(struct cli *cli, const char *url)
 {
     const char *file = NULL;
 
@@ -197,11 +309,11 @@ static const char *source_of(struct cli *cli, const char *url)
     return file ? file : cli->url_source;
 }
 
-static void use(struct cli *cli, const ph_database *database)
+void cli_stores_use(struct cli *cli, const ph_database *database)
 {
     cli->database = database;
     cli->url = database->url;
-    cli->url_source = source_of(cli, database->url);
+    cli->url_source = cli_stores_source(cli, database->url);
 }
 
 static const ph_database *with_id(struct cli *cli, const char *id)
@@ -238,195 +350,58 @@ static int find(struct cli *cli, const char *key, const ph_database **ret_databa
     return CLI_OK;
 }
 
+/* There is no such store, or it is not known which is meant. */
+static int fail_to_pick(struct cli *cli, const char *key)
+{
+    const struct cli_stores *stores = cli->stores;
+    const struct cli_flaw *flaw = key ? flaw_of(stores, key) : NULL;
+
+    if (flaw)
+        return cli_fail(cli, CLI_FAILED, "the store \"%.80s\" is %s", key, flaw->text);
+    if (stores->err.code && (key || stores->count < 2))
+        return cli_stores_say_broken(cli);
+    if (stores->count == 0 && !stores->flaws)
+        return cli_fail(cli, CLI_NOT_FOUND, "the set names no database");
+    if (key)
+        return cli_fail(cli, CLI_NOT_FOUND, "there is no store \"%.80s\"; there %s %s", key,
+                        stores->count == 1 ? "is" : "are", cli_stores_names(cli));
+    if (stores->count < 2)
+        return cli_set_fail(cli);
+    return cli_usage(cli,
+                     "posthorn %s works on one database, and there are %zu: %s; pick one with "
+                     "--store",
+                     cli->command->name, stores->count, cli_stores_names(cli));
+}
+
 int cli_stores_pick(struct cli *cli)
 {
     const ph_database *picked = NULL;
     const char *key = cli_text(cli, "store");
-    size_t count;
     int code;
 
     cli_databases_choose(cli);
     if (cli->database || (cli->url && !(cli->named && key)))
         return CLI_OK;
-    code = prepare(cli);
+    code = cli_stores_prepare(cli);
     if (code == CLI_OK && key)
         code = find(cli, key, &picked);
     if (code != CLI_OK)
         return code;
-    count = cli->stores->count;
-    if (count == 1 && !key)
+    if (!key && cli->stores->count == 1 && !cli->stores->left_out && !cli->stores->err.code)
         picked = ph_database_list_at(cli->stores->list, 0);
-    if (!picked && count == 0)
-        return cli_fail(cli, CLI_NOT_FOUND, "the set names no database");
-    if (!picked && key)
-        return cli_usage(cli, "there is no store \"%.80s\"; there %s %s", key,
-                         count == 1 ? "is" : "are", cli_stores_names(cli));
     if (!picked)
-        return cli_usage(cli,
-                         "posthorn %s works on one database, and there are %zu: %s; pick one with "
-                         "--store",
-                         cli->command->name, count, cli_stores_names(cli));
-    use(cli, picked);
+        return fail_to_pick(cli, key);
+    cli_set_warn(cli);
+    cli_stores_use(cli, picked);
     return CLI_OK;
 }
 
 int cli_stores_list(struct cli *cli, const ph_database_list **ret_list)
 {
-    int code = prepare(cli);
+    int code = cli_stores_prepare(cli);
 
-    if (code == CLI_OK)
-        *ret_list = cli->stores->list;
-    return code;
-}
-
-/* -------------------------------------------------------------------------- the loop */
-
-struct outcome {
-    size_t failed, found;
-    int code;          /* of the failures; CLI_FAILED if they differ */
-    const char *names; /* of those that failed */
-};
-
-static bool ends_all(int code)
-{
-    return code == CLI_USAGE || code == CLI_INTERRUPTED;
-}
-
-static void count_failure(struct cli *cli, struct outcome *outcome, const char *id, int code)
-{
-    if (outcome->failed < NAMES_SHOWN)
-        outcome->names = cli_printf(cli, "%s%s%s", outcome->failed ? outcome->names : "",
-                                    outcome->failed ? ", " : "", id);
-    else if (outcome->failed == NAMES_SHOWN)
-        outcome->names = cli_printf(cli, "%s, …", outcome->names);
-    outcome->code = outcome->failed && outcome->code != code ? CLI_FAILED : code;
-    outcome->failed++;
-}
-
-/* A signal may have come while the database was opened. */
-static int unless_interrupted(struct cli *cli, const struct cli_each *each)
-{
-    return cli_interrupted() ? CLI_INTERRUPTED : each->one(cli, each->context);
-}
-
-/* One of the set. Returns the exit code of its part. */
-static int on_one(struct cli *cli, const struct cli_each *each, size_t index)
-{
-    const char *source = cli->url_source;
-    int code;
-
-    use(cli, ph_database_list_at(cli->stores->list, index));
-    cli->place = cli->database->id;
-    code = cli_open(cli, each->how);
-    if (code == CLI_OK)
-        code = unless_interrupted(cli, each);
-    else if (code == CLI_USAGE)
-        code = CLI_FAILED; /* its URL is wrong, not the command line */
-    ph_close(cli->store);
-    cli->store = NULL;
-    if (code != CLI_OK && code != CLI_NOT_FOUND && !ends_all(code)) {
-        cli->stores->codes[index] = code;
-        if (each->failed)
-            each->failed(cli, each->context);
-    }
-    cli->place = NULL;
-    cli->database = NULL;
-    cli->url = NULL;
-    cli->url_source = source;
-    return code;
-}
-
-static int sum_up(struct cli *cli, const struct cli_each *each, const struct outcome *outcome)
-{
-    size_t count = cli->stores->count;
-
-    if (count == 0)
-        return cli_fail(cli, CLI_NOT_FOUND, "the set names no database");
-    if (outcome->found && each->until_found)
-        return CLI_OK;
-    if (outcome->failed && each->again)
-        return outcome->code;
-    if (outcome->failed)
-        return cli_fail(cli, (enum cli_exit)outcome->code, "%s%zu of %zu stores failed: %s",
-                        each->until_found ? "found in none of the others; " : "", outcome->failed,
-                        count, outcome->names);
-    return outcome->found ? CLI_OK : CLI_NOT_FOUND;
-}
-
-static int on_set(struct cli *cli, const struct cli_each *each)
-{
-    struct outcome outcome = { 0 };
-    size_t count = cli->stores->count;
-
-    if (!each->until_found && cli->command->layout == CLI_CARD)
-        cli_layout_set(cli, CLI_TABLE);
-    for (size_t i = 0; i < count && !(outcome.found && each->until_found); i++) {
-        const char *id = ph_database_list_at(cli->stores->list, i)->id;
-        int code = cli_interrupted() ? CLI_INTERRUPTED : cli->stores->codes[i];
-
-        if (!cli->progress && count >= MANY)
-            cli_progress_begin(cli, "stores", (int64_t)count);
-        cli_progress_at(cli, (int64_t)i, (int64_t)count);
-        if (code == CLI_OK)
-            code = on_one(cli, each, i);
-        if (ends_all(code))
-            return code;
-        if (code == CLI_OK)
-            outcome.found++;
-        else if (code != CLI_NOT_FOUND)
-            count_failure(cli, &outcome, id, code);
-    }
-    cli_progress_end(cli);
-    return sum_up(cli, each, &outcome);
-}
-
-int cli_each(struct cli *cli, const struct cli_each *each)
-{
-    int code;
-
-    if (cli_is_set(cli)) {
-        code = prepare(cli);
-        return code == CLI_OK ? on_set(cli, each) : code;
-    }
-    code = cli->store ? CLI_OK : cli_open(cli, each->how);
-    return code == CLI_OK ? unless_interrupted(cli, each) : code;
-}
-
-/* ------------------------------------------------------------------------------ rows */
-
-json_t *cli_json_failed(struct cli *cli)
-{
-    return cli_need(json_pack("{s:o, s:o}", "store", cli_json_text(cli->place), "error",
-                              cli_json_text(cli->said)));
-}
-
-void cli_row_failed(struct cli *cli, void *context)
-{
-    (void)context;
-    cli_row(cli, cli_json_failed(cli));
-}
-
-void cli_row_total(struct cli *cli, json_t *row)
-{
-    bool text = cli->format == CLI_TEXT_FORM;
-
-    if (!cli->stores) { /* it could not be found out which there are */
-        json_decref(row);
-        return;
-    }
-    if (json_object_set_new(cli_need(row), "store", text ? json_string("(all)") : json_null()) < 0)
-        cli_need(NULL);
-    cli_row(cli, row);
-}
-
-/* An id stays the first: other verbs read it there. */
-const char *cli_stores_columns(struct cli *cli, const char *columns)
-{
-    size_t first = columns ? strcspn(columns, " ") : 0;
-    bool is_id = first > 3 && strncmp(columns + first - 3, "_id", 3) == 0;
-
-    if (!columns || !cli_is_set(cli))
-        return columns;
-    return is_id ? cli_printf(cli, "%.*s store%s", (int)first, columns, columns + first)
-                 : cli_printf(cli, "store %s", columns);
+    if (code != CLI_OK)
+        return code;
+    *ret_list = cli->stores->list;
+    return cli_set_fail(cli);
 }

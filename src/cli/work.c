@@ -43,7 +43,11 @@ static const char *const description[] = {
     "--connections. One that is down does not hold up the others: it is tried again, ever more "
     "slowly. Which stores there are is looked up again every --refresh; one that has gone is "
     "served "
-    "to its end. With --drain it ends when no store has anything left that is due.",
+    "to its end. With --drain it ends when no store has anything left that is due. If the set "
+    "names "
+    "no database it waits for one; a source of it that cannot be read is tried again.",
+    "--once and --drain do not wait for ever: if the database is away, or some of a set are, they "
+    "give up after 30 seconds, with the exit status of the failure (3: no connection).",
     "Each command has a session of its own, without a terminal, and standard input is a file in "
     "memory. Its standard output is ours; its standard error is a pipe, never a terminal, and what "
     "comes is copied to ours. With --json or --jsonl its standard output goes to our standard "
@@ -404,14 +408,24 @@ static bool has_enough(struct cli *cli, ph_dispatcher *dispatcher)
            stats.started > 0;
 }
 
+/* Different ones are CLI_FAILED together. */
+static int worse(int code, int other)
+{
+    if (code == CLI_OK || other == CLI_OK)
+        return code == CLI_OK ? other : code;
+    return code == other ? code : CLI_FAILED;
+}
+
 /* The stores of a set that could not be drained: each is told of. Returns an exit code. */
 static int unserved(struct cli *cli, ph_dispatcher *dispatcher)
 {
     ph_served_list *list = NULL;
     int code = CLI_OK;
 
-    if (has_enough(cli, dispatcher))
+    if (has_enough(cli, dispatcher)) {
+        cli_set_warn(cli);
         return CLI_OK;
+    }
     if (ph_dispatcher_stores(dispatcher, &list, &cli->err) < 0)
         return cli_fail_store(cli);
     for (size_t i = 0; i < ph_served_list_count(list); i++) {
@@ -424,10 +438,10 @@ static int unserved(struct cli *cli, ph_dispatcher *dispatcher)
         cli->place = store->id;
         its_code = cli_fail_store(cli);
         cli->place = NULL;
-        code = code == CLI_OK || code == its_code ? its_code : CLI_FAILED;
+        code = worse(code, its_code);
     }
     ph_served_list_free(list);
-    return code;
+    return worse(code, cli_set_fail(cli));
 }
 
 /* Waits until all is handled, a signal comes, or the database is away for too long. */
@@ -517,10 +531,12 @@ static int run_dispatcher(struct work *work, ph_dispatcher *dispatcher)
 
     if (ph_dispatcher_start(dispatcher, &cli->err) < 0)
         return cli_fail_store(cli);
-    if (cli_given(cli, "once") || cli_given(cli, "drain"))
+    if (cli_given(cli, "once") || cli_given(cli, "drain")) {
         code = drain(work, dispatcher);
-    else
+    } else {
+        cli_set_warn(cli);
         work_stop_wait();
+    }
     code = stop(work, dispatcher, code);
     if (code != CLI_OK && !cli_is_set(cli))
         return code;
