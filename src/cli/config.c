@@ -23,7 +23,7 @@ static void row_store(struct cli *cli, const ph_database *database)
 {
     row(cli, "store",
         cli_json_text(cli_printf(cli, "%s=%s", database->id, cli_url_masked(cli, database->url))),
-        cli->url_source);
+        cli_stores_source(cli, database->url));
 }
 
 /* What was named; of a set, and with --store, also what that means. */
@@ -69,7 +69,8 @@ static const struct cli_field fields[] = {
       "set), schema, table_prefix, timeout, owner, backends, version, schema_version",
       "Name", NULL },
     { "value", CLI_F_JSON, "what is in effect; a password is shown as ***", "Value", NULL },
-    { "source", CLI_F_TEXT, "the option or variable it comes from, default or library", "Source",
+    { "source", CLI_F_TEXT,
+      "the option or variable it comes from, the set file of a store, default or library", "Source",
       NULL },
     { 0 },
 };

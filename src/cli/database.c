@@ -106,7 +106,8 @@ static int path_check(struct cli *cli, const char *path)
 
 int cli_url_check(struct cli *cli, const char *url)
 {
-    const char *shown = cli_url_masked(cli, url);
+    const char *shown = cli_url_masked(cli, url), *dot = strrchr(url, '.');
+    bool is_set = dot && strcmp(dot, ".set") == 0;
 
     if (!*url)
         return cli_usage(cli, "--db is empty; give sqlite:PATH or postgresql://HOST/NAME");
@@ -119,8 +120,9 @@ int cli_url_check(struct cli *cli, const char *url)
                          "%s \"%.120s\" is not a URL; write postgresql://HOST/NAME, or "
                          "postgresql: before it",
                          cli->url_source, shown);
-    return cli_usage(cli, "%s \"%.120s\" is not a URL; for a file write sqlite:%.120s",
-                     cli->url_source, shown, shown);
+    return cli_usage(cli, "%s \"%.120s\" is not a URL; for a %sfile write %s:%.120s",
+                     cli->url_source, shown, is_set ? "set " : "", is_set ? "set" : "sqlite",
+                     shown);
 }
 
 void cli_store_opts(struct cli *cli, ph_store_opts *ret_opts)

@@ -110,12 +110,12 @@ static json_t *finding_json(struct cli *cli, const ph_finding *finding)
 }
 
 /* label: what stands before it, in so many columns. */
-static void print_finding(struct cli *cli, const char *label, int columns, const json_t *finding)
+static void print_finding(struct cli *cli, const char *label, int columns, const json_t *finding,
+                          const char *advice)
 {
     const char *level = json_string_value(json_object_get(finding, "level"));
     const char *check = json_string_value(json_object_get(finding, "check"));
     const char *text = json_string_value(json_object_get(finding, "text"));
-    const char *advice = json_string_value(json_object_get(finding, "advice"));
     size_t i = 0;
 
     while (strcmp(levels[i].word, level) != 0)
@@ -133,7 +133,7 @@ static void show(struct cli *cli, json_t *finding)
         cli_row(cli, finding);
         return;
     }
-    print_finding(cli, "", 0, finding);
+    print_finding(cli, "", 0, finding, json_string_value(json_object_get(finding, "advice")));
     json_decref(finding);
 }
 
@@ -305,6 +305,20 @@ static const char *label_of(struct cli *cli, const json_t *item)
     return others ? cli_printf(cli, "%s and %lld more", store, (long long)others) : store;
 }
 
+/* What cures the schema of one store cures that of all, without --store. */
+static const char *advice_for(struct cli *cli, const json_t *item)
+{
+    const char *store = json_string_value(json_object_get(item, "store"));
+    const char *advice =
+        json_string_value(json_object_get(json_object_get(item, "finding"), "advice"));
+    const char *option = cli_printf(cli, " --store %s", cli_quoted(cli, store));
+    const char *at = advice && strstr(advice, "migrate up") ? strstr(advice, option) : NULL;
+
+    if (!at || json_integer_value(json_object_get(item, "others")) == 0)
+        return advice;
+    return cli_printf(cli, "%.*s%s", (int)(at - advice), advice, at + strlen(option));
+}
+
 static void print_findings(struct cli *cli, const struct round *round)
 {
     json_t *all = gather(cli, round), *item;
@@ -320,7 +334,8 @@ static void print_findings(struct cli *cli, const struct round *round)
         widest = width > widest ? width : widest;
     }
     json_object_foreach(all, key, item)
-        print_finding(cli, label_of(cli, item), (int)widest + 2, json_object_get(item, "finding"));
+        print_finding(cli, label_of(cli, item), (int)widest + 2, json_object_get(item, "finding"),
+                      advice_for(cli, item));
     json_decref(all);
 }
 

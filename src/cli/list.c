@@ -64,6 +64,11 @@ static bool has_streams(const ph_message_list *messages)
     return false;
 }
 
+static const char *noun_of(const struct page *page)
+{
+    return page->opts->state == PH_LIST_DEAD ? "dead letter" : page->door->noun;
+}
+
 /* The one database there is. */
 static void print_page(struct cli *cli, const struct page *page, const ph_message_list *messages,
                        int64_t now)
@@ -76,7 +81,7 @@ static void print_page(struct cli *cli, const struct page *page, const ph_messag
         cli_row(cli,
                 cli_json_message(cli, page->door, ph_message_list_at(messages, i), now, false));
     if (count == 0)
-        cli_note(cli, "no %ss", page->door->noun);
+        cli_note(cli, "no %ss", noun_of(page));
     if (count == (size_t)page->opts->limit)
         cli_list_more(cli,
                       ph_id_text(ph_message_list_at(messages, count - 1)->message->work_id.b, id));
@@ -172,7 +177,7 @@ static void tell_stores(struct cli *cli, const struct page *page)
 
         if (!json_object_get(line, "error"))
             cli_note(cli, "%s: %lld %s%s%s", name ? cli_shown(cli, name) : "(all)",
-                     (long long)found, page->door->noun, found == 1 ? "" : "s",
+                     (long long)found, noun_of(page), found == 1 ? "" : "s",
                      more ? " or more" : "");
     }
     if (page->found > json_array_size(page->messages) || page->more)
