@@ -15,7 +15,7 @@ static const char *const description[] = {
     "Of a set of databases it prints a line per store, with the worst that was found and how many "
     "findings there are of each level, and one for all; then the findings that are not ok, each "
     "once, with the first store that has it. With --json and --jsonl each line has all of its "
-    "findings with it.",
+    "findings with it. Only here it can tell that a database is in the set under two ids.",
     "level is one of ok, info, warning (works, but will hurt) and error (does not work, or may "
     "lose messages).",
     NULL,
@@ -77,9 +77,19 @@ static const struct {
     [PH_FINDING_ERROR] = { "error", CLI_RED },
 };
 
+#define IDENTITY "identity"     /* a check of the library's */
 #define DEEP_TIMEOUT_MS 3600000 /* unless --timeout says otherwise */
 #define LEVEL_COLUMNS 7
 #define CHECK_COLUMNS 15
+
+static ph_finding_level level_of(const char *word)
+{
+    size_t i = 0;
+
+    while (strcmp(levels[i].word, word) != 0)
+        i++;
+    return (ph_finding_level)i;
+}
 
 /* The library cannot know which database it was told to use; here its commands become lines that
  * can be copied. */
@@ -116,13 +126,9 @@ static void print_finding(struct cli *cli, const char *label, int columns, const
     const char *level = json_string_value(json_object_get(finding, "level"));
     const char *check = json_string_value(json_object_get(finding, "check"));
     const char *text = json_string_value(json_object_get(finding, "text"));
-    size_t i = 0;
-
-    while (strcmp(levels[i].word, level) != 0)
-        i++;
     cli_print(cli, "%s%*s%s%-*s%s  %-*s %s\n", label, columns - (int)cli_text_width(label), "",
-              cli_colour(cli, levels[i].colour), LEVEL_COLUMNS, level, cli_colour(cli, CLI_PLAIN),
-              CHECK_COLUMNS, check, cli_shown(cli, text));
+              cli_colour(cli, levels[level_of(level)].colour), LEVEL_COLUMNS, level,
+              cli_colour(cli, CLI_PLAIN), CHECK_COLUMNS, check, cli_shown(cli, text));
     if (advice)
         cli_print(cli, "%*s -> %s\n", columns + LEVEL_COLUMNS + 1 + CHECK_COLUMNS, "", advice);
 }
@@ -250,7 +256,7 @@ static void add_late(struct cli *cli, struct round *round, const char *store,
         json_array_append_new(findings, finding_json(cli, finding));
         json_object_set_new(row, member,
                             json_integer(json_integer_value(json_object_get(row, member)) + 1));
-        if (strcmp(level, levels[PH_FINDING_ERROR].word) != 0)
+        if (level_of(level) < finding->level)
             json_object_set_new(row, "level", json_string(levels[finding->level].word));
         break;
     }
@@ -352,6 +358,54 @@ static void print_round(struct cli *cli, const struct round *round)
         print_findings(cli, round);
 }
 
+/* What the database says it is; NULL: nothing. */
+static const char *identity_of(const json_t *row)
+{
+    const json_t *finding;
+    size_t i;
+
+    json_array_foreach(json_object_get(row, "findings"), i, finding)
+    {
+        if (strcmp(json_string_value(json_object_get(finding, "check")), IDENTITY) == 0)
+            return json_string_value(json_object_get(finding, "text"));
+    }
+    return NULL;
+}
+
+static void add_twin(struct cli *cli, struct round *round, const json_t *row, const json_t *first)
+{
+    const char *store = json_string_value(json_object_get(row, "store"));
+    const ph_finding finding = {
+        .check = IDENTITY,
+        .level = PH_FINDING_WARNING,
+        .text = cli_printf(cli, "%s is the same database as %s, or a copy of it", store,
+                           json_string_value(json_object_get(first, "store"))),
+        .advice = "name each database once, or it is counted and served twice; ids of a copy can "
+                  "be those of its original",
+    };
+
+    add_late(cli, round, store, &finding);
+}
+
+/* Databases that are in the set under two ids. */
+static void find_twins(struct cli *cli, struct round *round)
+{
+    json_t *firsts = cli_need(json_object()), *row;
+    size_t i;
+
+    json_array_foreach(round->rows, i, row)
+    {
+        const char *identity = identity_of(row);
+        const json_t *first = identity ? json_object_get(firsts, identity) : NULL;
+
+        if (first)
+            add_twin(cli, round, row, first);
+        else if (identity)
+            json_object_set(firsts, identity, row);
+    }
+    json_decref(firsts);
+}
+
 /* ---------------------------------------------------------------------------- run */
 
 static int one(struct cli *cli, void *context)
@@ -391,6 +445,7 @@ static int run(struct cli *cli)
     ph_finding_level bearable = cli_given(cli, "strict") ? PH_FINDING_INFO : PH_FINDING_WARNING;
     int code = cli_each(cli, &each);
 
+    find_twins(cli, &round);
     if (json_array_size(round.rows) > 0)
         print_round(cli, &round);
     json_decref(round.rows);

@@ -74,6 +74,12 @@ void ph__finding_joins(struct ph__examination *examination, int64_t joins, int64
                     "each of %" PRId64 " joins has counted what its steps show", joins);
 }
 
+void ph__finding_identity(struct ph__examination *examination, int64_t store_id)
+{
+    ph__finding(examination, "identity", PH_FINDING_OK, NULL,
+                "%07" PRIx64 " is what its ids have in common", store_id);
+}
+
 static int examine_schema(struct ph__call *call, struct ph__examination *examination)
 {
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;

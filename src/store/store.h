@@ -344,6 +344,8 @@ void ph__finding(struct ph__examination *examination, const char *check, ph_find
                  const char *advice, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* How many joins there are, how many are wrong, and one of those. */
+/* What the database was given when the schema was made: a copy has the same. */
+void ph__finding_identity(struct ph__examination *examination, int64_t store_id);
 void ph__finding_joins(struct ph__examination *examination, int64_t joins, int64_t wrong,
                        ph_join_id example);
 

@@ -158,8 +158,9 @@ TEST(streams_that_stand_still_are_told)
 
 TEST(a_healthy_store_is_found_healthy)
 {
-    static const char *const checks[] = { "schema", "clock",  "oldest-ready", "expired-leases",
-                                          "dead",   "places", "joins",        "instances" };
+    static const char *const checks[] = { "schema",         "clock",     "oldest-ready",
+                                          "expired-leases", "dead",      "places",
+                                          "joins",          "instances", "identity" };
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
     ph_report *report;

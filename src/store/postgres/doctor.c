@@ -67,6 +67,21 @@ static int examine_server(struct ph__call *call, struct ph__examination *examina
     return 0;
 }
 
+/* Who may not read the table gets no such finding. */
+static int examine_identity(struct ph__call *call, struct ph__examination *examination)
+{
+    struct ph__pg_params none = { 0 };
+    PGresult *result = NULL;
+    int r = ph__pg_run(call, PG_IDENTITY, &none, PG_READS, &result);
+
+    if (r == PH_EPERM)
+        return ph__ok(call->err);
+    if (r == 0)
+        ph__finding_identity(examination, ph__pg_int(result, 0, 0));
+    PQclear(result);
+    return r;
+}
+
 /* ---------------------------------------------------------------------- vacuum */
 
 static void judge_holder(struct ph__examination *examination, const PGresult *result)
@@ -199,6 +214,8 @@ int ph__pg_examine(struct ph__call *call, struct ph__examination *examination)
 {
     int r = examine_server(call, examination);
 
+    if (r == 0 && examination->usable)
+        r = examine_identity(call, examination);
     if (r == 0)
         r = examine_vacuum(call, examination);
     if (r == 0 && examination->deep && examination->usable)

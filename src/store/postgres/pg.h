@@ -43,6 +43,7 @@ enum ph__pg_statement {
     PG_DOORBELL_RING,
     PG_BEGIN,
     PG_SERVER,
+    PG_IDENTITY,
     PG_VACUUM_HOLDER,
     PG_PLACES,
     PG_JOIN_START,

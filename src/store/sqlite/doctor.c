@@ -7,6 +7,7 @@
 #include "store/sqlite/verbs.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -50,8 +51,9 @@ static void examine_version(struct ph__examination *examination)
 
 /* -------------------------------------------------------------- durability */
 
-static int read_pragma(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which, char *ret_text,
-                       size_t size)
+/* The first column of the first row. */
+static int read_text(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which, char *ret_text,
+                     size_t size)
 {
     struct ph__query query = ph__query(tx, which);
     int r = ph__query_row(&query);
@@ -85,9 +87,9 @@ static int examine_durability(struct ph__call *call, struct ph__examination *exa
     int r;
 
     ph__sqlite_prepare_tx(&tx, call, false);
-    r = read_pragma(&tx, PH__SQL_journal_mode, mode, sizeof(mode));
+    r = read_text(&tx, PH__SQL_journal_mode, mode, sizeof(mode));
     if (r == 0)
-        r = read_pragma(&tx, PH__SQL_synchronous, synchronous, sizeof(synchronous));
+        r = read_text(&tx, PH__SQL_synchronous, synchronous, sizeof(synchronous));
     if (r < 0)
         return r;
     wal = strcmp(mode, "wal") == 0;
@@ -111,6 +113,19 @@ static int examine_durability(struct ph__call *call, struct ph__examination *exa
                     "journal_mode is wal; synchronous is FULL on Posthorn's connections, and on "
                     "yours unless they lower it");
     return 0;
+}
+
+static int examine_identity(struct ph__call *call, struct ph__examination *examination)
+{
+    struct ph__sqlite_tx tx;
+    char store_id[20];
+    int r;
+
+    ph__sqlite_prepare_tx(&tx, call, false);
+    r = read_text(&tx, PH__SQL_store_get, store_id, sizeof(store_id));
+    if (r == 0)
+        ph__finding_identity(examination, strtoll(store_id, NULL, 10));
+    return r;
 }
 
 /* ------------------------------------------------------------- the log */
@@ -239,6 +254,8 @@ int ph__sqlite_examine(struct ph__call *call, struct ph__examination *examinatio
     }
     examine_file(call, examination);
     r = examine_durability(call, examination);
+    if (r == 0 && examination->usable)
+        r = examine_identity(call, examination);
     if (r < 0)
         return r;
     examine_log(call, examination);

@@ -136,6 +136,9 @@ SELECT current_setting('server_version'), current_setting('server_version_num'):
        current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean,
        current_setting('synchronous_commit'), pg_backend_pid()
 
+-- name: identity
+SELECT store_id FROM {schema}.{p}store
+
 -- name: vacuum_holder
 -- Who keeps vacuum from removing dead rows of this database: the session,
 -- prepared transaction or replication slot with the oldest transaction in sight.
