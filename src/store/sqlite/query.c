@@ -9,7 +9,29 @@
 
 #define STEPS 20000 /* of SQLite's machine between two looks at the clock: about a millisecond */
 
+/* near "WORD": syntax error */
+static bool is_near_word(const char *text)
+{
+    static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    const char *near = strncmp(text, "near \"", 6) == 0 ? text + 6 : NULL;
+    size_t length = near ? strspn(near, word) : 0;
+
+    return near && near[length ? length : 1] == '"';
+}
+
 /* SQLite's text about a statement can show pieces of it, such as a URL with its password. */
+static bool may_show(const char *text)
+{
+    static const char *const harmless[] = { "no such ", "ambiguous column name: ", "misuse of ",
+                                            "wrong number of arguments ", "incomplete input" };
+
+    for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++) {
+        if (strncmp(text, harmless[i], strlen(harmless[i])) == 0)
+            return !strpbrk(text, "@/'");
+    }
+    return is_near_word(text);
+}
+
 static int fail(struct ph__call *call, sqlite3 *db)
 {
     int code = sqlite3_extended_errcode(db), r;
@@ -22,7 +44,7 @@ static int fail(struct ph__call *call, sqlite3 *db)
             PH_RETRY);
     else if ((code & 0xff) != SQLITE_ERROR)
         return ph__sqlite_fail(call->err, db, false);
-    else if (strncmp(text, "no such ", 8) == 0)
+    else if (may_show(text))
         r = ph__fail(call->err, PH_EDATABASE, "SQLite cannot run the query: %s", text);
     else
         r = ph__fail(call->err, PH_EDATABASE,
