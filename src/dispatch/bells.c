@@ -106,8 +106,7 @@ void ph__bell_unwatch(struct ph__station *station)
 }
 
 /* Somebody has written to the log of this file, which every commit does. It is written before its
- * commit can be seen: who finds nothing
- * yet looks again soon, and then less and less often. */
+ * commit can be seen: who finds nothing yet looks again soon, and then less and less often. */
 static void rings(ph_dispatcher *dispatcher, int folder, const char *name)
 {
     size_t length = strlen(name), wal = strlen(WAL);

@@ -62,10 +62,10 @@ struct ph_work {
     bool user_settled;         /* ph_work_settle() was called */
     atomic_bool maybe_settled; /* an earlier try may have reached the database */
     bool no_handler;
-    bool
-        given_back; /* unhandled, with another of its run: perhaps not ours by now, which is fine */
-    bool settling;  /* a call about it is under way */
-    bool evicted;   /* forgotten, since the instance was taken for dead */
+    /* Unhandled, with another of its run: perhaps it is not ours by now, which is fine. */
+    bool given_back;
+    bool settling; /* a call about it is under way */
+    bool evicted;  /* forgotten, since the instance was taken for dead */
     /* Times are those of CLOCK_BOOTTIME, here and everywhere. */
     int64_t started_us;  /* when the handler was called; 0: not yet */
     int64_t limit_us;    /* when its time is over; INT64_MAX: never, or not yet called */
@@ -146,8 +146,7 @@ struct ph__station {
     ph_store *store;
     uint64_t serial; /* never used again, unlike its address */
     char *server;    /* where others may have the same trouble; NULL: it is alone */
-    ph_store
-        voice; /* what the log needs of the store: a hung handler may outlive the store itself */
+    ph_store voice;  /* what the log needs of it: a hung handler may outlive the store itself */
     struct ph__station *bell_next; /* in the table of watched files */
     char *bell_name;               /* the file's name in its folder; NULL: not watched */
     bool bell_lost;                /* the folder is no more; with the lock held */

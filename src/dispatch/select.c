@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#define STUCK_US                                                                                   \
-    1000000 /* a claim that lasts longer does not keep drain-first from the next store */
+#define STUCK_US 1000000 /* a claim that lasts longer does not keep drain-first from the next */
 
 /* ------------------------------------------------------------------ strategies */
 
