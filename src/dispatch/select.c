@@ -73,6 +73,14 @@ static struct ph__station *choose(ph_dispatcher *dispatcher, bool links_left, in
     return NULL;
 }
 
+/* How long ago its last claim was; 0: there was none, so one of this very moment is a little older. */
+static int64_t claimed_ago_us(const struct ph__station *station, int64_t now_us)
+{
+    if (!station->claim_us)
+        return 0;
+    return now_us > station->claim_us ? now_us - station->claim_us : 1;
+}
+
 /* Asks the callback, without the lock: afterwards things may be different. */
 static struct ph__station *ask(ph_dispatcher *dispatcher, bool links_left, int64_t now_us)
 {
@@ -87,7 +95,7 @@ static struct ph__station *ask(ph_dispatcher *dispatcher, bool links_left, int64
 
         serials[i] = s->serial;
         candidates[i] = (ph_candidate){ s->voice.id, is_ready(s, links_left), s->last_claimed,
-                                        s->claim_us ? now_us - s->claim_us : 0, (int)s->in_flight };
+                                        claimed_ago_us(s, now_us), (int)s->in_flight };
     }
     dispatcher->choose_us = now_us + (int64_t)dispatcher->opts.poll_ms * 1000;
     if (candidates && serials) {
