@@ -7,7 +7,7 @@
 
 bool ph__station_ails(const struct ph__station *station)
 {
-    return station->entry && station->suspect;
+    return station->entry && (station->suspect || station->deploys);
 }
 
 bool ph__station_is_new(const struct ph__station *station)
@@ -120,7 +120,7 @@ static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
 
     if (dispatcher->limit_us < wake_us && !dispatcher->tending)
         wake_us = dispatcher->limit_us;
-    if (dispatcher->stations_changed && dispatcher->update_us < wake_us)
+    if (dispatcher->stations_changed && dispatcher->update_us < wake_us && !dispatcher->tending)
         wake_us = dispatcher->update_us;
     if (wake_us > now_us + SLEEP_MAX_US)
         wake_us = now_us + SLEEP_MAX_US;
@@ -142,7 +142,7 @@ static bool tend(ph_dispatcher *dispatcher)
 {
     int64_t now_us = ph__boot_us();
     bool stations = dispatcher->stations_changed && now_us >= dispatcher->update_us;
-    bool due = now_us >= dispatcher->limit_us, missing = dispatcher->missing_threads > 0;
+    bool due = now_us >= dispatcher->limit_us, missing = dispatcher->missing_threads > 0, again;
 
     if (dispatcher->tending || !(stations || due || missing))
         return false;
@@ -158,9 +158,10 @@ static bool tend(ph_dispatcher *dispatcher)
         ph__threads_replace(dispatcher);
     pthread_mutex_lock(&dispatcher->lock);
     dispatcher->tending = false;
-    if (dispatcher->limit_us < dispatcher->asleep_until_us)
+    again = dispatcher->stations_changed && ph__boot_us() >= dispatcher->update_us;
+    if (dispatcher->stations_changed || dispatcher->limit_us < dispatcher->asleep_until_us)
         ph__wake_asleep(dispatcher); /* who watches has left that to us */
-    return stations;
+    return stations || again;
 }
 
 /* Those that have a connection first: afterwards there is one for each of the crew. */
@@ -203,9 +204,9 @@ void *ph__crew_work(void *context)
         struct ph__station *station, *victim = NULL;
         int64_t wake_us;
 
+        hear_in_passing(dispatcher);
         if (tend(dispatcher))
             continue;
-        hear_in_passing(dispatcher);
         if (dispatcher->ending)
             break;
         station = ph__pick(dispatcher, &victim, &wake_us);

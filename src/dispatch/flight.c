@@ -230,7 +230,8 @@ int64_t ph__put_off_ms(const struct ph_work *work)
 bool ph__settles_other(const struct ph_work *work)
 {
     for (const struct ph_work *w = *slot_of(work); w; w = w->slot_next) {
-        if (w->settling && w->state != PH__SETTLED && is_other_delivery(w, work))
+        if (w->settling && w->state != PH__SETTLED && w->flight->station == work->flight->station &&
+            is_other_delivery(w, work))
             return true;
     }
     return false;

@@ -26,7 +26,7 @@ static void set_retry(struct ph__station *station, const ph_error *err, int64_t 
 
     if (now_us < station->retry_us) /* it was a renewal, which is tried in between */
         return;
-    if (step_us < first_us)
+    if (step_us < first_us || aside != station->aside)
         step_us = first_us;
     station->retry_step_us = step_us < max_us ? step_us : max_us;
     station->retry_us = now_us + station->retry_step_us / 2 +

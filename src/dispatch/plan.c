@@ -89,6 +89,8 @@ int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at)
         in_flight = (long)left;
     if (room < least && queued > 0) {
         *ret_wake_at = (long)(dispatcher->waiting.count + dispatcher->behind) - (least - room);
+        if (*ret_wake_at < 0)
+            *ret_wake_at = 0;
         return 0;
     }
     room = room < in_flight ? room : in_flight;

@@ -151,6 +151,15 @@ static void look_at_all(ph_dispatcher *dispatcher, int64_t now_us)
     }
 }
 
+/* Transactions are waited for: what is clogged, and so what may be claimed, changes by itself. */
+static bool may_clog(const ph_dispatcher *dispatcher, int room)
+{
+    bool busy = (long)dispatcher->running > dispatcher->hung_threads;
+
+    return dispatcher->clogged > 0 ||
+           (room == 0 && dispatcher->set && dispatcher->handler_links > 0 && busy);
+}
+
 static struct survey look_round(ph_dispatcher *dispatcher, int64_t now_us)
 {
     size_t count = dispatcher->station_count;
@@ -162,8 +171,7 @@ static struct survey look_round(ph_dispatcher *dispatcher, int64_t now_us)
     room = ph__room(dispatcher, &wake_at);
     dispatcher->short_of_room = room == 0 && wake_at < 0;
     dispatcher->wake_at = room == 0 ? wake_at : -1;
-    if (room == 0 && dispatcher->set &&
-        dispatcher->handler_links > 0) /* what is in the way may soon be clogged */
+    if (may_clog(dispatcher, room))
         survey.wake_us = now_us + PH__CLOGGED_US;
     survey.links_left = dispatcher->links < dispatcher->links_max || ph__link_spare(dispatcher);
     for (size_t i = 0; i < count; i++) {
@@ -222,7 +230,7 @@ static bool is_more(ph_dispatcher *dispatcher, const struct survey *survey,
 {
     bool one_by_one = dispatcher->opts.selection == PH_SELECT_DRAIN_FIRST;
     int urgents = survey->urgents - (picked->plan.act || picked->plan.chores);
-    int ready = survey->ready - picked->plan.claim;
+    int ready = survey->ready - picked->plan.claim, taken;
     long ignored;
     bool room;
 
@@ -230,9 +238,12 @@ static bool is_more(ph_dispatcher *dispatcher, const struct survey *survey,
         return true;
     if (ready <= 0 || (one_by_one && !dispatcher->opts.select))
         return false;
-    dispatcher->claiming += picked->plan.room;
+    taken = ph__station_is_new(picked) || ph__station_ails(picked) || picked->slow
+                ? 0 /* they hold no room */
+                : picked->plan.room;
+    dispatcher->claiming += taken;
     room = ph__room(dispatcher, &ignored) > 0;
-    dispatcher->claiming -= picked->plan.room;
+    dispatcher->claiming -= taken;
     return room;
 }
 

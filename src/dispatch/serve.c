@@ -339,10 +339,15 @@ static bool deploy(struct ph__station *s)
     r = ph_schema_inspect(s->store, s->limit_ms, &status, &err);
     if (r == 0)
         r = ph_migrate(s->store, s->store->timeout_ms, NULL, &err);
-    s->store->deploy = r < 0;
-    if (r < 0)
+    if (r < 0) {
         ph__station_failed(s, &err);
-    return r == 0;
+        return false;
+    }
+    s->store->deploy = false;
+    pthread_mutex_lock(&s->dispatcher->lock);
+    s->deploys = false;
+    pthread_mutex_unlock(&s->dispatcher->lock);
+    return true;
 }
 
 /* One of a set that was never reached is greeted before anything is claimed: the room of a claim

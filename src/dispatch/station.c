@@ -112,6 +112,7 @@ int ph__station_new(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_store
         return r;
     }
     s->limit_ms = s->chore_ms = ph__station_limit_ms(s);
+    s->deploys = store->deploy;
     s->doorbell_fd = -1;
     s->claim_max = PH__CLAIM_MAX;
     s->last_claimed = -1;

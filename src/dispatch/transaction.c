@@ -83,7 +83,8 @@ static int open_store(ph_dispatcher *dispatcher, const ph_store *store, ph_store
     int r;
 
     pthread_mutex_lock(&dispatcher->lock);
-    is_left = !dispatcher->set || dispatcher->handler_links < dispatcher->opts.threads;
+    is_left = !dispatcher->set ||
+              (dispatcher->handler_links < dispatcher->opts.threads && !dispatcher->left_set);
     dispatcher->handler_links += is_left;
     pthread_mutex_unlock(&dispatcher->lock);
     if (!is_left)

@@ -132,8 +132,13 @@ void ph__source_free(struct ph__source *source);
 
 /* -------------------------------------------------------------- refresh.c */
 
-/* As ph_set_refresh(); wait false: returns 0 at once if somebody else is about it. */
-int ph__set_refresh(ph_set *set, int timeout_ms, bool wait, ph_error *err);
+/* What a refresh does while somebody else is about it. */
+enum ph__look {
+    PH__LOOK_ALONE, /* nothing */
+    PH__LOOK_JOIN,  /* waits for its end, and is content with that */
+    PH__LOOK_SURE   /* waits, and looks once more: as ph_set_refresh() */
+};
+int ph__set_refresh(ph_set *set, int timeout_ms, enum ph__look look, ph_error *err);
 /* Is it for a router to refresh now? Never while somebody else does, or will. */
 bool ph__set_is_due(ph_set *set);
 /* May a look find what is not known? *ret_later: not yet, since the last one is too recent. */

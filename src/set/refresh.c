@@ -128,11 +128,11 @@ static int refresh(ph_set *set, int timeout_ms, ph_error *reterr)
 }
 
 /* With the lock. The look that is under way may have asked a source before we came: so those who
- * come meanwhile want the one after it, which the first of them begins. *ret_mine: that is us. */
-static int wait_for_look(ph_set *set, int timeout_ms, bool *ret_mine, ph_error *reterr)
+ * want to be sure wait for the one after it, which the first of them begins. *ret_mine: that is us. */
+static int wait_for_look(ph_set *set, ph__deadline deadline, bool sure, bool *ret_mine,
+                         ph_error *reterr)
 {
-    ph__deadline deadline = ph__deadline_in(timeout_ms);
-    uint64_t wanted = set->looks + (set->refreshing ? 2 : 1);
+    uint64_t wanted = set->looks + (set->refreshing && sure ? 2 : 1);
 
     while (set->refreshing && set->looks < wanted) {
         if (ph__deadline_left_ms(deadline) == 0)
@@ -150,21 +150,23 @@ static int wait_for_look(ph_set *set, int timeout_ms, bool *ret_mine, ph_error *
     return *ret_mine ? 0 : set->look_error.code;
 }
 
-int ph__set_refresh(ph_set *set, int timeout_ms, bool wait, ph_error *err)
+int ph__set_refresh(ph_set *set, int timeout_ms, enum ph__look look, ph_error *err)
 {
-    int limit_ms = timeout_ms ? timeout_ms : PH__TIMEOUT_MS, r = 0;
+    ph__deadline deadline = ph__deadline_in(timeout_ms ? timeout_ms : PH__TIMEOUT_MS);
     bool mine = false;
+    int r = 0, left_ms;
 
     ph__ok(err);
     pthread_mutex_lock(&set->lock);
-    if (wait || !set->refreshing)
-        r = wait_for_look(set, limit_ms, &mine, err);
+    if (look != PH__LOOK_ALONE || !set->refreshing)
+        r = wait_for_look(set, deadline, look == PH__LOOK_SURE, &mine, err);
     if (mine) {
         set->refreshing = true;
         set->due = false;
     }
     pthread_mutex_unlock(&set->lock);
-    return mine ? refresh(set, limit_ms, err) : r;
+    left_ms = ph__deadline_left_ms(deadline);
+    return mine ? refresh(set, left_ms > 0 ? left_ms : 1, err) : r;
 }
 
 int ph_set_refresh(ph_set *set, int timeout_ms, ph_error *reterr)
@@ -175,7 +177,7 @@ int ph_set_refresh(ph_set *set, int timeout_ms, ph_error *reterr)
     if (timeout_ms < 0)
         return ph__fail(reterr, PH_EINVAL, "timeout_ms is %d; give 0 for the default, or more",
                         timeout_ms);
-    return ph__set_refresh(set, timeout_ms, true, reterr);
+    return ph__set_refresh(set, timeout_ms, PH__LOOK_SURE, reterr);
 }
 
 /* --------------------------------------------------------------------- when */
@@ -225,7 +227,7 @@ bool ph__set_may_learn(ph_set *set, bool *ret_later)
     pthread_mutex_lock(&set->lock);
     in_us = due_in_us(set, UNKNOWN_KEY_US);
     may = set->refresh_ms != PH_SET_NO_REFRESH && (set->refreshing || in_us == 0);
-    *ret_later = !may && in_us != INT64_MAX;
+    *ret_later = may ? set->refreshing : in_us != INT64_MAX;
     pthread_mutex_unlock(&set->lock);
     return may;
 }

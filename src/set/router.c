@@ -222,11 +222,11 @@ static struct ph__entry *find(ph_set *set, const char *key, int timeout_ms, stru
     struct ph__entry *entry = ph__set_find(set, key);
 
     if (entry && ph__set_is_due(set)) {
-        (void)ph__set_refresh(set, timeout_ms, false, &look->err);
+        (void)ph__set_refresh(set, timeout_ms, PH__LOOK_ALONE, &look->err);
         ph__entry_unref(set, entry);
         entry = ph__set_find(set, key); /* it may have left */
     } else if (!entry && ph__set_may_learn(set, &look->later)) {
-        (void)ph__set_refresh(set, timeout_ms, true, &look->err);
+        (void)ph__set_refresh(set, timeout_ms, PH__LOOK_JOIN, &look->err);
         entry = ph__set_find(set, key);
     }
     return entry;

@@ -617,3 +617,49 @@ TEST(a_source_that_comes_while_others_are_asked_is_due)
     CHECK(ph__set_refresh_in_us(set) > 0);
     ph_set_free(set);
 }
+
+/* -------------------------------------------------------------- unknown keys */
+
+/* Takes a while, and names nothing. */
+static int dawdle(void *context, ph_found *ret_found, ph_error *reterr)
+{
+    (void)ret_found;
+    (void)reterr;
+    ++*(_Atomic int *)context;
+    t_nap_ms(100);
+    return 0;
+}
+
+/* Asks for a key that nobody has, for two seconds. */
+static void *ask_in_vain(void *router)
+{
+    for (int64_t end_us = ph__boot_us() + 2000000; ph__boot_us() < end_us; t_nap_ms(1)) {
+        ph_store *store = NULL;
+        ph_error err;
+
+        CHECK_INT(ph_router_get(router, "nobody", 0, &store, &err), PH_ENOTFOUND);
+    }
+    return NULL;
+}
+
+TEST(those_who_ask_for_unknown_keys_do_not_keep_the_sources_busy)
+{
+    static _Atomic int asked;
+    ph_set *set = make_set(2, 0);
+    pthread_t threads[2];
+    ph_router *routers[2];
+
+    OK(ph_set_add_discovery(set, dawdle, &asked, &t_err));
+    for (int i = 0; i < 2; i++) {
+        routers[i] = make_router(set, PH_ROUTER_NO_CONNECTIONS);
+        CHECK(pthread_create(&threads[i], NULL, ask_in_vain, routers[i]) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        ph_router_free(routers[i]);
+    }
+    if (asked > 6)
+        printf("asked %d times\n", asked);
+    CHECK(asked >= 1 && asked <= 6); /* at most once a second, and at the start */
+    ph_set_free(set);
+}

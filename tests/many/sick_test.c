@@ -225,6 +225,43 @@ TEST(a_store_that_is_locked_nearly_always_does_not_take_the_room_of_others)
     fleet_end(&fleet);
 }
 
+/* A handler: the first holds the only write lock of a file, and with it all others up. */
+static ph_verdict hold_up(void *context, ph_work *work)
+{
+    static _Atomic int first = 1;
+
+    if (atomic_exchange(&first, 0))
+        gate_pass(context);
+    return count_up(&tally, work);
+}
+
+/* Nothing rings, and nothing is polled: that it goes on is noticed all the same. */
+TEST(a_store_that_was_held_up_is_claimed_from_again)
+{
+    static struct gate gate = GATE_INIT;
+    struct fleet fleet;
+
+    init(&fleet, 6);
+    fleet.opts.lease_s = 3600;
+    fleet.opts.stale_threshold_s = 36000;
+    fleet.opts.poll_ms = 1000000;
+    fleet.opts.retention_ms = -1;
+    fleet.opts.doorbell = PH_DOORBELL_OFF;
+    fleet.opts.batch_size = 10;
+    fleet.opts.prefetch = 20;
+    (void)base_lite(0);
+    fleet_add(&fleet, 0, 1);
+    base_put(base_at(0), "t", 300);
+    fleet_new(&fleet);
+    fleet_handle_in_tx(&fleet, NULL, hold_up, &gate);
+    fleet_start(&fleet);
+    gate_await(&gate, 1);
+    t_nap_ms(500);
+    gate_open(&gate);
+    AWAIT(counted(&tally, "s000") >= 300);
+    fleet_end(&fleet);
+}
+
 /* --------------------------------------------------------------------------- down */
 
 /* A place where there is nothing now, and for SQLite not even a folder. */
