@@ -55,13 +55,15 @@ static void put_off(int64_t *time_us, int64_t now_us, int64_t until_us)
         *time_us = until_us;
 }
 
-/* Something is due, or about to be: if its bell has rung lately that may be for us. */
-static int64_t due_pause_us(const struct ph__station *station, int64_t now_us)
+/* Its bell has rung lately, and what it rang for may not be visible yet: then the next look is soon,
+ * and later ones ever more rarely. INT64_MAX: it has not. */
+static int64_t fresh_pause_us(const struct ph__station *station, int64_t now_us)
 {
-    int64_t since_us = now_us - station->rung_us, pause_us = cold_pause_us(station);
-    int64_t fresh_us = since_us > FRESH_PAUSE_US / 2 ? 2 * since_us : FRESH_PAUSE_US;
+    int64_t since_us = now_us - station->rung_us;
 
-    return station->rung_us && since_us < FRESH_US && fresh_us < pause_us ? fresh_us : pause_us;
+    if (!station->rung_us || since_us >= FRESH_US)
+        return INT64_MAX;
+    return since_us > FRESH_PAUSE_US / 2 ? 2 * since_us : FRESH_PAUSE_US;
 }
 
 /* What time alone will bring: how long until something comes due, and whether something is that was
@@ -99,15 +101,18 @@ static struct outlook look_ahead(struct ph__station *s)
 /* How long it is left alone; with the lock held. */
 static void cool(struct ph__station *station, const struct outlook *outlook)
 {
-    int64_t now_us = ph__boot_us(), pause_us = cold_pause_us(station);
+    int64_t now_us = ph__boot_us(), pause_us = cold_pause_us(station), planned_us;
     bool known = station->bell_name && !station->bell_lost && outlook->known;
 
     if (station->rung || station->found || station->called)
         return; /* it is waited for */
-    if (known)
-        pause_us = outlook->due ? due_pause_us(station, now_us) : COLD_PAUSE_MAX_US;
+    if (known && !outlook->due)
+        pause_us = COLD_PAUSE_MAX_US;
+    else if (known) /* if its bell has rung lately that may be for us */
+        pause_us = ph__earlier(pause_us, fresh_pause_us(station, now_us));
+    planned_us = known ? ph__earlier(pause_us, fresh_pause_us(station, now_us)) : pause_us;
     put_off(&station->schedule_us, now_us,
-            ph__earlier(station->schedule_next_us, now_us + pause_us));
+            ph__earlier(station->schedule_next_us, now_us + planned_us));
     if (known)
         pause_us = ph__earlier(pause_us, outlook->in_us);
     put_off(&station->next_claim_us, now_us, now_us + pause_us);

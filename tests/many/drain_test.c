@@ -315,6 +315,36 @@ TEST(timers_of_cold_stores_are_in_time)
     fleet_end(&fleet);
 }
 
+/* The bell rings when the log is written; the timer can be seen when that is on the disk. Somebody who
+ * came in between found nothing, and then another store has taken the connection. */
+TEST(a_timer_whose_commit_takes_its_time_is_in_time)
+{
+    static struct tally later = TALLY_INIT;
+    struct fleet fleet;
+    double began;
+
+    fleet_init(&fleet, 1);
+    fleet.opts.schedule = true;
+    fleet.opts.lease_s = 3600;
+    fleet.opts.stale_threshold_s = 36000;
+    fleet.opts.poll_ms = 3000;
+    fleet.opts.retention_ms = -1;
+    for (int n = 0; n < 2; n++)
+        (void)base_lite(n);
+    fleet_add(&fleet, 0, 2);
+    fleet_run(&fleet, count_up, &later);
+    fleet_drain(&fleet);
+    began = now_s();
+    sync_takes_ms = 300;
+    put_timer(base_at(0), 30);
+    sync_takes_ms = 0;
+    base_put(base_at(1), "t", 1);
+    AWAIT(counted(&later, "s001") == 1);
+    AWAIT(counted(&later, "s000") == 1);
+    CHECK(now_s() - began < AWAIT_LIMIT_S / 2);
+    fleet_end(&fleet);
+}
+
 /* Its calls are quick, but to plan takes longer than a call may at first. */
 TEST(a_scheduler_that_needs_longer_gets_longer)
 {
