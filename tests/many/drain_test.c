@@ -290,6 +290,17 @@ TEST(timers_and_jobs_become_messages_in_their_own_store)
     fleet_end(&fleet);
 }
 
+/* A scheduler for several stores with one connection, and nothing else that makes it look. */
+static void init_cold_schedule(struct fleet *fleet, int poll_ms)
+{
+    fleet_init(fleet, 1);
+    fleet->opts.schedule = true;
+    fleet->opts.lease_s = 3600;
+    fleet->opts.stale_threshold_s = 36000;
+    fleet->opts.poll_ms = poll_ms;
+    fleet->opts.retention_ms = -1;
+}
+
 /* Without a connection they are looked at once a minute, but it is known when something is planned. */
 TEST(timers_of_cold_stores_are_in_time)
 {
@@ -297,11 +308,7 @@ TEST(timers_of_cold_stores_are_in_time)
     struct fleet fleet;
     double began;
 
-    fleet_init(&fleet, 1);
-    fleet.opts.schedule = true;
-    fleet.opts.lease_s = 3600;
-    fleet.opts.stale_threshold_s = 36000;
-    fleet.opts.poll_ms = 1000000;
+    init_cold_schedule(&fleet, 1000000);
     fleet_add(&fleet, 0, 3);
     for (int n = 0; n < 3; n++)
         put_timer(base_at(n), 3000);
@@ -323,12 +330,7 @@ TEST(a_timer_whose_commit_takes_its_time_is_in_time)
     struct fleet fleet;
     double began;
 
-    fleet_init(&fleet, 1);
-    fleet.opts.schedule = true;
-    fleet.opts.lease_s = 3600;
-    fleet.opts.stale_threshold_s = 36000;
-    fleet.opts.poll_ms = 3000;
-    fleet.opts.retention_ms = -1;
+    init_cold_schedule(&fleet, 3000);
     for (int n = 0; n < 2; n++)
         (void)base_lite(n);
     fleet_add(&fleet, 0, 2);
