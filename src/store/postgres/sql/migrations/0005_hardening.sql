@@ -1,0 +1,1 @@
+-- 0005: what attacks from outside have found. Each part says what it is for.
