@@ -244,6 +244,92 @@ TEST(a_topic_filter_finds_one_message_behind_many_others)
     CHECK_STR(with_topics(store, wanted, 1), "found");
 }
 
+/* Two topics of which the stored hash is the same. */
+struct twins {
+    char topics[2][32];
+};
+
+static struct twins find_twins(void)
+{
+    struct twins twins = { { "costarring", "liquid" } }; /* FNV-1a, as SQLite's */
+    struct t_conn *conn;
+    const char *found;
+
+    if (!t_is_pg())
+        return twins;
+    conn = t_connect();
+    found = t_value(conn, "SELECT min(x) || ' ' || max(x) FROM "
+                          "(SELECT 'twin' || i AS x FROM generate_series(1, 200000) i) t "
+                          "GROUP BY hashtext(x) HAVING count(*) > 1 ORDER BY 1 LIMIT 1");
+    CHECK_INT(sscanf(found, "%31s %31s", twins.topics[0], twins.topics[1]), 2);
+    t_disconnect(conn);
+    return twins;
+}
+
+static void put_in(ph_store *store, const char *topic, const char *stream, const char *payload,
+                   int64_t expires_at)
+{
+    ph_message m = PH_MESSAGE_INIT;
+
+    m.topic = topic;
+    m.stream = stream;
+    m.payload = payload;
+    m.expires_at = expires_at;
+    OK(ph_enqueue(store, PH_OWN_TX, &m, 0, NULL, &t_err));
+}
+
+/* Messages of the topic that were never claimed nor buried. */
+static long long waiting_in(const char *topic)
+{
+    struct t_conn *conn = t_connect();
+    long long count;
+    char sql[200];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT count(*) FROM {t}outbox WHERE topic = '%s' AND attempts = 0 "
+             "AND status_code IN (0, 5)",
+             topic);
+    count = t_number(conn, sql);
+    t_disconnect(conn);
+    return count;
+}
+
+TEST(a_topic_is_not_starved_by_another_with_the_same_hash)
+{
+    struct twins twins = find_twins();
+    const char *wanted[] = { twins.topics[1] };
+    ph_store *store = t_open(NULL);
+
+    put_many(store, twins.topics[0], 120, NULL); /* more than a batch */
+    t_enqueue(store, twins.topics[1], "found");
+    CHECK_STR(with_topics(store, wanted, 1), "found");
+    CHECK_STR(with_topics(store, wanted, 1), "");
+    CHECK_INT(waiting_in(twins.topics[0]), 120); /* untouched */
+}
+
+/* … nor are its streams, and what has expired of it is not this claim's business. */
+TEST(a_stream_is_not_held_up_by_topics_with_the_same_hash)
+{
+    struct twins twins = find_twins();
+    const char *wanted[] = { twins.topics[1] };
+    ph_store *store = t_open(NULL);
+    char key[8];
+
+    t_clock_set(store, T_EPOCH);
+    for (int i = 0; i < 60; i++) {
+        snprintf(key, sizeof(key), "s%d", i);
+        put_in(store, twins.topics[0], key, "head", 0);
+    }
+    put_in(store, twins.topics[0], "late", "expired", T_EPOCH + T_SECOND);
+    put_in(store, twins.topics[1], "x", "found", 0);
+    put_in(store, twins.topics[1], "x", "next", 0);
+    put_in(store, twins.topics[0], "x", "not", 0);
+    t_clock_advance(store, 2 * T_SECOND);
+    CHECK_STR(with_topics(store, wanted, 1), "found next");
+    CHECK_STR(with_topics(store, wanted, 1), "");
+    CHECK_INT(waiting_in(twins.topics[0]), 62); /* untouched */
+}
+
 TEST(a_claim_can_name_a_thousand_topics)
 {
     static char names[1000][8];

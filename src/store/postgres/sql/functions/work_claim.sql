@@ -61,7 +61,6 @@ DECLARE
     _buried int := 0;
     _all boolean := false; -- nothing more was due
     _fence bigint;
-    _wrong uuid[];
     _dead uuid[];
     _joins text;
     _more text;
@@ -139,7 +138,7 @@ BEGIN
         END IF;
     END IF;
     LOOP
-        _picked := {p}work_pick(_queue, _max, _levels, _t, _ask, _hashes, _bound,
+        _picked := {p}work_pick(_queue, _max, _levels, _t, _ask, _topics, _hashes, _bound,
                                 CASE WHEN _bound IS NOT NULL THEN _from_id END, _has_streams, _partitions,
                                 CASE WHEN cardinality(_near.held) >= _max_partitions THEN _near.held END,
                                 _t - _q.grace, _near.seed, _near.others);
@@ -228,20 +227,6 @@ BEGIN
         END IF;
     END IF;
 
-    IF _topics IS NOT NULL AND cardinality(_ids) > 0 THEN -- the hash is only a filter
-        SELECT array_agg(m.id) INTO _wrong FROM unnest(_ids) u(id), {p}message m
-        WHERE m.id = u.id AND m.topic <> ALL (_topics);
-        IF _wrong IS NOT NULL THEN -- heads and plain messages: what follows a head was compared in full
-            PERFORM {p}work_unpick(u.id, u.attempts, _lost, u.due) FROM unnest(_ids, _attempts, _dues) u(id, attempts, due)
-            WHERE u.id = ANY (_wrong);
-            SELECT array_agg(u.id ORDER BY i), array_agg(u.attempts ORDER BY i), array_agg(u.due ORDER BY i),
-                   array_agg(u.stream ORDER BY i), array_agg(u.seq ORDER BY i)
-            INTO _ids, _attempts, _dues, _streams, _seqs
-            FROM unnest(_ids, _attempts, _dues, _streams, _seqs) WITH ORDINALITY u(id, attempts, due, stream, seq, i)
-            WHERE u.id <> ALL (_wrong)
-              AND (u.stream IS NULL OR _ids[array_position(_streams, u.stream)] <> ALL (_wrong));
-        END IF;
-    END IF;
     IF cardinality(_ids) > 0 THEN
         _fence := nextval('{p}fence');
         IF _has_streams THEN

@@ -8,6 +8,8 @@
 -- them by address, and it is an error if one is not there.
 -- A row with lost > 0 (its worker died) is taken alone: if it comes first,
 -- only it; otherwise the pick ends before it.
+-- topics, hashes: null: all; the hash sorts out most of what is not wanted, and the topic itself
+-- decides, before a row is locked or counted.
 -- from_due, from_id: per level (1…4), where to start reading the index; null: the start.
 -- partitions above 0: the claimer is an instance. It takes heads of the partitions `only`
 -- (null: of all; otherwise of a thousand rows per level), and those that became due after `grace` only if none of the others (seeds of
@@ -15,7 +17,7 @@
 -- has_streams false: heads are passed over, which are younger than the caller's look at the queue.
 -- Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_pick(
-    _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics int[], _from_due timestamptz[],
+    _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics text[], _hashes int[], _from_due timestamptz[],
     _from_id uuid[], _has_streams boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[],
     OUT unfit boolean[], OUT expired boolean[], OUT streams bigint[], OUT seqs bigint[])
@@ -49,7 +51,8 @@ BEGIN
                 WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
                       AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
                                             coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
-                      AND (_topics IS NULL OR p.topic = ANY (_topics)) AND p.stream IS NULL
+                      AND (_hashes IS NULL OR p.topic = ANY (_hashes)) AND p.stream IS NULL
+                      AND (_topics IS NULL OR (SELECT m.topic FROM {p}message m WHERE m.id = p.id) = ANY (_topics))
                 ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
             LIMIT _n) c;
     ELSE
@@ -65,7 +68,8 @@ BEGIN
                                             coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
                       AND (p.due, p.id) < (coalesce(_to_due[v.level + 1], 'infinity'),
                                            coalesce(_to_id[v.level + 1], 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
-                      AND (_topics IS NULL OR p.topic = ANY (_topics))
+                      AND (_hashes IS NULL OR p.topic = ANY (_hashes))
+                      AND (_topics IS NULL OR (SELECT m.topic FROM {p}message m WHERE m.id = p.id) = ANY (_topics))
                       AND (_partitions = 0 OR p.stream IS NULL
                            OR ((_only IS NULL OR (SELECT s.hash % _partitions FROM {p}stream s WHERE s.id = p.stream) = ANY (_only))
                                AND (_others IS NULL OR p.due <= _grace OR NOT EXISTS (

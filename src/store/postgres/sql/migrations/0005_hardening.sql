@@ -1,1 +1,5 @@
 -- 0005: what attacks from outside have found. Each part says what it is for.
+
+-- A claim compares topics themselves where it picks rows, not only their hashes.
+DROP FUNCTION IF EXISTS {p}work_pick(int, smallint, smallint[], timestamptz, int, int[], timestamptz[], uuid[], boolean, int, bigint[],
+                                     timestamptz, bigint, bigint[]);
