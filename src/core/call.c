@@ -5,17 +5,14 @@
 static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr,
                   ph_error *spare)
 {
-    call->err = reterr ? reterr : spare;
+    /* All of it: verbs free what a call holds whether it began or not. */
+    *call = (struct ph__call){ .store = store, .err = reterr ? reterr : spare };
     ph__ok(call->err);
     if (!store)
         return ph__fail(call->err, PH_EINVAL, "store is NULL; open one with ph_open()");
     if (timeout_ms < 0)
         return ph__fail(call->err, PH_EINVAL,
                         "timeout_ms is %d; give 0 for the store's default, or more", timeout_ms);
-    call->store = store;
-    call->connection = NULL;
-    call->commit_follows = false;
-    call->ends = (struct ph__join_ends){ 0 };
     call->deadline = ph__deadline_in(timeout_ms ? timeout_ms : store->timeout_ms);
     return 0;
 }
