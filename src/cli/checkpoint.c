@@ -126,6 +126,7 @@ const struct cli_command cli_checkpoint_list = {
     .columns = "consumer seq lag ahead error_seq error updated_at",
     .examples = list_examples,
     .exits = list_exits,
+    .only_reads = true,
     .run = run_list,
 };
 

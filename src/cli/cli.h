@@ -118,6 +118,7 @@ struct cli_command {
     const struct cli_exit_note *exits;  /* beyond the general ones; NULL: none */
     bool
         every_store; /* of a set of databases it takes all, by cli_each(); otherwise it needs one */
+    bool only_reads; /* changes nothing, so that nobody needs to know where */
     bool graceful;   /* SIGINT and SIGTERM only make cli_interrupted() true; a second one ends it */
     bool hidden;     /* not for people: in no help and no completion */
     int (*run)(struct cli *cli); /* returns an exit code */
@@ -166,11 +167,14 @@ struct cli {
     enum cli_format format;
     bool quiet, yes;
     int timeout_ms;               /* for every call of the library; 0: its default */
-    const char *url, *url_source; /* "--db", "POSTHORN_DB", "DATABASE_URL", "default" */
-    const char **named;           /* all that was named there: URLs, with or without an id; sets */
+    const char *url, *url_source; /* "--db", "POSTHORN_DB", "DATABASE_URL", "from:…", "default" */
+    const char *from_error;       /* why a file of from: cannot be used; NULL: it can */
+    const char *from_schema, *from_prefix; /* what it says besides; or NULL */
+    const char **named; /* all that was named there: URLs, with or without an id; sets */
     size_t named_count;
     const ph_database *database; /* the one in use, if it is of a set; url is its URL then */
     struct cli_stores *stores;   /* NULL: nobody has looked yet */
+    bool default_told;           /* that the default is used */
     bool looking;                /* the sources of the set are asked */
 
     const char *where; /* "line 12", while input is read: errors name it */

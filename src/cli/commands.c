@@ -98,7 +98,8 @@ const struct cli_option cli_global_options[] = {
       .argument = "URL",
       .help = "the database: sqlite:PATH or postgresql://HOST/NAME; otherwise POSTHORN_DB, then "
               "DATABASE_URL, then sqlite:posthorn.db. For many databases: several of them, also as "
-              "ID=URL, and set:PATH for a file that lists them",
+              "ID=URL, and set:PATH for a file that lists them. from:PATH: as that file says, "
+              "see posthorn(1)",
       .repeated = true },
     { .name = "store",
       .type = CLI_TEXT,
@@ -156,9 +157,9 @@ const struct cli_exit_note cli_exit_notes[] = {
 };
 
 const struct cli_variable cli_variables[] = {
-    { "POSTHORN_DB",
-      "the database, or set:PATH; the better place for a URL with a password, since a command line "
-      "can be seen by others" },
+    { "POSTHORN_DB", "the database, set:PATH or from:PATH; the better place for a URL with a "
+                     "password, since a command line "
+                     "can be seen by others" },
     { "DATABASE_URL", "the database, if POSTHORN_DB is not set" },
     { "POSTHORN_OWNER", "who claims and settles, if --owner is not given" },
     { "NO_COLOR", "set and not empty: no colours" },

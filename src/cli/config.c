@@ -9,12 +9,16 @@ static void row(struct cli *cli, const char *name, json_t *value, const char *so
     cli_row(cli, json_pack("{s:s, s:o, s:s}", "name", name, "value", value, "source", source));
 }
 
-static void row_option(struct cli *cli, const char *name, const char *option, const char *fallback)
+/* from: what the file says that names the database; or NULL. */
+static void row_option(struct cli *cli, const char *name, const char *option, const char *from,
+                       const char *fallback)
 {
     const char *text = cli_text(cli, option);
 
     if (cli_given(cli, option))
         row(cli, name, cli_json_text(text), cli_printf(cli, "--%s", option));
+    else if (from)
+        row(cli, name, cli_json_text(from), cli->url_source);
     else
         row(cli, name, cli_json_text(text ? text : fallback), "default");
 }
@@ -52,9 +56,12 @@ static int run(struct cli *cli)
     bool set = cli_is_set(cli), sqlite = cli_url_is_sqlite(cli);
     const char *schema = set ? NULL : sqlite ? NULL : "posthorn";
 
-    row_option(cli, "schema", "schema", schema);
-    row_option(cli, "table_prefix", "table-prefix", set ? NULL : sqlite ? "posthorn_" : "");
-    row_option(cli, "timeout", "timeout", NULL);
+    row_option(cli, "schema", "schema", cli->from_schema, schema);
+    row_option(cli, "table_prefix", "table-prefix", cli->from_prefix,
+               set      ? NULL
+               : sqlite ? "posthorn_"
+                        : "");
+    row_option(cli, "timeout", "timeout", NULL, NULL);
     row(cli, "owner", cli_json_text(getenv("POSTHORN_OWNER")),
         getenv("POSTHORN_OWNER") ? "POSTHORN_OWNER" : "default");
     row(cli, "backends", json_string(ph_backends()), "library");
@@ -70,8 +77,8 @@ static const struct cli_field fields[] = {
       "Name", NULL },
     { "value", CLI_F_JSON, "what is in effect; a password is shown as ***", "Value", NULL },
     { "source", CLI_F_TEXT,
-      "the option or variable it comes from, the set file of a store, default or library", "Source",
-      NULL },
+      "the option, variable or file it comes from, the set file of a store, default or library",
+      "Source", NULL },
     { 0 },
 };
 
@@ -98,5 +105,6 @@ const struct cli_command cli_config_show = {
     .description = description,
     .fields = fields,
     .examples = examples,
+    .only_reads = true,
     .run = run,
 };

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static ph_log_level log_level(const struct cli *cli)
 {
@@ -68,6 +69,8 @@ void cli_databases_choose(struct cli *cli)
     } else {
         choose_elsewhere(cli);
     }
+    if (cli->named_count == 1 && cli_url_from(cli->named[0]))
+        cli_from_read(cli, cli_url_from(cli->named[0]));
     if (cli->named_count == 1 && !cli_url_id(cli->named[0]) && !cli_url_set_file(cli->named[0]))
         cli->url = cli->named[0];
 }
@@ -111,6 +114,12 @@ int cli_url_check(struct cli *cli, const char *url)
 
     if (!*url)
         return cli_usage(cli, "--db is empty; give sqlite:PATH or postgresql://HOST/NAME");
+    if (cli_url_from(url) && cli->from_error)
+        return cli_fail(cli, CLI_USAGE, "%s: %s cannot be used: %s", cli->url_source,
+                        cli_shown(cli, url), cli->from_error);
+    if (cli_url_from(url))
+        return cli_usage(cli, "%s: from: names a database alone, not one of several",
+                         cli->url_source);
     if (is_sqlite(url))
         return path_check(cli, url + strlen("sqlite:"));
     if (strchr(url, ':'))
@@ -125,20 +134,42 @@ int cli_url_check(struct cli *cli, const char *url)
                      shown);
 }
 
+/* The schema, or the prefix of the tables: as the option says, or the file that named the database. */
+static const char *named(const struct cli *cli, const char *option)
+{
+    const char *from = strcmp(option, "schema") == 0 ? cli->from_schema : cli->from_prefix;
+
+    return cli_given(cli, option) || !from ? cli_text(cli, option) : from;
+}
+
 void cli_store_opts(struct cli *cli, ph_store_opts *ret_opts)
 {
     const ph_database *of_set = cli->database;
 
     *ret_opts = (ph_store_opts)PH_STORE_OPTS_INIT;
-    ret_opts->schema = of_set && of_set->schema ? of_set->schema : cli_text(cli, "schema");
+    ret_opts->schema = of_set && of_set->schema ? of_set->schema : named(cli, "schema");
     ret_opts->table_prefix =
-        of_set && of_set->table_prefix ? of_set->table_prefix : cli_text(cli, "table-prefix");
+        of_set && of_set->table_prefix ? of_set->table_prefix : named(cli, "table-prefix");
     ret_opts->store_id = of_set ? of_set->id : NULL;
     ret_opts->timeout_ms = cli->timeout_ms;
     cli_joins_hook(cli, ret_opts);
     ret_opts->log = on_log;
     ret_opts->log_context = cli;
     ret_opts->log_level = log_level(cli) < PH_LOG_WARN ? PH_LOG_WARN : log_level(cli);
+}
+
+/* Who named no database may not know of this one. */
+static void tell_of_default(struct cli *cli)
+{
+    char *folder;
+
+    if (cli->default_told || cli->command->only_reads || strcmp(cli->url_source, "default") != 0)
+        return;
+    cli->default_told = true;
+    folder = getcwd(NULL, 0);
+    cli_note(cli, "neither --db nor POSTHORN_DB names a database: using %s/posthorn.db",
+             cli_shown(cli, folder ? folder : "."));
+    free(folder);
 }
 
 int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store)
@@ -150,6 +181,7 @@ int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store)
         r = cli_url_check(cli, cli->url);
     if (r != CLI_OK)
         return r;
+    tell_of_default(cli);
     cli_store_opts(cli, &opts);
     opts.deploy_schema = how == CLI_OPEN_DEPLOY;
     r = how == CLI_OPEN_LAZY ? ph_open_lazy(cli->url, &opts, ret_store, &cli->err)

@@ -464,5 +464,6 @@ const struct cli_command cli_doctor = {
     .examples = examples,
     .exits = exits,
     .every_store = true,
+    .only_reads = true,
     .run = run,
 };

@@ -495,5 +495,6 @@ const struct cli_command cli_explain = {
     .examples = examples,
     .exits = exits,
     .every_store = true,
+    .only_reads = true,
     .run = run,
 };

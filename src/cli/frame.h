@@ -46,6 +46,13 @@ size_t cli_url_id(const char *text);
 /* "set:PATH": the path; NULL: it is something else. */
 const char *cli_url_set_file(const char *url);
 
+/* "from:PATH": the path; NULL: it is something else. */
+const char *cli_url_from(const char *url);
+/* Reads such a file: cli->named[0] is what it names then, or cli->from_error says why not. */
+void cli_from_read(struct cli *cli, const char *path);
+/* May the file set this variable? Those of libpq, and where it finds its files. */
+bool cli_is_access_variable(const char *name);
+
 /* What the sources of a set have named, and what of it makes no sense. */
 struct cli_flaw {
     struct cli_flaw *next;

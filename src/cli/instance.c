@@ -137,6 +137,7 @@ const struct cli_command cli_instance_list = {
     .examples = list_examples,
     .exits = list_exits,
     .every_store = true,
+    .only_reads = true,
     .run = run_list,
 };
 

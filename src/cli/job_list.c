@@ -160,6 +160,7 @@ const struct cli_command cli_job_list = {
     .columns = "name state cron timezone topic next_at last_at",
     .examples = list_examples,
     .exits = list_exits,
+    .only_reads = true,
     .run = run_list,
 };
 
@@ -313,6 +314,7 @@ const struct cli_command cli_job_next = {
     .fields = next_fields,
     .examples = next_examples,
     .exits = next_exits,
+    .only_reads = true,
     .run = run_next,
 };
 
@@ -419,5 +421,6 @@ const struct cli_command cli_job_runs_verb = {
     .columns = "work_id state job scheduled_at attempts topic",
     .examples = runs_examples,
     .exits = runs_exits,
+    .only_reads = true,
     .run = run_runs,
 };

@@ -316,6 +316,7 @@ const struct cli_command cli_join_show = {
     .layout = CLI_CARD,
     .examples = show_examples,
     .exits = show_exits,
+    .only_reads = true,
     .run = run_show,
 };
 
@@ -398,5 +399,6 @@ const struct cli_command cli_join_list = {
                "failed_steps created_at",
     .examples = list_examples,
     .exits = list_exits,
+    .only_reads = true,
     .run = run_list,
 };

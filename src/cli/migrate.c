@@ -199,6 +199,7 @@ const struct cli_command cli_migrate_status = {
     .layout = CLI_CARD,
     .examples = status_examples,
     .every_store = true,
+    .only_reads = true,
     .run = run_status,
 };
 
@@ -230,6 +231,7 @@ const struct cli_command cli_migrate_validate = {
     .examples = validate_examples,
     .exits = validate_exits,
     .every_store = true,
+    .only_reads = true,
     .run = run_validate,
 };
 
@@ -270,5 +272,6 @@ const struct cli_command cli_migrate_sql = {
     .fields = sql_fields,
     .layout = CLI_CARD,
     .examples = sql_examples,
+    .only_reads = true,
     .run = run_sql,
 };

@@ -106,12 +106,10 @@ void process_end_all(void)
 
 /* ------------------------------------------------------------------- start */
 
-/* The input as a file in memory: nobody has to feed a command that does not read, and one that
- * is at its pace keeps nobody waiting. */
-static int input_file(const void *input, size_t length)
+int process_file(const char *name, const void *bytes, size_t length)
 {
-    const char *from = input;
-    int fd = memfd_create("message", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const char *from = bytes;
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     while (fd >= 0 && length > 0) {
         ssize_t n = write(fd, from, length);
@@ -222,7 +220,8 @@ static void close_both(int fds[2])
 static int start(struct running *running)
 {
     int status[2] = { -1, -1 }, errors[2] = { -1, -1 };
-    int input_fd = input_file(running->spec->input, running->spec->input_length);
+    /* Nobody has to feed a command that does not read, and one that is slow keeps nobody waiting. */
+    int input_fd = process_file("message", running->spec->input, running->spec->input_length);
     int error = 0;
 
     if (input_fd < 0 || pipe2(status, O_CLOEXEC) < 0 || pipe2(errors, O_CLOEXEC) < 0)

@@ -43,6 +43,9 @@ struct process_result {
     char tail[PROCESS_TAIL_MAX + 1]; /* the end of its standard error, without NUL inside */
 };
 
+/* A file in memory that nobody can change any more. Returns its descriptor, or -1 with errno set. */
+int process_file(const char *name, const void *bytes, size_t length);
+
 /* Finds command as a shell would: with a slash it is a path, otherwise it is looked up in
  * search (PATH's value; NULL: none). Returns 0 and a path to free(), or errno. */
 int process_find(const char *command, const char *search, char **ret_path);

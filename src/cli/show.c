@@ -121,6 +121,7 @@ const struct cli_command cli_show = {
     .examples = show_examples,
     .exits = show_exits,
     .every_store = true,
+    .only_reads = true,
     .run = run_show,
 };
 
@@ -178,6 +179,7 @@ const struct cli_command cli_dead_show = {
     .examples = dead_show_examples,
     .exits = dead_show_exits,
     .every_store = true,
+    .only_reads = true,
     .run = run_dead_show,
 };
 
@@ -260,6 +262,7 @@ const struct cli_command cli_list = {
     .examples = list_examples,
     .exits = list_exits,
     .every_store = true,
+    .only_reads = true,
     .run = run_list,
 };
 
@@ -300,5 +303,6 @@ const struct cli_command cli_dead_list = {
     .examples = dead_list_examples,
     .exits = list_exits,
     .every_store = true,
+    .only_reads = true,
     .run = run_dead_list,
 };

@@ -406,5 +406,6 @@ const struct cli_command cli_stats = {
     .exits = exits,
     .every_store = true,
     .graceful = true,
+    .only_reads = true,
     .run = run,
 };

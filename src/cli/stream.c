@@ -303,6 +303,7 @@ const struct cli_command cli_stream_list = {
     .columns = COLUMNS,
     .examples = list_examples,
     .exits = list_exits,
+    .only_reads = true,
     .run = run_list,
 };
 
@@ -453,6 +454,7 @@ const struct cli_command cli_stream_show = {
     .layout = CLI_CARD,
     .examples = show_examples,
     .exits = show_exits,
+    .only_reads = true,
     .run = run_show,
 };
 
@@ -566,5 +568,6 @@ const struct cli_command cli_stream_read = {
     .columns = "seq work_id state topic created_at payload",
     .examples = read_examples,
     .exits = read_exits,
+    .only_reads = true,
     .run = run_read,
 };

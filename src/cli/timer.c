@@ -226,5 +226,6 @@ const struct cli_command cli_timer_list = {
     .examples = list_examples,
     .exits = list_exits,
     .every_store = true,
+    .only_reads = true,
     .run = run_list,
 };

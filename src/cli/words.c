@@ -157,13 +157,14 @@ static const struct {
 /* The options --db, as they were given; none if there is a password in one. */
 static const char *with_databases(struct cli *cli, const char *line)
 {
-    const char *plain = line;
+    size_t count = cli_texts(cli, "db", NULL, 0);
+    const char *plain = line, **named = cli_alloc(cli, (count + 1) * sizeof(*named));
 
-    cli_databases_choose(cli);
-    for (size_t i = 0; cli_given(cli, "db") && i < cli->named_count; i++) {
-        if (cli_url_masked(cli, cli->named[i]) != cli->named[i])
+    cli_texts(cli, "db", named, count);
+    for (size_t i = 0; i < count; i++) {
+        if (cli_url_masked(cli, named[i]) != named[i])
             return plain;
-        line = cli_printf(cli, "%s --db %s", line, cli_quoted(cli, cli->named[i]));
+        line = cli_printf(cli, "%s --db %s", line, cli_quoted(cli, named[i]));
     }
     return line;
 }

@@ -30,6 +30,13 @@ static const char *const description[] = {
     "one from the inbox _SOURCE and _SOURCE_ID, and of a set of databases _STORE, the id of the "
     "one "
     "that it is in.",
+    "POSTHORN_DB is set so that posthorn, run by the command, works on the database that the "
+    "message is in. It names a file that is in memory, can be read by processes with the rights of "
+    "posthorn work, and is there for as long as the command runs. With --no-db the command is told "
+    "nothing of the database, and cannot read it from the arguments, the environment or the memory "
+    "of posthorn work. What its user may open, such as an SQLite file, it may open all the same: "
+    "to "
+    "keep it away from that, let it run as another user.",
     "Messages of one stream are handled one after the other, in their order, by whomever; others "
     "at "
     "the same time, as --concurrency says. With --door inbox it works on messages that posthorn "
@@ -129,6 +136,7 @@ static const struct cli_option options[] = {
       .argument = "NAME",
       .help = "pass a variable of ours on to the command, such as PATH",
       .repeated = true },
+    { .name = "no-db", .type = CLI_SWITCH, .help = "do not let the command reach the database" },
     { .name = "lease",
       .letter = 'l',
       .type = CLI_SECONDS,
@@ -254,6 +262,11 @@ static int find_command(struct work *work)
     return CLI_OK;
 }
 
+static bool names_database(const char *variable)
+{
+    return strcmp(variable, "POSTHORN_DB") == 0 || strcmp(variable, "DATABASE_URL") == 0;
+}
+
 static int pass_environment(struct work *work)
 {
     struct cli *cli = work->cli;
@@ -262,6 +275,7 @@ static int pass_environment(struct work *work)
 
     if (count > ENV_MAX)
         return cli_usage(cli, "--env is given more than %d times", ENV_MAX);
+    work->gives_db = !cli_given(cli, "no-db");
     work->passed = cli_alloc(cli, (count + 1) * sizeof(*work->passed));
     for (size_t i = 0; i < count; i++) {
         const char *value = getenv(names[i]);
@@ -271,10 +285,14 @@ static int pass_environment(struct work *work)
                 cli, "--env wants the name of a variable, not \"%s\"; its value is ours", names[i]);
         if (work_env_is_ours(names[i]))
             return cli_usage(cli, "--env %s: that variable describes the message", names[i]);
+        if (cli_given(cli, "no-db") && names_database(names[i]))
+            return cli_usage(cli, "--no-db and --env %s exclude each other", names[i]);
         if (value)
             work->passed[work->passed_count++] = cli_printf(cli, "%s=%s", names[i], value);
         else
             cli_warn(cli, "--env %s: there is no such variable here", names[i]);
+        if (strcmp(names[i], "POSTHORN_DB") == 0)
+            work->gives_db = false;
     }
     return CLI_OK;
 }
@@ -550,7 +568,9 @@ static int run(struct cli *cli)
 {
     struct work work = { .cli = cli, .words = PTHREAD_MUTEX_INITIALIZER };
     ph_dispatcher *dispatcher = NULL;
-    int code = check(&work), error;
+    int error = cli_given(cli, "no-db") ? work_db_hide(cli) : 0;
+    int code = error ? cli_fail(cli, CLI_FAILED, "cannot hide the database: %s", strerror(error))
+                     : check(&work);
 
     if (code == CLI_OK)
         code = make_dispatcher(&work, &dispatcher);

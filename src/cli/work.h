@@ -17,6 +17,7 @@ struct work {
     int time_limit_ms, kill_after_ms, stop_limit_ms;
     int64_t retry_delay_ms; /* negative: as the queue says */
     bool verbose;
+    bool gives_db;         /* commands are told of the database */
     int stdout_fd;         /* of the commands */
     pthread_mutex_t words; /* the frame prints for one thread at a time */
     atomic_bool spared;    /* we have said that commands cannot be started at the moment */
@@ -33,8 +34,19 @@ ph_verdict work_handle(void *context, ph_work *work);
 bool work_env_is_ours(const char *name);
 
 /* The environment of one message's command: one block to free(); NULL: no memory. store: which
- * one of a set the message is in; or NULL. */
-char **work_env(const struct work *work, const ph_delivery *message, const char *store);
+ * one of a set the message is in; or NULL. db_fd: of work_db_open(). */
+char **work_env(const struct work *work, const ph_delivery *message, const char *store, int db_fd);
+
+/* -------------------------------------------------------------- work_db.c */
+
+/* A file that lets a command reach the database of its message, for as long as it is open; store:
+ * as above. Any thread. Returns a descriptor; WORK_NO_DB: it is not to reach it; -1: errno. */
+#define WORK_NO_DB (-2)
+int work_db_open(const struct work *work, const char *store);
+
+/* Takes the names of databases, and what belongs to them, from where other processes could read
+ * it: our arguments, environment and memory. Before anything looks at them. Returns 0 or errno. */
+int work_db_hide(struct cli *cli);
 
 /* ------------------------------------------------------------ work_stop.c */
 

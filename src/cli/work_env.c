@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PREFIX "POSTHORN_"
 
@@ -13,20 +14,22 @@ struct values {
     char work_id[PH_ID_TEXT_SIZE], message_id[PH_ID_TEXT_SIZE], tenant_id[PH_ID_TEXT_SIZE];
     char created_at[PH__TIME_TEXT_SIZE], due_at[PH__TIME_TEXT_SIZE];
     char attempts[16], retry_count[16], fence[24], seq[24];
+    char db[48];
     const char *texts[24];
 };
 
 static const char *const names[] = {
-    "WORK_ID",   "MESSAGE_ID", "TOPIC",      "NAMESPACE",      "ATTEMPTS",
-    "FENCE",     "CREATED_AT", "DUE_AT",     "RETRY_COUNT",    "PRIORITY",
-    "TENANT_ID", "HEADERS",    "DEDUPE_KEY", "CORRELATION_ID", "LAST_ERROR",
-    "STREAM",    "SEQ",        "SOURCE",     "SOURCE_ID",      "STORE",
+    "WORK_ID",    "MESSAGE_ID",     "TOPIC",       "NAMESPACE", "ATTEMPTS",  "FENCE",
+    "CREATED_AT", "DUE_AT",         "RETRY_COUNT", "PRIORITY",  "TENANT_ID", "HEADERS",
+    "DEDUPE_KEY", "CORRELATION_ID", "LAST_ERROR",  "STREAM",    "SEQ",       "SOURCE",
+    "SOURCE_ID",  "STORE",          "DB",
 };
 #define NAMES (sizeof(names) / sizeof(*names))
+#define DESCRIBING (NAMES - 1) /* the last is no part of a message, and may be given by --env */
 
 bool work_env_is_ours(const char *name)
 {
-    for (size_t i = 0; i < NAMES; i++)
+    for (size_t i = 0; i < DESCRIBING; i++)
         if (strncmp(name, PREFIX, strlen(PREFIX)) == 0 &&
             strcmp(name + strlen(PREFIX), names[i]) == 0)
             return true;
@@ -50,7 +53,7 @@ static const char *priority_text(ph_priority priority)
 }
 
 /* In the order of names. */
-static void fill(struct values *v, const ph_delivery *m, const char *store)
+static void fill(struct values *v, const ph_delivery *m, const char *store, int db_fd)
 {
     size_t n = 0;
 
@@ -78,15 +81,17 @@ static void fill(struct values *v, const ph_delivery *m, const char *store)
     v->texts[n++] = m->source;
     v->texts[n++] = m->source_id;
     v->texts[n++] = store;
+    snprintf(v->db, sizeof(v->db), "from:/proc/%ld/fd/%d", (long)getpid(), db_fd);
+    v->texts[n++] = db_fd >= 0 ? v->db : NULL;
 }
 
-char **work_env(const struct work *work, const ph_delivery *message, const char *store)
+char **work_env(const struct work *work, const ph_delivery *message, const char *store, int db_fd)
 {
     struct values values = { 0 };
     size_t size = (NAMES + work->passed_count + 1) * sizeof(char *), count = 0;
     char **env, *to;
 
-    fill(&values, message, store);
+    fill(&values, message, store, db_fd);
     for (size_t i = 0; i < NAMES; i++)
         if (values.texts[i])
             size += strlen(PREFIX) + strlen(names[i]) + strlen(values.texts[i]) + 2;

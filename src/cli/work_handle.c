@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #define SHORT_OF_DELAY_MS 1000 /* memory or processes: others will give some back */
 
@@ -215,6 +216,19 @@ static void report(struct work *work, const ph_delivery *message, const struct h
     free(place);
 }
 
+static void run_command(const struct work *work, const ph_delivery *delivery, const char *store,
+                        int db_fd, struct process_spec *spec, struct process_result *result)
+{
+    char **env = work_env(work, delivery, store, db_fd);
+
+    spec->envp = env;
+    if (env)
+        process_run(spec, result);
+    free(env);
+    if (db_fd >= 0)
+        close(db_fd);
+}
+
 ph_verdict work_handle(void *context, ph_work *message)
 {
     struct work *work = context;
@@ -232,15 +246,15 @@ ph_verdict work_handle(void *context, ph_work *message)
         .wish = wish,
         .wish_context = message,
     };
-    char **env;
+    int db_fd;
 
     if (cli_is_set(work->cli))
         handled.store = ph_work_store_id(message);
-    env = work_env(work, delivery, handled.store);
-    spec.envp = env;
-    if (env)
-        process_run(&spec, &result);
-    free(env);
+    db_fd = work_db_open(work, handled.store);
+    if (db_fd == -1)
+        result.code = errno;
+    else
+        run_command(work, delivery, handled.store, db_fd, &spec, &result);
     judge(work, message, &result, &handled);
     give_error(message, &handled, &result);
     ph_work_delay(message, handled.delay_ms);

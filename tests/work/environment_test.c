@@ -30,7 +30,7 @@ static int lines(const char *text)
     return count;
 }
 
-TEST(the_environment_is_the_message_and_nothing_else)
+TEST(the_environment_is_the_message_and_its_database_and_nothing_else)
 {
     char expected[128], id[PH_ID_TEXT_SIZE];
     ph_message message = a_message("t", "x");
@@ -55,7 +55,8 @@ TEST(the_environment_is_the_message_and_nothing_else)
     CHECK_LINE("POSTHORN_PRIORITY=normal");
     CHECK_LINE("POSTHORN_CREATED_AT=2023-11-14T22:13:20.000000Z");
     CHECK_LINE("POSTHORN_DUE_AT=2023-11-14T22:13:20.000000Z");
-    CHECK_INT(lines(command_out()), 10);
+    CHECK(strstr(command_out(), "POSTHORN_DB=from:/proc/") != NULL);
+    CHECK_INT(lines(command_out()), 11);
 }
 
 TEST(all_that_a_message_can_have_is_in_the_environment)
