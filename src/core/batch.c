@@ -41,13 +41,15 @@ static void log_instance(const ph_store *store, const struct ph__work_batch *bat
             removed, 2);
 }
 
-static void log_part(const ph_store *store, enum ph__door door, ph_owner owner,
+static void log_part(const struct ph__call *call, enum ph__door door, ph_owner owner,
                      const struct ph__work_part *part)
 {
+    const ph_store *store = call->store;
+
     if (part->renew_count > 0)
         ph__outcomes_log(store, "renew", owner, part->ret_renewed, part->renew_count);
     if (part->message_count > 0)
-        ph__enqueued_log(store, door, part->messages, part->ret_enqueued, part->message_count);
+        ph__enqueued_log(call, door, part->messages, part->ret_enqueued, part->message_count);
     if (part->claim)
         ph__claim_log(store, part->claim, part->batch);
 }
@@ -73,7 +75,7 @@ static int exchange(struct ph__call *call, struct ph__work_batch *batch)
     if (r == 0)
         r = prepare(call, owner, &batch->inbox, &second);
     if (r == 0)
-        r = ph__call_joins(call, call->store->backend->work_batch(call, batch));
+        r = call->store->backend->work_batch(call, batch);
     batch->outbox.settle = outbox.settle;
     batch->outbox.ret_settled = outbox.ret_settled;
     batch->inbox.settle = inbox.settle;
@@ -81,10 +83,11 @@ static int exchange(struct ph__call *call, struct ph__work_batch *batch)
     if (r == 0) {
         ph__settling_done(&first, call->store, owner, outbox.ret_settled);
         ph__settling_done(&second, call->store, owner, inbox.ret_settled);
-        log_part(call->store, PH__OUTBOX, owner, &batch->outbox);
-        log_part(call->store, PH__INBOX, owner, &batch->inbox);
+        log_part(call, PH__OUTBOX, owner, &batch->outbox);
+        log_part(call, PH__INBOX, owner, &batch->inbox);
         log_instance(call->store, batch);
     }
+    r = ph__call_joins(call, r);
     ph__settling_free(&first);
     ph__settling_free(&second);
     return r == PH_EEVICTED ? ph__fail_evicted(call->err, owner) : r;

@@ -29,11 +29,16 @@ static void log_one(const ph_store *store, enum ph__door door, const struct ph__
             sizeof(fields) / sizeof(*fields));
 }
 
-void ph__enqueued_log(const ph_store *store, enum ph__door door, const struct ph__message *messages,
-                      const ph_enqueued *enqueued, size_t count)
+void ph__enqueued_log(const struct ph__call *call, enum ph__door door,
+                      const struct ph__message *messages, const ph_enqueued *enqueued, size_t count)
 {
-    for (size_t i = 0; i < count && ph__log_wants(store, PH_LOG_INFO); i++)
-        log_one(store, door, &messages[i], &enqueued[i]);
+    size_t repeated = 0;
+
+    for (size_t i = 0; i < count && ph__log_wants(call->store, PH_LOG_INFO); i++) {
+        log_one(call->store, door, &messages[i], &enqueued[i]);
+        if (door == PH__OUTBOX && messages[i].join_id)
+            ph__attached_log(call, *messages[i].join_id, &enqueued[i].message_id, i, &repeated);
+    }
 }
 
 int ph__messages_load(struct ph__message *to, const ph_message *from, size_t count, ph_error *err)
@@ -71,10 +76,9 @@ int ph__storing_run(struct ph__storing *storing, struct ph__call *call, enum ph_
     int r = call->store->backend->enqueue(call, door, storing->messages, storing->count,
                                           storing->results);
 
-    r = ph__call_joins(call, r);
     if (r == 0)
-        ph__enqueued_log(call->store, door, storing->messages, storing->results, storing->count);
-    return r;
+        ph__enqueued_log(call, door, storing->messages, storing->results, storing->count);
+    return ph__call_joins(call, r);
 }
 
 void ph__storing_end(struct ph__storing *storing)

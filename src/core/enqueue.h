@@ -21,7 +21,9 @@ int ph__storing_begin(struct ph__storing *storing, const void *from, size_t coun
 int ph__storing_run(struct ph__storing *storing, struct ph__call *call, enum ph__door door);
 void ph__storing_end(struct ph__storing *storing);
 
-void ph__enqueued_log(const ph_store *store, enum ph__door door, const struct ph__message *messages,
-                      const ph_enqueued *enqueued, size_t count);
+/* Before ph__call_joins(): what was attached with it is logged, too. */
+void ph__enqueued_log(const struct ph__call *call, enum ph__door door,
+                      const struct ph__message *messages, const ph_enqueued *enqueued,
+                      size_t count);
 
 #endif

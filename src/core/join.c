@@ -109,6 +109,24 @@ struct ph__wait_end *ph__join_ends_add_wait(struct ph__join_ends *ends)
     return &ends->waits[ends->wait_count++];
 }
 
+bool ph__join_ends_add_repeated(struct ph__join_ends *ends, size_t index)
+{
+    size_t at;
+
+    if (ends->repeated_count == ends->repeated_room) {
+        void *larger = grow(&ends->arena, ends->repeated, ends->repeated_count,
+                            &ends->repeated_room, sizeof(*ends->repeated));
+
+        if (!larger)
+            return false;
+        ends->repeated = larger;
+    }
+    for (at = ends->repeated_count++; at > 0 && ends->repeated[at - 1] > index; at--)
+        ends->repeated[at] = ends->repeated[at - 1]; /* mostly they come in order */
+    ends->repeated[at] = index;
+    return true;
+}
+
 static void log_join(const ph_store *store, const ph_join_end *join)
 {
     char id[PH_ID_TEXT_SIZE], expected[16], completed[16], failed[16], waits[16];
@@ -141,19 +159,62 @@ static void log_wait(const ph_store *store, const struct ph__wait_end *wait)
     ph__log(store, PH_LOG_DEBUG, "join_wait", what, fields, 3);
 }
 
+/* What a wait has sent was enqueued, too. */
+static void log_continuation(const ph_store *store, const struct ph__wait_end *wait)
+{
+    char work_id[PH_ID_TEXT_SIZE], join[PH_ID_TEXT_SIZE];
+    ph_log_field fields[] = { { "topic", wait->topic },
+                              { "namespace", wait->ns && *wait->ns ? wait->ns : NULL },
+                              { "work_id", ph_id_text(wait->continuation.b, work_id) },
+                              { "message_id", work_id },
+                              { "join_id", ph_id_text(wait->join.b, join) } };
+
+    if (!ph_id_is_zero(wait->continuation.b))
+        ph__log(store, PH_LOG_INFO, "enqueue", "stored", fields, sizeof(fields) / sizeof(*fields));
+}
+
+static void log_reaped(const ph_store *store, int64_t count)
+{
+    char number[24];
+    ph_log_field field = { "count", number };
+
+    snprintf(number, sizeof(number), "%lld", (long long)count);
+    ph__log(store, PH_LOG_INFO, "reap", "leases taken back", &field, 1);
+}
+
+void ph__attached_log(const struct ph__call *call, ph_join_id join, const ph_message_id *message,
+                      size_t index, size_t *repeated)
+{
+    const struct ph__join_ends *ends = &call->ends;
+    char id[PH_ID_TEXT_SIZE], text[PH_ID_TEXT_SIZE];
+    ph_log_field fields[] = { { "join_id", ph_id_text(join.b, id) },
+                              { "message_id", ph_id_text(message->b, text) } };
+    bool again;
+
+    while (*repeated < ends->repeated_count && ends->repeated[*repeated] < index)
+        ++*repeated;
+    again = *repeated < ends->repeated_count && ends->repeated[*repeated] == index;
+    ph__log(call->store, PH_LOG_DEBUG, "join", again ? "attached before, not again" : "attached",
+            fields, 2);
+}
+
 int ph__call_joins(struct ph__call *call, int r)
 {
     const ph_store *store = call->store;
     const struct ph__join_ends *ends = &call->ends;
 
+    if (r == 0 && ends->reaped > 0 && ph__log_wants(store, PH_LOG_INFO))
+        log_reaped(store, ends->reaped);
     for (size_t i = 0; r == 0 && i < ends->join_count; i++) {
         if (ph__log_wants(store, PH_LOG_INFO))
             log_join(store, &ends->joins[i]);
         if (store->opts.join_ended)
             store->opts.join_ended(store->opts.join_context, &ends->joins[i]);
     }
-    for (size_t i = 0; r == 0 && i < ends->wait_count && ph__log_wants(store, PH_LOG_DEBUG); i++)
+    for (size_t i = 0; r == 0 && i < ends->wait_count && ph__log_wants(store, PH_LOG_INFO); i++) {
         log_wait(store, &ends->waits[i]);
+        log_continuation(store, &ends->waits[i]);
+    }
     ph__arena_free(&call->ends.arena);
     call->ends = (struct ph__join_ends){ 0 };
     return r;
@@ -240,19 +301,6 @@ int ph_join_start(ph_store *store, ph_tx tx, int expected_steps, const ph_join_o
     return 0;
 }
 
-static void log_attached(const ph_store *store, ph_join_id join, const ph_message_id *messages,
-                         size_t count)
-{
-    char id[PH_ID_TEXT_SIZE], message[PH_ID_TEXT_SIZE];
-
-    for (size_t i = 0; i < count && ph__log_wants(store, PH_LOG_DEBUG); i++) {
-        ph_log_field fields[] = { { "join_id", ph_id_text(join.b, id) },
-                                  { "message_id", ph_id_text(messages[i].b, message) } };
-
-        ph__log(store, PH_LOG_DEBUG, "join", "attached", fields, 2);
-    }
-}
-
 int ph_join_attach_many(ph_store *store, ph_tx tx, ph_join_id join, const ph_message_id *messages,
                         size_t count, int timeout_ms, ph_error *reterr)
 {
@@ -268,11 +316,12 @@ int ph_join_attach_many(ph_store *store, ph_tx tx, ph_join_id join, const ph_mes
                      PH_BATCH_MAX);
     for (size_t i = 0; r == 0 && i < count; i++)
         r = message_check(&messages[i], call.err);
-    if (r == 0)
-        r = ph__call_joins(&call, store->backend->join_attach(&call, join, messages, count));
-    if (r == 0)
-        log_attached(store, join, messages, count);
-    return r;
+    if (r < 0)
+        return r;
+    r = store->backend->join_attach(&call, join, messages, count);
+    for (size_t i = 0, k = 0; r == 0 && i < count && ph__log_wants(store, PH_LOG_DEBUG); i++)
+        ph__attached_log(&call, join, &messages[i], i, &k);
+    return ph__call_joins(&call, r);
 }
 
 int ph_join_attach(ph_store *store, ph_tx tx, ph_join_id join, ph_message_id message,

@@ -48,21 +48,27 @@ struct ph_store {
     void *admit_context;
 };
 
-/* What became of joins in a call (core/join.c logs it and tells the caller). */
+/* What came of a call besides its answer, mostly to joins (core/join.c logs it and tells the
+ * caller). */
 struct ph__wait_end {
     ph_work_id wait, continuation; /* continuation zero: nothing was sent */
     ph_join_id join;
-    bool failure; /* the way it took */
+    bool failure;           /* the way it took */
+    const char *topic, *ns; /* of what was sent; from the arena */
 };
 struct ph__join_ends {
     struct ph__arena arena;
     ph_join_end *joins;         /* from the arena */
     struct ph__wait_end *waits; /* from the arena */
-    size_t join_count, join_room, wait_count, wait_room;
+    size_t *repeated; /* from the arena: which messages of the call, ascending, were steps before */
+    size_t join_count, join_room, wait_count, wait_room, repeated_count, repeated_room;
+    int64_t reaped; /* messages whose leases were taken back, unless that is what was asked for */
 };
 /* Room for one more, zeroed; NULL when memory is out. */
 ph_join_end *ph__join_ends_add(struct ph__join_ends *ends);
 struct ph__wait_end *ph__join_ends_add_wait(struct ph__join_ends *ends);
+/* The message with that index was a step of its join before. False when memory is out. */
+bool ph__join_ends_add_repeated(struct ph__join_ends *ends, size_t index);
 
 /* One call: where it happens and how long it may take. */
 struct ph__call {

@@ -42,6 +42,63 @@ TEST(attaching_is_logged_at_debug)
             ph_id_text(ids[1].b, text));
 }
 
+/* How many lines of joins hold this text. */
+static int lines_with(const char *text)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < journal.count; i++)
+        count += strcmp(journal.lines[i].event, "join") == 0 &&
+                 strstr(journal.lines[i].text, text) != NULL;
+    return count;
+}
+
+TEST(a_repeated_attach_is_logged_as_such)
+{
+    ph_store *store = open_logging(PH_LOG_DEBUG);
+    ph_join_id join = start_join(store, 3);
+    ph_message_id a = a_step(store).message_id, b = a_step(store).message_id;
+    ph_message_id ids[] = { b, b, a };
+    char text[PH_ID_TEXT_SIZE];
+    const struct line *line;
+
+    attach(store, join, a);
+    REQ_INT("JOIN-071", lines_with("attached before"), 0);
+    attach(store, join, a);
+    line = newest_with("join", "attached before");
+    REQ("JOIN-071", line != NULL && line->level == PH_LOG_DEBUG);
+    REQ_STR("JOIN-071", field(line, "message_id"), ph_id_text(a.b, text));
+    OK(ph_join_attach_many(store, PH_OWN_TX, join, ids, 3, 0, &t_err));
+    REQ_INT("JOIN-071", lines_with("attached before"), 3);
+    REQ_INT("JOIN-071", lines_with(": attached store"), 2);
+    CHECK_STR(field(newest_with("join", "attached before"), "message_id"), ph_id_text(a.b, text));
+}
+
+TEST(attaching_with_an_enqueue_is_logged_and_so_is_doing_it_again)
+{
+    ph_store *store = open_logging(PH_LOG_DEBUG);
+    ph_join_id join = start_join(store, 9);
+    ph_message many[3] = { a_message(STEP, "x"), a_message(STEP, "x"), a_message(STEP, "x") };
+    char text[PH_ID_TEXT_SIZE], join_text[PH_ID_TEXT_SIZE];
+    const struct line *line;
+    ph_enqueued e;
+
+    many[0].join_id = many[2].join_id = &join;
+    many[0].dedupe_key = "k";
+    e = put(store, &many[0]);
+    line = newest_with("join", ": attached store");
+    REQ("JOIN-071", line != NULL && line->level == PH_LOG_DEBUG);
+    REQ_STR("JOIN-071", field(line, "join_id"), ph_id_text(join.b, join_text));
+    REQ_STR("JOIN-071", field(line, "message_id"), ph_id_text(e.message_id.b, text));
+    put(store, &many[0]);
+    line = newest("join");
+    REQ("JOIN-071", strstr(line->text, "attached before") != NULL);
+    REQ_STR("JOIN-071", field(line, "message_id"), ph_id_text(e.message_id.b, text));
+    OK(ph_enqueue_many(store, PH_OWN_TX, many, 3, 0, NULL, &t_err));
+    REQ_INT("JOIN-071", lines_with("attached before"), 2);
+    REQ_INT("JOIN-071", lines_with(": attached store"), 2);
+}
+
 TEST(a_join_that_is_not_to_be_found_is_not_logged)
 {
     ph_store *store = open_logging(PH_LOG_DEBUG);
@@ -112,6 +169,32 @@ TEST(what_a_wait_decides_is_logged)
     REQ("JOIN-073", line != NULL);
     REQ_STR("JOIN-073", field(line, "work_id"), ph_id_text(ids[2].b, id));
     CHECK_STR(field(line, "continuation"), NULL);
+}
+
+TEST(what_a_wait_sends_is_logged_as_enqueued_with_its_topic)
+{
+    ph_store *store = open_logging(PH_LOG_INFO);
+    ph_join_id join = start_join(store, 1);
+    ph_wait wait = a_wait(true);
+    char id[PH_ID_TEXT_SIZE];
+    const struct line *line;
+
+    wait.on_complete_topic = "alle fertig, \xc3\xbc";
+    wait.ns = "elsewhere";
+    OK(ph_join_wait(store, PH_OWN_TX, join, &wait, 0, NULL, &t_err));
+    put_step(store, join);
+    end_step(store, PH_ACK);
+    line = newest("enqueue");
+    REQ_INT("OBX-102", line->level, PH_LOG_INFO);
+    REQ_STR("OBX-102", field(line, "topic"), wait.on_complete_topic);
+    REQ_STR("OBX-102", field(line, "namespace"), "elsewhere");
+    CHECK_STR(field(line, "join_id"), ph_id_text(join.b, id));
+    CHECK(field(line, "work_id") != NULL);
+    wait.on_complete_topic = GOOD; /* the join has ended: it is sent at once */
+    wait.ns = NULL;
+    OK(ph_join_wait(store, PH_OWN_TX, join, &wait, 0, NULL, &t_err));
+    REQ_STR("OBX-102", field(newest("enqueue"), "topic"), GOOD);
+    CHECK_STR(field(newest("enqueue"), "namespace"), NULL);
 }
 
 TEST(neither_metadata_nor_payloads_are_logged)

@@ -55,6 +55,7 @@ TEST(who_is_taken_for_dead_is_named)
     ph_work_batch_free(batch);
     t_clock_advance(store, (PH_STALE_THRESHOLD_S + 1) * T_SECOND);
     opts.instance_id = ph_owner_new();
+    opts.service_name = "s";
     OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
     ph_work_batch_free(batch);
     CHECK_INT(newest("instance")->level, PH_LOG_WARN);
@@ -83,6 +84,30 @@ TEST(claim_and_settle_are_logged_at_debug_with_numbers)
     ack(store, owner, refs[0]);
     CHECK_STR(field(newest("settle"), "count"), "0");
     CHECK_STR(field(newest("settle"), "stale"), "1");
+}
+
+TEST(leases_that_a_claim_takes_back_are_logged_like_a_reap)
+{
+    ph_store *store = open_logging(PH_LOG_INFO);
+    ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    ph_work_batch *batch;
+    ph_lease_ref refs[3];
+
+    t_clock_set(store, T_EPOCH);
+    put_many(store, "t", 3, NULL);
+    CHECK_INT(take(store, ph_owner_new(), 3, refs), 3);
+    CHECK(newest("reap") == NULL);
+    t_clock_advance(store, 31 * T_SECOND);
+    CHECK(take(store, ph_owner_new(), 1, refs) == 1);
+    REQ("OBX-106", newest("reap") != NULL);
+    REQ_INT("OBX-106", newest("reap")->level, PH_LOG_INFO);
+    REQ_STR("OBX-106", field(newest("reap"), "count"), "3");
+    t_clock_advance(store, 31 * T_SECOND);
+    opts.instance_id = ph_owner_new();
+    opts.service_name = "s";
+    OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    REQ_STR("OBX-106", field(newest("reap"), "count"), "1");
+    ph_work_batch_free(batch);
 }
 
 TEST(reap_is_logged_at_info_with_the_number_of_messages)

@@ -47,23 +47,25 @@ static int read_join_end(struct ph__call *call, char *const fields[FIELDS])
     return 0;
 }
 
-static void unhex(struct ph__buffer *to, const char *hex)
+/* In place; "-": nothing. */
+static char *unhex(char *hex)
 {
-    char pair[3] = { 0 }, byte;
+    char pair[3] = { 0 }, *to = hex, *from = hex;
 
-    for (; *hex != '-' && hex[0] && hex[1]; hex += 2) {
-        memcpy(pair, hex, 2);
-        byte = (char)strtol(pair, NULL, 16);
-        ph__buffer_bytes(to, &byte, 1);
+    for (; *from != '-' && from[0] && from[1]; from += 2) {
+        memcpy(pair, from, 2);
+        *to++ = (char)strtol(pair, NULL, 16);
     }
-    ph__buffer_bytes(to, "", 1);
+    *to = '\0';
+    return hex;
 }
 
-/* W wait join failure continuation namespace */
+/* W wait join failure continuation namespace topic */
 static int read_wait_end(struct ph__call *call, char *const fields[FIELDS],
                          struct ph__buffer *namespaces)
 {
     struct ph__wait_end *end = ph__join_ends_add_wait(&call->ends);
+    const char *ns, *topic;
 
     if (!end)
         return ph__fail_memory(call->err);
@@ -72,8 +74,29 @@ static int read_wait_end(struct ph__call *call, char *const fields[FIELDS],
         return misfit(call);
     if (*fields[4] == '-')
         return 0;
-    unhex(namespaces, fields[5]);
+    ns = unhex(fields[5]);
+    topic = unhex(fields[6]);
+    ph__buffer_bytes(namespaces, ns, strlen(ns) + 1);
+    end->ns = ph__arena_copy(&call->ends.arena, ns, strlen(ns));
+    end->topic = ph__arena_copy(&call->ends.arena, topic, strlen(topic));
+    if (!end->ns || !end->topic)
+        return ph__fail_memory(call->err);
     return ph_id_parse(fields[4], end->continuation.b) < 0 ? misfit(call) : 0;
+}
+
+/* A index: a message of the call that was a step before */
+static int read_repeated(struct ph__call *call, const char *index)
+{
+    return ph__join_ends_add_repeated(&call->ends, (size_t)atoi(index))
+               ? 0
+               : ph__fail_memory(call->err);
+}
+
+/* R count: messages whose leases were taken back */
+static int read_reaped(struct ph__call *call, const char *count)
+{
+    call->ends.reaped += atoll(count);
+    return 0;
 }
 
 static int read_line(struct ph__call *call, char *line, struct ph__buffer *namespaces)
@@ -83,8 +106,12 @@ static int read_line(struct ph__call *call, char *line, struct ph__buffer *names
 
     if (*fields[0] == 'J' && count == 7)
         return read_join_end(call, fields);
-    if (*fields[0] == 'W' && count == 6)
+    if (*fields[0] == 'W' && count == 7)
         return read_wait_end(call, fields, namespaces);
+    if (*fields[0] == 'A' && count == 2)
+        return read_repeated(call, fields[1]);
+    if (*fields[0] == 'R' && count == 2)
+        return read_reaped(call, fields[1]);
     return misfit(call);
 }
 

@@ -540,6 +540,7 @@ static int claim_under_lock(struct ph__claiming *c)
         r = ph__joins_expire(c->tx, EXPIRE_JOINS_MAX, &joins);
     if (r == 0)
         r = ph__reap_leases(c->tx, c->claim->door, REAP_LEASES_MAX, &reaped);
+    c->tx->call->ends.reaped += reaped;
     if (r == 0)
         r = claim_levels(c);
     if (r == 0)

@@ -90,6 +90,7 @@ int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, enum ph__door door,
 
     for (size_t i = 0; r == 0 && i < count; i++) {
         r = enqueue_one(&s, &messages[i], count > 1 ? (long)i : -1, &ret_enqueued[i]);
+        a.index = i;
         if (r == 0)
             r = attach(&a, &messages[i], &ret_enqueued[i]);
     }

@@ -127,6 +127,7 @@ static int evict_all(struct ph__sqlite_tx *tx, const ph_owner *but, int *count, 
         ++*count;
         *ret_one = stale;
     }
+    tx->call->ends.reaped += messages;
     return r;
 }
 

@@ -58,8 +58,10 @@ int ph__sqlite_join_attach(struct ph__call *call, ph_join_id join, const ph_mess
 
     if (r < 0)
         return r;
-    for (size_t i = 0; r == 0 && i < count; i++)
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        attaching.index = i;
         r = ph__attach(&attaching, join, &messages[i]);
+    }
     if (r == 0)
         r = ph__attach_end(&attaching);
     return ph__sqlite_end(&tx, r);

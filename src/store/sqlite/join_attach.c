@@ -1,5 +1,6 @@
 /* join_attach.c - makes messages steps of joins. Several steps of one join in a row are one change
  * of its row; what they count is written with it. */
+#include "core/error.h"
 #include "core/id.h"
 #include "store/sqlite/joins.h"
 
@@ -147,8 +148,12 @@ int ph__attach(struct ph__attaching *a, ph_join_id join, const ph_message_id *me
 
     if (r == 0)
         r = is_step(a, message);
-    if (r != 0)
-        return r < 0 ? r : 0;
+    if (r > 0)
+        return ph__join_ends_add_repeated(&a->tx->call->ends, a->index)
+                   ? 0
+                   : ph__fail_memory(a->tx->call->err);
+    if (r < 0)
+        return r;
     r = find_newest(a, message, &step);
     if (r <= 0)
         return r < 0 ? r : fail(a, PH__JOIN_MESSAGE_UNKNOWN, message);

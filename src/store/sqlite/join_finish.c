@@ -7,6 +7,7 @@
 #include "store/sqlite/store_message.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define HEADERS_SIZE 120
 
@@ -89,14 +90,22 @@ static int settle(struct ph__storing *storing, const struct firing *firing)
 static int report(struct ph__sqlite_tx *tx, const struct ph__join_head *head,
                   const struct firing *firing, ph_work_id sent)
 {
-    struct ph__wait_end *end = ph__join_ends_add_wait(&tx->call->ends);
+    struct ph__join_ends *ends = &tx->call->ends;
+    struct ph__wait_end *end = ph__join_ends_add_wait(ends);
+    const char *topic = firing->topic, *ns = firing->ns;
 
-    if (!end)
+    if (topic) {
+        topic = ph__arena_copy(&ends->arena, topic, strlen(topic));
+        ns = ph__arena_copy(&ends->arena, ns, strlen(ns));
+    }
+    if (!end || (firing->topic && !(topic && ns)))
         return ph__fail_memory(tx->call->err);
     *end = (struct ph__wait_end){ .wait = ph__id_make(firing->number, firing->salt),
                                   .continuation = sent,
                                   .join = ph__join_head_id(head),
-                                  .failure = firing->failure };
+                                  .failure = firing->failure,
+                                  .topic = topic,
+                                  .ns = topic ? ns : NULL };
     return 0;
 }
 

@@ -56,6 +56,7 @@ struct ph__attaching {
     ph_join_id join; /* of head; zero: none yet */
     struct ph__join_head head;
     bool changed;
+    size_t index; /* of the present message in the call */
 };
 /* The newest message with that id. */
 int ph__attach(struct ph__attaching *a, ph_join_id join, const ph_message_id *message);

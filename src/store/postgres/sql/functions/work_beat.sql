@@ -52,8 +52,8 @@ BEGIN
                       WHERE i.state = 1 AND i.heartbeat_at + i.stale_s * interval '1 s' < _t AND i.id <> _id
                       FOR UPDATE SKIP LOCKED LOOP
             UPDATE {p}instance i SET state = 3, ended_at = _t WHERE i.id = _stale;
-            SELECT r.joins INTO _more FROM {p}work_reap_owner(_stale, _t) r;
-            joins := nullif(concat_ws(E'\n', joins, _more), '');
+            SELECT concat_ws(E'\n', 'R ' || nullif(r.count, 0), r.joins) INTO _more FROM {p}work_reap_owner(_stale, _t) r;
+            joins := nullif(concat_ws(E'\n', joins, nullif(_more, '')), '');
             evicted := evicted + 1;
             evicted_one := _stale;
         END LOOP;

@@ -1,6 +1,7 @@
 -- work_claim(…) leases up to n due messages of a queue and answers them in order. If
--- joins ended with it, there is one more row, the last, with nothing but joins (see
--- work_join_fire).
+-- joins ended with it, or leases were taken back, there is one more row, the last, with
+-- nothing but joins: lines as of work_join_fire, and of the leases
+--     R <how many messages were given back or buried>
 --
 -- Locks, in this order: joins past their deadline, expired leases, pending rows, all
 -- SKIP LOCKED; it waits for nobody, unless it buries steps of joins: then for those
@@ -100,8 +101,9 @@ BEGIN
         SELECT x.joins INTO _joins FROM {p}work_join_expire(_t, 20) x;
     END IF;
     IF _q.some_expired THEN
-        SELECT r.joins INTO _more FROM {p}work_reap(_door, _t, _q.reap_from, 20) r;
-        _joins := concat_ws(E'\n', _joins, _more);
+        SELECT concat_ws(E'\n', 'R ' || nullif(r.count, 0), r.joins) INTO _more
+        FROM {p}work_reap(_door, _t, _q.reap_from, 20) r;
+        _joins := concat_ws(E'\n', _joins, nullif(_more, ''));
     END IF;
 
     IF (SELECT CASE WHEN f.is_called THEN f.last_value ELSE 0 END FROM {p}fence f) % 16 = 15 THEN

@@ -1,5 +1,6 @@
 -- work_join_attach(join, messages) → the problem (enum ph__join_problem; 0: none) with
--- the message it is about, and what ended with it, or null. All or none.
+-- the message it is about, and what ended with it, or null; also which were steps before
+-- (see work_join_add). All or none.
 --
 -- Locks: the messages where they are (work_hold), then the head. So whoever settles
 -- one of them waits until this transaction has ended, and then finds the step.
@@ -13,10 +14,14 @@ DECLARE
     _held record;
     _check record;
     _of uuid[];
+    _at int[];
 BEGIN
     problem := 0;
-    SELECT array_agg(u.id ORDER BY u.i) INTO _messages FROM unnest(_messages) WITH ORDINALITY u(id, i)
-    WHERE NOT EXISTS (SELECT FROM {p}join_member m WHERE m.join_id = _join AND m.message_id = u.id);
+    SELECT array_agg(u.id ORDER BY u.i) FILTER (WHERE NOT u.known), array_agg(u.i - 1 ORDER BY u.i) FILTER (WHERE NOT u.known),
+           string_agg('A ' || (u.i - 1), E'\n' ORDER BY u.i) FILTER (WHERE u.known)
+    INTO _messages, _at, joins
+    FROM (SELECT u.id, u.i, EXISTS (SELECT FROM {p}join_member m WHERE m.join_id = _join AND m.message_id = u.id) AS known
+          FROM unnest(_messages) WITH ORDINALITY u(id, i) OFFSET 0) u;
     IF _messages IS NULL THEN
         RETURN; -- they all are steps already
     END IF;
@@ -32,6 +37,6 @@ BEGIN
         message := _messages[_check.at];
         RETURN;
     END IF;
-    joins := {p}work_join_add(_of, _held.ids, _messages, _held.states, {p}clock());
+    joins := nullif(concat_ws(E'\n', joins, {p}work_join_add(_of, _held.ids, _messages, _held.states, {p}clock(), _at)), '');
 END
 $$;

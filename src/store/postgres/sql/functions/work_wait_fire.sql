@@ -1,5 +1,5 @@
 -- work_wait_fire(waits, joins, t) → a line per wait, for the library:
---     W <wait> <join> <0 success, 1 failure> <what was sent, or -> <its namespace in hex, or ->
+--     W <wait> <join> <0 success, 1 failure> <what was sent, or -> <its namespace in hex, or -> <its topic, likewise>
 -- Sends what each wait is to send, and settles it. The caller holds the heads, which
 -- are not open any more, and has taken the waits (in ascending order) out of
 -- join_wait, or never put them there.
@@ -36,7 +36,8 @@ BEGIN
         INSERT INTO {p}pending (due, id, lane, topic, attempts, lost)
         SELECT _t, g.id, g.queue * 4 + 1, hashtext(g.topic), 0, 0 FROM going g WHERE g.id IS NOT NULL)
     SELECT string_agg(concat_ws(' ', 'W', g.wait, g.join_id, g.failure::int, coalesce(g.id::text, '-'),
-               coalesce(nullif(encode(convert_to(q.namespace, 'UTF8'), 'hex'), ''), '-')), E'\n'),
+               coalesce(nullif(encode(convert_to(q.namespace, 'UTF8'), 'hex'), ''), '-'),
+               coalesce(encode(convert_to(g.topic, 'UTF8'), 'hex'), '-')), E'\n'),
            array_agg(g.wait), array_agg(g.queue)
     INTO _sent, _settled, _queues FROM going g CROSS JOIN LATERAL (SELECT q.namespace FROM {p}queue q WHERE q.id = g.queue OFFSET 0) q;
     FOR _queue IN SELECT DISTINCT q FROM unnest(_queues) q LOOP

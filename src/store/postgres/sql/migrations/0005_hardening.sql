@@ -3,3 +3,6 @@
 -- A claim compares topics themselves where it picks rows, not only their hashes.
 DROP FUNCTION IF EXISTS {p}work_pick(int, smallint, smallint[], timestamptz, int, int[], timestamptz[], uuid[], boolean, int, bigint[],
                                      timestamptz, bigint, bigint[]);
+
+-- Joins: functions that take more than before are replaced, not overloaded.
+DROP FUNCTION IF EXISTS {p}work_join_add(uuid[], uuid[], uuid[], smallint[], timestamptz);
