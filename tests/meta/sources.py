@@ -162,3 +162,27 @@ def test_sql_names_its_tables_by_placeholder():
             for table in bare.findall(line.split("--")[0]):
                 complaints.append(f"{name}:{number}: {table} without {{p}}")
     no_complaints(complaints)
+
+
+PG_SYNTAX = {"and", "any", "array", "as", "by", "coalesce", "cross", "extract", "filter", "from", "function", "greatest",
+             "if", "in", "is", "join", "lateral", "least", "materialized", "not", "nullif", "on", "operator", "or", "over",
+             "select", "table", "then", "values", "when", "where", "with", "add", "primary", "exists"}
+
+
+def test_statements_of_the_library_call_functions_by_their_schema():
+    """They run with whatever search path a session has: a name without a schema could be somebody's function that fits
+    the arguments better than PostgreSQL's. Functions of ours have a search path of their own (tests/postgres)."""
+    folder = "src/store/postgres/sql/"
+    complaints = []
+    for name in [folder + "calls.sql", folder + "roles.sql", folder + "grants.sql", folder + "test_clock.sql"]:
+        text = re.sub(r"'(?:[^']|'')*'", "''", re.sub(r"--.*", "", read(name)))
+        for match in re.finditer(r"(?<![\w.}\"])(\w+)\s*\(", text):
+            word = match.group(1)
+            if word.lower() not in PG_SYNTAX and not word.isdigit():
+                complaints.append(f"{name}: {word}() without its schema")
+    for name in files(".c", under=("src/store/postgres/",)):
+        for line in read(name).splitlines():
+            for word in re.findall(r'"SELECT (?:[^"]*[ (])?(\w+)\(', line):
+                if word.lower() not in PG_SYNTAX:
+                    complaints.append(f"{name}: {word}() without its schema")
+    no_complaints(complaints)

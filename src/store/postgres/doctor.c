@@ -3,8 +3,11 @@
 
 #include "core/error.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define OLDEST_TESTED 150000 /* as server_version_num */
 #define HOLD_WARN_S (5 * 60)
@@ -80,6 +83,91 @@ static int examine_identity(struct ph__call *call, struct ph__examination *exami
         ph__finding_identity(examination, ph__pg_int(result, 0, 0));
     PQclear(result);
     return r;
+}
+
+/* -------------------------------------------------------------------- security */
+
+/* What a migration insists on may have been changed since. */
+static int examine_ownership(struct ph__call *call, struct ph__examination *examination)
+{
+    struct ph__pg_params none = { 0 };
+    PGresult *result = NULL;
+    int r = ph__pg_run(call, PG_OWNERSHIP, &none, PG_READS, &result);
+    bool there = r == 0 && PQntuples(result) == 1;
+    const char *runs_as = there ? text_at(result, 0) : NULL;
+    const char *owner = there ? text_at(result, 1) : NULL;
+    const char *others = there ? text_at(result, 2) : NULL;
+
+    if (there && strcmp(runs_as, owner) != 0)
+        ph__finding(
+            examination, "ownership", PH_FINDING_ERROR,
+            "give the schema to the role that the functions run as: ALTER SCHEMA … OWNER TO …",
+            "schema %s belongs to %s, who can replace functions that run with the rights "
+            "of %s",
+            call->store->schema, owner, runs_as);
+    if (others)
+        ph__finding(examination, "ownership", PH_FINDING_ERROR,
+                    "take it from them: REVOKE CREATE ON SCHEMA … FROM …",
+                    "in schema %s, whose functions run with the rights of %s, others may create: "
+                    "%s",
+                    call->store->schema, runs_as, others);
+    else if (there && strcmp(runs_as, owner) == 0)
+        ph__finding(examination, "ownership", PH_FINDING_OK, NULL,
+                    "the schema belongs to %s, and nobody else may create in it", owner);
+    PQclear(result);
+    return r;
+}
+
+/* Where the server is: on this machine, through a socket of the file system or the network. */
+static int peer_of(const PGconn *conn, bool *ret_is_near)
+{
+    struct sockaddr_storage peer = { 0 };
+    socklen_t size = sizeof(peer);
+
+    *ret_is_near = false;
+    if (getpeername(PQsocket(conn), (struct sockaddr *)&peer, &size) < 0)
+        return AF_UNSPEC;
+    if (peer.ss_family == AF_INET)
+        *ret_is_near =
+            ntohl(((const struct sockaddr_in *)&peer)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    else if (peer.ss_family == AF_INET6)
+        *ret_is_near = IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)&peer)->sin6_addr);
+    return peer.ss_family;
+}
+
+static int examine_tls(struct ph__call *call, struct ph__examination *examination)
+{
+    PGconn *conn = ((const struct ph__pg_own *)call->store->own)->conn;
+    PQconninfoOption *options = PQconninfo(conn);
+    const char *mode = "prefer";
+    bool is_near;
+    int family = peer_of(conn, &is_near);
+
+    if (!options)
+        return ph__fail_memory(call->err);
+    for (const PQconninfoOption *o = options; o->keyword; o++) {
+        if (strcmp(o->keyword, "sslmode") == 0 && o->val)
+            mode = o->val;
+    }
+    if (family == AF_UNIX)
+        ph__finding(examination, "tls", PH_FINDING_OK, NULL, "not needed on a Unix socket");
+    else if (PQgssEncInUse(conn))
+        ph__finding(examination, "tls", PH_FINDING_OK, NULL, "GSSAPI encrypts the connection");
+    else if (PQsslInUse(conn) && strcmp(mode, "verify-full") == 0)
+        ph__finding(examination, "tls", PH_FINDING_OK, NULL,
+                    "the connection is encrypted, and the server verified");
+    else
+        ph__finding(examination, "tls", is_near ? PH_FINDING_INFO : PH_FINDING_WARNING,
+                    "add sslmode=verify-full to the URL, and sslrootcert if the authority is your "
+                    "own",
+                    "%s; with sslmode=%s somebody in between can %s%s",
+                    PQsslInUse(conn) ? "the connection is encrypted, but the server's name "
+                                       "is not verified"
+                                     : "the connection is not encrypted",
+                    mode, PQsslInUse(conn) ? "pose as the server" : "read and change it",
+                    is_near ? " (the server is on this machine)" : "");
+    PQconninfoFree(options);
+    return 0;
 }
 
 /* ---------------------------------------------------------------------- vacuum */
@@ -216,6 +304,10 @@ int ph__pg_examine(struct ph__call *call, struct ph__examination *examination)
 
     if (r == 0 && examination->usable)
         r = examine_identity(call, examination);
+    if (r == 0)
+        r = examine_ownership(call, examination);
+    if (r == 0)
+        r = examine_tls(call, examination);
     if (r == 0)
         r = examine_vacuum(call, examination);
     if (r == 0 && examination->deep && examination->usable)

@@ -29,7 +29,7 @@ void ph__pg_channel(const ph_store *store, char ret_name[PH__PG_CHANNEL_SIZE])
 static int find_pooler(struct ph__call *call, PGconn *conn, bool *ret_pooled)
 {
     PGresult *result = NULL;
-    int r = ph__pg_run_text(call, conn, "SELECT pg_backend_pid()", &result);
+    int r = ph__pg_run_text(call, conn, "SELECT pg_catalog.pg_backend_pid()", &result);
 
     if (r == 0)
         *ret_pooled = atoi(PQgetvalue(result, 0, 0)) != PQbackendPID(conn);

@@ -35,8 +35,10 @@ static uint64_t functions_digest(void)
     return digest;
 }
 
+/* Nothing in the schema can stand in for what PostgreSQL has: see decision 0036. */
 static void add_functions(struct ph__buffer *sql)
 {
+    ph__buffer_text(sql, "SET LOCAL search_path = pg_catalog, pg_temp;\n");
     for (const struct ph__embedded *e = ph__pg_functions; e->name; e++) {
         ph__buffer_text(sql, e->text);
         ph__buffer_text(sql, "\n");
@@ -44,7 +46,8 @@ static void add_functions(struct ph__buffer *sql)
     ph__buffer_text(sql, frame("closing"));
     ph__buffer_text(sql, frame("grants"));
     ph__buffer_printf(
-        sql, "\nUPDATE {p}store SET version = %d, serves_from = %d, functions = '%016llx';\n",
+        sql,
+        "\nUPDATE {schema}.{p}store SET version = %d, serves_from = %d, functions = '%016llx';\n",
         PH__SCHEMA_VERSION, PH__SCHEMA_SERVES_FROM, (unsigned long long)functions_digest());
 }
 
@@ -105,10 +108,11 @@ static int look(struct ph__call *call, struct installed *ret)
 {
     char digest[20];
     PGresult *result = NULL;
-    int r = run_substituted(call,
-                            "SELECT to_regclass('{schema}.{p}store') IS NOT NULL, "
-                            "has_table_privilege(to_regclass('{schema}.{p}store'), 'SELECT')",
-                            &result);
+    int r =
+        run_substituted(call,
+                        "SELECT s IS NOT NULL, pg_catalog.has_table_privilege(s, 'SELECT'::text) "
+                        "FROM pg_catalog.to_regclass('{schema}.{p}store'::text) s",
+                        &result);
     bool there = r == 0 && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
     bool may_read = r == 0 && strcmp(PQgetvalue(result, 0, 1), "t") == 0;
 

@@ -44,6 +44,7 @@ enum ph__pg_statement {
     PG_BEGIN,
     PG_SERVER,
     PG_IDENTITY,
+    PG_OWNERSHIP,
     PG_VACUUM_HOLDER,
     PG_PLACES,
     PG_JOIN_START,

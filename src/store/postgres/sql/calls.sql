@@ -25,7 +25,7 @@ SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
 -- name: settle_last
 -- Between this and the commit the connection may break without the server noticing: then it gives
 -- up the row of the lease by itself, and nobody waits for hours.
-SELECT outcomes, joins, set_config('idle_in_transaction_session_timeout', '5s', true)
+SELECT outcomes, joins, pg_catalog.set_config('idle_in_transaction_session_timeout', '5s', true)
 FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
 
 -- name: exchange
@@ -52,7 +52,7 @@ SELECT count, joins FROM {schema}.{p}work_reap_expired($1)
 -- name: find
 SELECT id, message_id, coalesce(fence, 0), topic, payload, tenant_id, dedupe_key, correlation_id, headers::text, attempts,
        retry_count, created_at,
-       coalesce(next_attempt_at, (SELECT (array_agg(h.next_due ORDER BY h.ordinality DESC) FILTER (WHERE h.next_due IS NOT NULL))[1]
+       coalesce(next_attempt_at, (SELECT (pg_catalog.array_agg(h.next_due ORDER BY h.ordinality DESC) FILTER (WHERE h.next_due IS NOT NULL))[1]
                                   FROM {schema}.{p}work_history(o.id) WITH ORDINALITY h), greatest(due_time_utc, created_at)),
        last_error, priority::int,
        namespace, status_code, max_attempts, due_time_utc, expires_at, locked_until,
@@ -77,7 +77,7 @@ SELECT {schema}.{p}dead_discard($1)::bigint
 
 -- name: queue_set
 SELECT {schema}.{p}queue_set($1, $2, CASE WHEN $4::text IS NULL THEN $3
-                                     ELSE $3 || jsonb_build_object('join_wait_topic', $4::text) END)
+                                     ELSE $3 || pg_catalog.jsonb_build_object('join_wait_topic', $4::text) END)
 
 -- name: queue_pause
 SELECT {schema}.{p}queue_pause($1, $2)
@@ -110,8 +110,8 @@ SELECT {schema}.{p}work_job_trigger($1)
 SELECT {schema}.{p}work_job_pause($1, $2)
 
 -- name: jobs
-SELECT name, namespace, topic, cron, timezone, payload, array_position('{once,skip,all}', misfire), misfire_limit,
-       array_position('{allow,skip}', overlap), paused, problem, next_at, last_at, last_run, skipped, created_at, updated_at
+SELECT name, namespace, topic, cron, timezone, payload, pg_catalog.array_position('{once,skip,all}', misfire), misfire_limit,
+       pg_catalog.array_position('{allow,skip}', overlap), paused, problem, next_at, last_at, last_run, skipped, created_at, updated_at
 FROM {schema}.{p}jobs
 WHERE ($1 IS NULL OR name = $1) AND ($2 IS NULL OR namespace = $2) AND ($3 IS NULL OR name > $3)
 ORDER BY name LIMIT $4
@@ -124,20 +124,35 @@ SELECT {schema}.{p}work_advance($1, $2, $3, $4, $5, $6, $7)
 
 -- name: doorbell_ring
 -- Its commit waits for no disk, and it gives up rather than wait for others who notify.
-SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '50ms', true),
+SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.set_config('lock_timeout', '50ms', true),
        {schema}.{p}doorbell_ring(ns)
-FROM unnest($1) ns
+FROM pg_catalog.unnest($1) ns
 
 -- name: begin
 BEGIN ISOLATION LEVEL READ COMMITTED
 
 -- name: server
-SELECT current_setting('server_version'), current_setting('server_version_num')::int,
-       current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean,
-       current_setting('synchronous_commit'), pg_backend_pid()
+SELECT pg_catalog.current_setting('server_version'), pg_catalog.current_setting('server_version_num')::int,
+       pg_catalog.current_setting('fsync')::boolean, pg_catalog.current_setting('full_page_writes')::boolean,
+       pg_catalog.current_setting('synchronous_commit'), pg_catalog.pg_backend_pid()
 
 -- name: identity
 SELECT store_id FROM {schema}.{p}store
+
+-- name: ownership
+-- Whose rights our functions have, who owns the schema, and who else may create in it.
+SELECT pg_catalog.pg_get_userbyid(c.relowner), pg_catalog.pg_get_userbyid(o.owner),
+       (SELECT pg_catalog.string_agg(DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC'
+                                              ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END, ', ')
+        FROM pg_catalog.aclexplode(n.nspacl) a
+        WHERE a.privilege_type = 'CREATE' AND a.grantee <> n.nspowner
+          AND (a.grantee = 0 OR NOT pg_catalog.pg_has_role(a.grantee, c.relowner, 'MEMBER')))
+FROM pg_catalog.pg_namespace n
+JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = '{p}store'
+CROSS JOIN LATERAL (SELECT CASE WHEN n.nspowner = 'pg_database_owner'::regrole
+                                THEN (SELECT d.datdba FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+                                ELSE n.nspowner END AS owner) o
+WHERE n.nspname = '{s}'
 
 -- name: vacuum_holder
 -- Who keeps vacuum from removing dead rows of this database: the session,
@@ -146,22 +161,22 @@ SELECT store_id FROM {schema}.{p}store
 -- is never read, for it may hold values.
 SELECT what, who, seconds, is_hidden
 FROM (SELECT 'session' AS what,
-             format('%s (user %s, application %s, %s)', a.pid, a.usename, coalesce(nullif(a.application_name, ''), '-'),
+             pg_catalog.format('%s (user %s, application %s, %s)', a.pid, a.usename, coalesce(nullif(a.application_name, ''), '-'),
                     coalesce(a.state, 'state hidden')) AS who,
-             floor(extract(epoch FROM clock_timestamp() - a.xact_start))::bigint AS seconds,
-             greatest(age(a.backend_xid), age(a.backend_xmin)) AS age, a.xact_start IS NULL AS is_hidden
-      FROM pg_stat_activity a
-      WHERE a.pid <> pg_backend_pid() AND (a.datname = current_database() OR a.datname IS NULL)
+             pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp() - a.xact_start))::bigint AS seconds,
+             greatest(pg_catalog.age(a.backend_xid), pg_catalog.age(a.backend_xmin)) AS age, a.xact_start IS NULL AS is_hidden
+      FROM pg_catalog.pg_stat_activity a
+      WHERE a.pid <> pg_catalog.pg_backend_pid() AND (a.datname = pg_catalog.current_database() OR a.datname IS NULL)
         AND a.backend_type IS DISTINCT FROM 'autovacuum worker'
         AND (a.backend_xid IS NOT NULL OR a.backend_xmin IS NOT NULL)
       UNION ALL
-      SELECT 'prepared transaction', format('"%s" (user %s)', x.gid, x.owner),
-             floor(extract(epoch FROM clock_timestamp() - x.prepared))::bigint, age(x.transaction), false
-      FROM pg_prepared_xacts x WHERE x.database = current_database()
+      SELECT 'prepared transaction', pg_catalog.format('"%s" (user %s)', x.gid, x.owner),
+             pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp() - x.prepared))::bigint, pg_catalog.age(x.transaction), false
+      FROM pg_catalog.pg_prepared_xacts x WHERE x.database = pg_catalog.current_database()
       UNION ALL
-      SELECT 'replication slot', format('"%s" (%s)', s.slot_name, CASE WHEN s.active THEN 'active' ELSE 'inactive' END),
-             NULL, age(s.xmin), false
-      FROM pg_replication_slots s WHERE s.xmin IS NOT NULL) h
+      SELECT 'replication slot', pg_catalog.format('"%s" (%s)', s.slot_name, CASE WHEN s.active THEN 'active' ELSE 'inactive' END),
+             NULL, pg_catalog.age(s.xmin), false
+      FROM pg_catalog.pg_replication_slots s WHERE s.xmin IS NOT NULL) h
 ORDER BY age DESC, seconds DESC NULLS LAST LIMIT 1
 
 -- name: places
@@ -195,13 +210,13 @@ SELECT * FROM {schema}.{p}work_joins($1, $2, $3, $4, $5)
 -- name: joins_wrong
 -- The doctor's: how many joins there are, how many are wrong (counters that are not what
 -- their steps show, waits left behind, complete but open), and one of those.
-SELECT count(*), count(*) FILTER (WHERE j.is_wrong), (array_agg(j.id) FILTER (WHERE j.is_wrong))[1]
+SELECT pg_catalog.count(*), pg_catalog.count(*) FILTER (WHERE j.is_wrong), (pg_catalog.array_agg(j.id) FILTER (WHERE j.is_wrong))[1]
 FROM (SELECT j.id, j.attached_steps <> coalesce(m.attached, 0) OR j.completed_steps <> coalesce(m.completed, 0)
                    OR j.failed_steps <> coalesce(m.failed, 0) OR (j.status_code <> 0 AND j.open_waits > 0)
                    OR (j.status_code = 0 AND j.completed_steps + j.failed_steps >= j.expected_steps) AS is_wrong
       FROM {schema}.{p}joins j
-      LEFT JOIN (SELECT m.join_id, count(*) AS attached, count(*) FILTER (WHERE m.status_code = 1) AS completed,
-                        count(*) FILTER (WHERE m.status_code = 2) AS failed
+      LEFT JOIN (SELECT m.join_id, pg_catalog.count(*) AS attached, pg_catalog.count(*) FILTER (WHERE m.status_code = 1) AS completed,
+                        pg_catalog.count(*) FILTER (WHERE m.status_code = 2) AS failed
                  FROM {schema}.{p}join_members m GROUP BY m.join_id) m ON m.join_id = j.id) j
 
 -- name: work_batch
@@ -265,7 +280,7 @@ WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL AND b.part IS NULL
 SELECT has_left, joins FROM {schema}.{p}work_leave($1)
 
 -- name: instances
-SELECT id, service, host, process_id, metadata::text, array_position('{live,left,evicted}', state), started_at,
+SELECT id, service, host, process_id, metadata::text, pg_catalog.array_position('{live,left,evicted}', state), started_at,
        last_heartbeat_at, ended_at, lease_seconds, stale_threshold_seconds, in_progress, partition_count
 FROM {schema}.{p}instances WHERE ($1 IS NULL OR service = $1) AND ($2 OR state = 'live')
 ORDER BY service, started_at, id

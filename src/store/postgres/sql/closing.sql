@@ -1,15 +1,25 @@
--- PostgreSQL lets everybody execute new functions: take that back, from our
--- functions only, for the schema may be shared: all but one pin this search
--- path or are named here. The roles are given what they need by grants.sql.
+-- PostgreSQL lets everybody execute new functions: take that back, from those
+-- that this transaction has written, for the schema may be shared. The roles are
+-- given what they need by grants.sql. One that was there before still belongs to
+-- whoever made it, and so does a view: if that was somebody else, nothing is done.
 DO $$
 DECLARE
-    routine regprocedure;
+    _written record;
 BEGIN
-    FOR routine IN SELECT p.oid FROM pg_proc p
-                   WHERE p.pronamespace = '{schema}'::regnamespace AND starts_with(p.proname, '{p}')
-                     AND (p.proname IN ('{p}id_number', '{p}token_id', '{p}token_blocked_id', '{p}work_followers')
-                          OR format('search_path=%I, pg_temp', '{s}') = ANY (p.proconfig)) LOOP
-        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', routine);
+    FOR _written IN SELECT p.oid::regprocedure::text AS name, true AS is_function, p.proowner AS owner FROM pg_proc p
+                    WHERE p.pronamespace = '{schema}'::regnamespace AND starts_with(p.proname, '{p}')
+                      AND p.xmin = pg_current_xact_id()::xid
+                    UNION ALL
+                    SELECT c.oid::regclass::text, false, c.relowner FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid
+                    WHERE c.relnamespace = '{schema}'::regnamespace AND c.relkind = 'v' AND starts_with(c.relname, '{p}')
+                      AND r.xmin = pg_current_xact_id()::xid LOOP
+        IF pg_get_userbyid(_written.owner) <> current_user THEN
+            RAISE EXCEPTION USING ERRCODE = 'PH001', MESSAGE = format(
+                '%s belongs to %I, who could change it later; drop it first', _written.name,
+                pg_get_userbyid(_written.owner));
+        ELSIF _written.is_function THEN
+            EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', _written.name);
+        END IF;
     END LOOP;
 END
 $$;

@@ -6,11 +6,11 @@ DECLARE
     role text;
     door text;
 BEGIN
-    FOR role IN SELECT r.rolname FROM pg_roles r WHERE r.rolname IN ('{s}_producer', '{s}_worker', '{s}_reader')
-                AND has_schema_privilege(r.oid, '{s}', 'USAGE') LOOP
-        EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}clock(), {schema}.{p}schema_version() TO %I', role);
+    FOR role IN SELECT r.rolname FROM pg_catalog.pg_roles r WHERE r.rolname IN ('{s}_producer', '{s}_worker', '{s}_reader')
+                AND pg_catalog.has_schema_privilege(r.oid, '{s}', 'USAGE') LOOP
+        EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION {schema}.{p}clock(), {schema}.{p}schema_version() TO %I', role);
         IF role IN ('{s}_producer', '{s}_worker') THEN
-            EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}enqueue, {schema}.{p}enqueue_many, '
+            EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION {schema}.{p}enqueue, {schema}.{p}enqueue_many, '
                            '{schema}.{p}work_enqueue, {schema}.{p}work_enqueue_many, {schema}.{p}doorbell_ring, '
                            '{schema}.{p}inbox_receive, {schema}.{p}timer_schedule, {schema}.{p}timer_cancel, '
                            '{schema}.{p}join_start, {schema}.{p}join_attach, {schema}.{p}join_attach_many, '
@@ -20,11 +20,11 @@ BEGIN
         END IF;
         IF role = '{s}_worker' THEN
             FOREACH door IN ARRAY ARRAY['outbox', 'inbox', 'timers', 'job_runs'] LOOP
-                EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}%1$s_claim, {schema}.{p}%1$s_ack, {schema}.{p}%1$s_abandon, '
+                EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION {schema}.{p}%1$s_claim, {schema}.{p}%1$s_ack, {schema}.{p}%1$s_abandon, '
                                '{schema}.{p}%1$s_fail, {schema}.{p}%1$s_release, {schema}.{p}%1$s_renew, '
                                '{schema}.{p}%1$s_reap_expired TO %2$I', door, role);
             END LOOP;
-            EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}work_claim, {schema}.{p}work_settle, {schema}.{p}work_renew, '
+            EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION {schema}.{p}work_claim, {schema}.{p}work_settle, {schema}.{p}work_renew, '
                            '{schema}.{p}work_reap_expired, {schema}.{p}work_tick, {schema}.{p}work_advance, '
                            '{schema}.{p}job_trigger, {schema}.{p}work_job_trigger, '
                            '{schema}.{p}process_work_batch, {schema}.{p}work_batch, {schema}.{p}work_batch_whole, '
@@ -34,12 +34,12 @@ BEGIN
                            '{schema}.{p}work_checkpoints, {schema}.{p}work_checkpoint_rewind TO %I', role);
         END IF;
         IF role IN ('{s}_worker', '{s}_reader') THEN
-            EXECUTE format('GRANT SELECT ON {schema}.{p}work_state, {schema}.{p}outbox, {schema}.{p}dead_letters, {schema}.{p}queues, '
+            EXECUTE pg_catalog.format('GRANT SELECT ON {schema}.{p}work_state, {schema}.{p}outbox, {schema}.{p}dead_letters, {schema}.{p}queues, '
                            '{schema}.{p}timers, {schema}.{p}job_runs, {schema}.{p}jobs, {schema}.{p}joins, '
                            '{schema}.{p}join_members, {schema}.{p}inbox, {schema}.{p}instances, {schema}.{p}streams, '
                            '{schema}.{p}receptors, {schema}.{p}checkpoints TO %I', role);
             -- A view's functions run with its reader's rights.
-            EXECUTE format('GRANT EXECUTE ON FUNCTION {schema}.{p}work_count, {schema}.{p}work_history, '
+            EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION {schema}.{p}work_count, {schema}.{p}work_history, '
                            '{schema}.{p}id_number, {schema}.{p}work_list, {schema}.{p}work_queues, '
                            '{schema}.{p}work_places, {schema}.{p}work_joins, {schema}.{p}work_streams, '
                            '{schema}.{p}work_stream_read, {schema}.{p}stream_read, {schema}.{p}partition_owner TO %I', role);

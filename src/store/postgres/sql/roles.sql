@@ -14,10 +14,10 @@ DECLARE
     role text;
 BEGIN
     FOREACH role IN ARRAY ARRAY['{s}_producer', '{s}_worker', '{s}_reader'] LOOP
-        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
-            EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+        IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = role) THEN
+            EXECUTE pg_catalog.format('CREATE ROLE %I NOLOGIN', role);
         END IF;
-        EXECUTE format('GRANT USAGE ON SCHEMA {schema} TO %I', role);
+        EXECUTE pg_catalog.format('GRANT USAGE ON SCHEMA {schema} TO %I', role);
     END LOOP;
 END
 $$;

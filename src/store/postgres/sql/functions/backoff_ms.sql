@@ -2,7 +2,7 @@
 -- after this abandon. The exponent is capped, so that nothing overflows.
 CREATE OR REPLACE FUNCTION {p}backoff_ms(
     _policy smallint, _base_ms bigint, _max_ms bigint, _retry_count bigint, _attempts int) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE _policy

@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION {p}batch_checkpoints(
     _completions jsonb, _failures jsonb, OUT doors smallint[], OUT ns text[], OUT streams text[], OUT consumers text[],
     OUT seqs bigint[], OUT failed boolean[], OUT errors text[])
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _problem text;

@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION {p}batch_fail(
     _part smallint, _at int, _result_problem smallint, _join_problem smallint, _problem text, _join uuid, _message uuid, _n int)
     RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _is_failure boolean := _at >= coalesce(_n, 0);

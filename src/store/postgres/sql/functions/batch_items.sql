@@ -3,7 +3,7 @@
 -- in items_problem; failures may have more. Bad items: an error with SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}batch_items(_part text, _completions jsonb, _failures jsonb, _types jsonb, _more jsonb)
     RETURNS TABLE (item jsonb, failed boolean, place text)
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _problem text := coalesce({p}items_problem(_part || '_completions', _completions, _types),

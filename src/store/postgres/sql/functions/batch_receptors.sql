@@ -3,7 +3,7 @@
 -- items: nulls. Bad ones: an error with SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}batch_receptors(
     _completions jsonb, _failures jsonb, OUT ids uuid[], OUT names text[], OUT failed boolean[], OUT errors text[])
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _problem text;

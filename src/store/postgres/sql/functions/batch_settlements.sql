@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION {p}batch_settlements(
     _door text, _completions jsonb, _failures jsonb, OUT ids uuid[], OUT fences bigint[], OUT verbs smallint[],
     OUT errors text[], OUT delays bigint[])
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _problem text;

@@ -2,7 +2,7 @@
 -- next message to handle is seq + 1, and what was completed above is forgotten.
 CREATE OR REPLACE FUNCTION {p}checkpoint_rewind(
     stream text, consumer text, seq bigint, namespace text = '', door text = 'outbox') RETURNS bigint
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _problem text := {p}stream_problem(door, namespace, stream, consumer, seq, 0);

@@ -1,7 +1,7 @@
 -- claim_problem(…) → what is wrong with the arguments of a claim, or null.
 CREATE OR REPLACE FUNCTION {p}claim_problem(
     _owner uuid, _lease_seconds int, _batch_size int, _ns text, _topics text[], _from_due timestamptz[]) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE

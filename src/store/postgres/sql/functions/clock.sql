@@ -2,7 +2,7 @@
 -- transaction. For tests the owner can stop it (test_clock.sql): a row that
 -- only the owner can write, never a session setting, which anybody could move.
 CREATE OR REPLACE FUNCTION {p}clock() RETURNS timestamptz
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN (SELECT coalesce(s.clock, clock_timestamp()) FROM {p}store s WHERE s.one);

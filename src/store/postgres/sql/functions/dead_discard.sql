@@ -1,7 +1,7 @@
 -- dead_discard(work_ids) → how many dead messages were deleted for good. Ids
 -- that are not dead are left alone.
 CREATE OR REPLACE FUNCTION {p}dead_discard(work_ids uuid[]) RETURNS int
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _problem text := {p}ids_problem(work_ids);

@@ -5,7 +5,7 @@
 -- Locks: the dead rows, in order of id, so that of two retries at once one finds it done; then
 -- tokens of streams that they block, and streams' rows, in order of queue and key.
 CREATE OR REPLACE FUNCTION {p}dead_retry(work_ids uuid[]) RETURNS TABLE (old uuid, new uuid)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,6 +1,6 @@
 -- door_number(word) → the stored number of a door, or an error.
 CREATE OR REPLACE FUNCTION {p}door_number(_door text) RETURNS smallint
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _number smallint := CASE _door WHEN 'outbox' THEN 0 WHEN 'inbox' THEN 1 WHEN 'timers' THEN 2 WHEN 'job_runs' THEN 3 END;

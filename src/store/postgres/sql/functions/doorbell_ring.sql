@@ -6,7 +6,7 @@
 -- What is sent is a notification on the channel posthorn_<schema> with the
 -- namespace as its payload.
 CREATE OR REPLACE FUNCTION {p}doorbell_ring(namespace text = '') RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF namespace IS NULL OR char_length(namespace) > 255 THEN

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION {p}enqueue(
     correlation_id text = NULL, stream text = NULL, priority int = 1, due_at timestamptz = NULL,
     expires_at timestamptz = NULL, headers jsonb = NULL, message_id uuid = NULL, join_id uuid = NULL,
     max_attempts int = NULL) RETURNS {p}enqueued
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE

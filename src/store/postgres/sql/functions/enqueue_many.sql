@@ -2,7 +2,7 @@
 -- a JSON array of objects whose keys are enqueue's arguments. All or none: one
 -- bad element (or unknown key) is an error that names its index.
 CREATE OR REPLACE FUNCTION {p}enqueue_many(messages jsonb) RETURNS SETOF {p}enqueued
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,6 +1,6 @@
 -- error_cut(error) → at most its first 8192 bytes, without half a character.
 CREATE OR REPLACE FUNCTION {p}error_cut(_error text) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN octet_length(_error) <= 8192 THEN _error ELSE (
         -- In UTF-8, a byte 10xxxxxx goes on with a character; cut before one that does not.

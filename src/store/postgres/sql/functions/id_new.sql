@@ -1,6 +1,6 @@
 -- id_new(door) → a fresh work id (layout: src/core/id.h).
 CREATE OR REPLACE FUNCTION {p}id_new(door smallint) RETURNS uuid
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN (

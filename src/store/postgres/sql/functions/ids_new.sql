@@ -1,6 +1,6 @@
 -- ids_new(door, n) → n fresh work ids, rising: id_new() for many.
 CREATE OR REPLACE FUNCTION {p}ids_new(_door smallint, _n int) RETURNS uuid[]
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _base bigint;

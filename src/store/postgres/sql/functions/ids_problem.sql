@@ -1,6 +1,6 @@
 -- ids_problem(work_ids) → what is wrong with a list of work ids, or null.
 CREATE OR REPLACE FUNCTION {p}ids_problem(_ids uuid[]) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE
         WHEN array_ndims(_ids) > 1 THEN 'work_ids has more than one dimension; give a plain list'

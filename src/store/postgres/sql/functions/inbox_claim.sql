@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION {p}inbox_claim(
     RETURNS TABLE (work_id uuid, message_id text, fence bigint, topic text, payload text, tenant_id uuid,
                    dedupe_key text, correlation_id text, stream text, headers jsonb, attempts int,
                    retry_count int, created_at timestamptz, due_at timestamptz, last_error text, source text)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE

@@ -2,7 +2,7 @@
 -- message from elsewhere which an outbox message does not have, or null. The rest is looked at
 -- by message_problem.
 CREATE OR REPLACE FUNCTION {p}inbox_problem(_source text, _id text, _handled boolean) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION {p}inbox_receive(
     source text, message_id text, topic text, payload text, namespace text = '', tenant_id uuid = NULL,
     correlation_id text = NULL, stream text = NULL, priority int = 1, headers jsonb = NULL, handled boolean = false,
     OUT work_id uuid, OUT is_new boolean)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE

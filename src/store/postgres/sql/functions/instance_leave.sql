@@ -1,7 +1,7 @@
 -- instance_leave(instance_id) → whether it was live: an instance says good-bye. Its leases
 -- are released, attempts refunded.
 CREATE OR REPLACE FUNCTION {p}instance_leave(instance_id uuid) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF instance_id IS NULL THEN

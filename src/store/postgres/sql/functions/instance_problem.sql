@@ -1,7 +1,7 @@
 -- instance_problem(…) → what is wrong with an instance as it registers, or null.
 CREATE OR REPLACE FUNCTION {p}instance_problem(
     _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE

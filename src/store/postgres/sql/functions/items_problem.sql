@@ -2,7 +2,7 @@
 -- first that is wrong is named by its index, from 0. types: for each key that an item may have
 -- its type (uuid, whole, number, boolean, text, any), with a ! if it must be there.
 CREATE OR REPLACE FUNCTION {p}items_problem(_part text, _items jsonb, _types jsonb) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _uuid CONSTANT text := '([0-9a-fA-F]{4}-?){7}[0-9a-fA-F]{4}';

@@ -4,7 +4,7 @@
 -- Locks: the job's row, so that no scheduler makes runs meanwhile, then the
 -- pending rows of its runs (see work_withdraw).
 CREATE OR REPLACE FUNCTION {p}job_delete(name text) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

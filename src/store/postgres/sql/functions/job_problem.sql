@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION {p}job_problem(
     _name text, _topic text, _cron text, _payload text, _timezone text, _misfire text, _misfire_limit int,
     _overlap text, _ns text) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE

@@ -1,7 +1,7 @@
 -- job_resume(name): the job goes on with the next instant from now on; what passed
 -- while it was paused is not made up for. No such job: SQLSTATE P0002.
 CREATE OR REPLACE FUNCTION {p}job_resume(name text) RETURNS void
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF NOT {p}work_job_pause({p}job_named('job_resume', name), false) THEN

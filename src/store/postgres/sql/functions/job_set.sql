@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION {p}job_set(
     name text, topic text, cron text, payload text = NULL, timezone text = 'UTC', misfire text = 'once',
     misfire_limit int = 100, overlap text = 'allow', namespace text = '') RETURNS void
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE

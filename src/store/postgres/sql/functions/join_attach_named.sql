@@ -1,6 +1,6 @@
 -- join_attach_named(verb, join, messages): checks what a caller from SQL passed, and attaches.
 CREATE OR REPLACE FUNCTION {p}join_attach_named(_verb text, _join uuid, _messages uuid[]) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _fault text := {p}join_ids_problem(_join, _messages);

@@ -1,7 +1,7 @@
 -- join_cancel(join_id) → whether it was open: ends it as cancelled; its waits take the
 -- way of failure. Errors: SQLSTATE 22023 (bad arguments), P0002 (no such join).
 CREATE OR REPLACE FUNCTION {p}join_cancel(join_id uuid) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _fault text := {p}join_ids_problem(join_id, '{}');

@@ -1,7 +1,7 @@
 -- join_ids_problem(join, messages) → what is wrong with the ids that a caller from
 -- SQL passed, or null.
 CREATE OR REPLACE FUNCTION {p}join_ids_problem(_join uuid, _messages uuid[]) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _zero CONSTANT uuid := '00000000-0000-0000-0000-000000000000';

@@ -1,7 +1,7 @@
 -- join_problem(code, join, message) → what is wrong, in words: the same codes as
 -- enum ph__join_problem in src/core/join.h, and the same words as src/core/join.c.
 CREATE OR REPLACE FUNCTION {p}join_problem(_code smallint, _join uuid, _message uuid) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE _code

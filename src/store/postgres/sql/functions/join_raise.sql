@@ -2,7 +2,7 @@
 -- problem: SQLSTATE P0002 if something is not there, 55000 if the state does not
 -- allow it, otherwise 22023.
 CREATE OR REPLACE FUNCTION {p}join_raise(_where text, _code smallint, _join uuid, _message uuid) RETURNS boolean
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF _code > 0 THEN

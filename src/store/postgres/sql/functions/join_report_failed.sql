@@ -2,7 +2,7 @@
 -- exceptions only; ack and fail count by themselves. What was said first stands.
 -- Errors: SQLSTATE 22023 (bad arguments), P0002 (no such join, or not a step of it).
 CREATE OR REPLACE FUNCTION {p}join_report_failed(join_id uuid, message_id uuid) RETURNS void
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM {p}join_report_named('join_report_failed', join_id, message_id, true);

@@ -1,6 +1,6 @@
 -- join_report_named(verb, join, message, failed): checks what a caller from SQL passed, and counts.
 CREATE OR REPLACE FUNCTION {p}join_report_named(_verb text, _join uuid, _message uuid, _failed boolean) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _fault text := {p}join_ids_problem(_join, ARRAY[_message]);

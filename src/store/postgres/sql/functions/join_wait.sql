@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION {p}join_wait(
     join_id uuid, fail_if_any_step_failed boolean, on_complete_topic text, on_complete_payload text,
     on_fail_topic text = NULL, on_fail_payload text = NULL, namespace text = '') RETURNS uuid
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _fault text := {p}join_ids_problem(join_id, '{}');

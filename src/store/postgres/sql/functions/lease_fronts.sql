@@ -1,7 +1,7 @@
 -- lease_fronts(lease) → the positions of its messages that are not settled, without those that
 -- stand in a run of a stream behind another that is not settled.
 CREATE OR REPLACE FUNCTION {p}lease_fronts(_lease {p}lease) RETURNS int[]
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _follows boolean[] := array_fill(false, ARRAY[cardinality(_lease.ids)]);

@@ -1,7 +1,7 @@
 -- lease_runs(streams, seqs) → the runs of a lease whose messages, in order, belong to these
 -- streams (null: to none) with these numbers: see the table lease. Null: there are none.
 CREATE OR REPLACE FUNCTION {p}lease_runs(_streams bigint[], _seqs bigint[]) RETURNS bigint[]
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _runs bigint[];

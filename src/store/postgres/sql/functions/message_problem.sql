@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {p}message_problem(
     _topic text, _payload text, _ns text, _tenant_id uuid, _dedupe_key text, _correlation_id text,
     _stream text, _priority int, _due_at timestamptz, _expires_at timestamptz, _headers jsonb,
     _max_attempts int, _message_id uuid, _door smallint = 0, _source text = NULL, _handled boolean = false) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE

@@ -1,7 +1,7 @@
 -- messages_cast_problem(messages) → which text is no UUID or no time, after a
 -- cast has failed and did not say.
 CREATE OR REPLACE FUNCTION {p}messages_cast_problem(_messages jsonb) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _a record;

@@ -2,7 +2,7 @@
 -- argument, or null: the array, its objects, their keys and JSON types. The
 -- first bad message is named by its index.
 CREATE OR REPLACE FUNCTION {p}messages_problem(_messages jsonb) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _problem text;

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION {p}messages_read(
     OUT correlation_ids text[], OUT streams text[], OUT levels smallint[], OUT due_ats timestamptz[],
     OUT expires_ats timestamptz[], OUT headers jsonb[], OUT message_ids uuid[], OUT max_attempts smallint[],
     OUT join_ids uuid[])
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

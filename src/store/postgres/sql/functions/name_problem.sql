@@ -1,6 +1,6 @@
 -- name_problem(what, name) → what is wrong with a name that is required, or null.
 CREATE OR REPLACE FUNCTION {p}name_problem(_what text, _name text) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE

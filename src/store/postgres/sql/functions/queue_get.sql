@@ -3,7 +3,7 @@
 -- transactions that both make it: the second waits for the first, and makes it
 -- itself if the first rolls back.
 CREATE OR REPLACE FUNCTION {p}queue_get(_door smallint, _ns text) RETURNS {p}queue
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off -- a plan that is kept: who calls first may have none of this set
 AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- queue_resume(door, namespace): claims of this queue answer again.
 -- Two statements: one that both made the queue and updated it would not see the new row.
 CREATE OR REPLACE FUNCTION {p}queue_resume(door text, namespace text) RETURNS void
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

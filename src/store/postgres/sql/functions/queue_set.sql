@@ -7,7 +7,7 @@
 -- Locks: the queue's row, then tokens of blocked streams. Who lets a head die where heads block
 -- writes the queue's row (work_heads_died), so no token comes too late to be found here.
 CREATE OR REPLACE FUNCTION {p}queue_set(door text, namespace text, settings jsonb) RETURNS void
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,6 +1,6 @@
 -- receptor_named(verb, …): checks what a caller from SQL reports of a receptor, and stores it.
 CREATE OR REPLACE FUNCTION {p}receptor_named(_verb text, _id uuid, _name text, _failed boolean, _error text) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _problem text := CASE

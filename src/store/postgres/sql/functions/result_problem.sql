@@ -1,7 +1,7 @@
 -- result_problem(code) → what is wrong with the result of a receptor or a consumer, in words:
 -- the codes of enum ph__result_problem, and the words of src/core/consumer.c.
 CREATE OR REPLACE FUNCTION {p}result_problem(_code smallint) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE _code

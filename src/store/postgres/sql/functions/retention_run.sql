@@ -4,7 +4,7 @@
 -- is gone, and instances that ended a day ago. At most `batch` of each kind; never what is pending or leased. Rows that
 -- another run is deleting are passed over.
 CREATE OR REPLACE FUNCTION {p}retention_run(batch int = 1000) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

@@ -1,7 +1,7 @@
 -- settings_problem(settings) → what is wrong with the settings of a queue, or
 -- null: keys, JSON types, ranges. A null leaves a setting as it is.
 CREATE OR REPLACE FUNCTION {p}settings_problem(_settings jsonb) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _problem text;

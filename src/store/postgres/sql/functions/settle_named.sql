@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION {p}settle_named(
     _name text, _door smallint, _verb smallint, _owner uuid, _ids uuid[], _fences bigint[], _error text,
     _delay interval, _lease_s int) RETURNS TABLE (work_id uuid, outcome text, joins uuid[])
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _words CONSTANT text[] := '{unknown,stale,acked,abandoned,failed,dead,released,renewed,renewed}';

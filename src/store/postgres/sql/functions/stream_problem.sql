@@ -2,7 +2,7 @@
 -- the lowest seq that makes sense. consumer and seq null: not looked at.
 CREATE OR REPLACE FUNCTION {p}stream_problem(
     _door text, _ns text, _stream text, _consumer text, _seq bigint, _least int) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE

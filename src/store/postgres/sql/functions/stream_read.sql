@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {p}stream_read(
     stream text, after_seq bigint = 0, batch_size int = 50, namespace text = '', door text = 'outbox')
     RETURNS TABLE (seq bigint, work_id uuid, message_id text, topic text, payload text, tenant_id uuid, correlation_id text,
                    headers jsonb, created_at timestamptz)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off SET jit = off
 AS $$
 #variable_conflict use_column

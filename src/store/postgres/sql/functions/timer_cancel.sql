@@ -3,7 +3,7 @@
 -- such timer. Waits for a claim of it that has not ended (see work_withdraw):
 -- exactly one of the two gets it.
 CREATE OR REPLACE FUNCTION {p}timer_cancel(timer_id uuid) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF timer_id IS NULL THEN

@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION {p}timer_problem(
     _door smallint, _tenant_id uuid, _dedupe_key text, _level smallint, _due_at timestamptz, _expires_at timestamptz,
     _message_id uuid, _max_attempts smallint, _join_id uuid) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE

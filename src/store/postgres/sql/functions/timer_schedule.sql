@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION {p}timer_schedule(
     topic text, payload text, due_at timestamptz, namespace text = '', correlation_id text = NULL,
     headers jsonb = NULL) RETURNS uuid
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE

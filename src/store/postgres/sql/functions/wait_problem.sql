@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION {p}wait_problem(
     _fail_if_any_step_failed boolean, _on_complete_topic text, _on_complete_payload text, _on_fail_topic text, _ns text)
     RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN CASE

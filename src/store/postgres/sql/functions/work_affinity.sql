@@ -3,7 +3,7 @@
 -- the partitions of which it holds runs (only if there is a maximum of them). Reads only.
 CREATE OR REPLACE FUNCTION {p}work_affinity(
     _owner uuid, _partitions int, _max int, _t timestamptz, OUT seed bigint, OUT others bigint[], OUT held bigint[])
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     seed := uuid_hash_extended(_owner, 0);

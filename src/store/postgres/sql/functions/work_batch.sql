@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION {p}work_batch(
     OUT registered boolean, OUT evicted int, OUT evicted_one uuid, OUT ended_at timestamptz,
     OUT outbox_outcomes smallint[], OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[],
     OUT joins text)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column

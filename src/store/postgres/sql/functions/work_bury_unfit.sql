@@ -3,7 +3,7 @@
 -- the history and to dead.
 CREATE OR REPLACE FUNCTION {p}work_bury_unfit(_ids uuid[], _attempts smallint[], _expired boolean[], _t timestamptz)
     RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _some uuid[];

@@ -4,7 +4,7 @@
 -- numbers are given in the order of commits.
 CREATE OR REPLACE FUNCTION {p}work_checkpoint_fold(_row {p}checkpoint, _seq bigint, _failed boolean, _error text, _t timestamptz)
     RETURNS {p}checkpoint
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

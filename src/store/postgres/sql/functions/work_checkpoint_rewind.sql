@@ -5,7 +5,7 @@
 -- the same consumer.
 CREATE OR REPLACE FUNCTION {p}work_checkpoint_rewind(
     _door smallint, _ns text, _stream text, _consumer text, _seq bigint, OUT problem smallint, OUT old bigint)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column

@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION {p}work_claim_hint(
     _queue int, _t timestamptz, _took interval, _whole boolean, _full boolean, _hint {p}hint, _ids uuid[],
     _dues timestamptz[], _streams bigint[], _tokens_seen boolean) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _from timestamptz[];

@@ -3,7 +3,7 @@
 -- looks start here, except once a minute. One writer at a time, once a second,
 -- and not while the index is small: then something else was slow.
 CREATE OR REPLACE FUNCTION {p}work_claim_hint_reap(_queue int, _t timestamptz) RETURNS void
-    LANGUAGE sql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
     INSERT INTO {p}hint AS h (queue, written_at, reap_from, reap_whole_next)
     SELECT _queue, '-infinity', _t, _t + interval '60 s'

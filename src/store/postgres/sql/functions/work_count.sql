@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION {p}work_count(
     _door smallint, _ns text, OUT ready bigint, OUT scheduled bigint, OUT in_progress bigint, OUT dead bigint,
     OUT expired_leases bigint, OUT oldest_ready_ms bigint, OUT parked bigint)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _t timestamptz := {p}clock();

@@ -6,7 +6,7 @@
 -- Without steps among them: one look at an index. See work_count_found for the rest.
 -- Plans: pinned by the settings of its callers.
 CREATE OR REPLACE FUNCTION {p}work_count_steps(_done uuid[], _dead uuid[], _t timestamptz) RETURNS text
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _low uuid := least(_done[1], _dead[1]);

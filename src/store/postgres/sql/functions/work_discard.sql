@@ -2,7 +2,7 @@
 -- history. Ids that are not dead are left alone. A stream that one of them has blocked goes on.
 -- Locks: the dead rows, in order; then tokens of streams that they block.
 CREATE OR REPLACE FUNCTION {p}work_discard(_ids uuid[]) RETURNS int
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _gone uuid[];

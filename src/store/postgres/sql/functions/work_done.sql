@@ -3,7 +3,7 @@
 -- caller holds the lease that named these messages; ids in ascending order. Such as
 -- lie far apart are written as several rows, so that no span is wider than 100 000 numbers.
 CREATE OR REPLACE FUNCTION {p}work_done(_ids uuid[], _queue int, _t timestamptz, _owner uuid, _keep boolean = false) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _text text;

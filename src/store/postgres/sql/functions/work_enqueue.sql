@@ -21,7 +21,7 @@ CREATE OR REPLACE FUNCTION {p}work_enqueue(
     _source text = NULL, _handled boolean = false,
     OUT work_id uuid, OUT message_id uuid, OUT is_new boolean, OUT problem text, OUT join_problem smallint,
     OUT joins text)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
 AS $$
 #variable_conflict use_variable

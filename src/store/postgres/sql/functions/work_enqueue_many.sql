@@ -16,7 +16,7 @@ CREATE OR REPLACE FUNCTION {p}work_enqueue_many(
     _expires_ats timestamptz[], _headers jsonb[], _message_ids uuid[], _max_attempts smallint[], _join_ids uuid[],
     _sources text[] = NULL, _handled boolean[] = NULL)
     RETURNS TABLE (ord int, work_id uuid, message_id uuid, is_new boolean, problem text, join_problem smallint, joins text)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
     SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

@@ -11,7 +11,7 @@
 CREATE OR REPLACE FUNCTION {p}work_fire(
     _door smallint, _owner uuid, _n int, _t timestamptz,
     OUT fired int, OUT namespaces text[], OUT next_at timestamptz)
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _started timestamptz := clock_timestamp();

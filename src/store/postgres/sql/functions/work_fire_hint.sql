@@ -5,7 +5,7 @@
 -- and a look from the start at most for 5 % of the time, which finds rows that
 -- were committed late.
 CREATE OR REPLACE FUNCTION {p}work_fire_hint(_door smallint, _t timestamptz) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _queue int;

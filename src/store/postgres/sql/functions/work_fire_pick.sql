@@ -10,7 +10,7 @@
 CREATE OR REPLACE FUNCTION {p}work_fire_pick(
     _queues int[], _bounds timestamptz[], _t timestamptz, _n int,
     OUT tids tid[], OUT ids uuid[], OUT queues int[], OUT topics int[])
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -2,7 +2,7 @@
 -- timers or job runs, in their order, with what they carry; its message id is
 -- their work id. topics: hashes. outboxes: the queue of each.
 CREATE OR REPLACE FUNCTION {p}work_fire_store(_ids uuid[], _topics int[], _outboxes int[], _t timestamptz) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _new uuid[] := {p}ids_new(0::smallint, cardinality(_ids));

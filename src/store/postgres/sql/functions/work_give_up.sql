@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION {p}work_give_up(
     _id uuid, _verb smallint, _attempts smallint, _lost smallint, _error text, _delay_ms bigint,
     _t timestamptz, _owner uuid) RETURNS smallint
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _m record;

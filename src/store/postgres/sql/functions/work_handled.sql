@@ -1,7 +1,7 @@
 -- work_handled(ids, queue, t): messages of one queue that were stored in this transaction are
 -- done at once, by nobody.
 CREATE OR REPLACE FUNCTION {p}work_handled(_ids uuid[], _queue int, _t timestamptz) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF {p}work_done(_ids, _queue, _t, '00000000-0000-0000-0000-000000000000') THEN

@@ -9,7 +9,7 @@
 -- and the update is looked for again, by a new statement. Of a message that is parked behind the
 -- head of its stream the stream's token is held: it cannot end before that moves.
 CREATE OR REPLACE FUNCTION {p}work_hold(_message_ids uuid[], OUT ids uuid[], OUT states smallint[])
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

@@ -5,7 +5,7 @@
 -- The newest runs are looked at first. Those that have ended are marked, so that
 -- the next look passes them over. The caller holds the job's row.
 CREATE OR REPLACE FUNCTION {p}work_job_is_open(_job text) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _run uuid;

@@ -2,7 +2,7 @@
 -- it. Resuming one that is neither paused nor has a problem changes nothing. Locks:
 -- the job's row.
 CREATE OR REPLACE FUNCTION {p}work_job_pause(_name text, _paused boolean) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _job {p}job;

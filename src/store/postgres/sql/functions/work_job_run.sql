@@ -8,7 +8,7 @@
 CREATE OR REPLACE FUNCTION {p}work_job_run(
     _job {p}job, _instants timestamptz[], _triggered boolean, _t timestamptz,
     OUT made int, OUT last_at timestamptz, OUT last_run uuid)
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _queue int;

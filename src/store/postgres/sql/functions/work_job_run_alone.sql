@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION {p}work_job_run_alone(
     _job {p}job, _instants timestamptz[], _t timestamptz,
     OUT made int, OUT last_at timestamptz, OUT last_run uuid, OUT skipped int)
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _at timestamptz;

@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION {p}work_job_set(
     _name text, _topic text, _cron text, _payload text, _timezone text, _misfire smallint, _misfire_limit int,
     _overlap smallint, _ns text) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _t timestamptz := {p}clock();

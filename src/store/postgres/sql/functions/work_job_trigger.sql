@@ -1,7 +1,7 @@
 -- work_job_trigger(name) → the id of a run for now; null if there is no such job.
 -- Locks: the job's row.
 CREATE OR REPLACE FUNCTION {p}work_job_trigger(_name text) RETURNS uuid
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _t timestamptz := {p}clock();

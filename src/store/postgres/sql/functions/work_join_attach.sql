@@ -6,7 +6,7 @@
 -- one of them waits until this transaction has ended, and then finds the step.
 CREATE OR REPLACE FUNCTION {p}work_join_attach(
     _join uuid, _messages uuid[], OUT problem smallint, OUT message uuid, OUT joins text)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

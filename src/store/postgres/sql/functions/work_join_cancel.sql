@@ -2,7 +2,7 @@
 -- open, and what ended with it, or null. Locks: the head.
 CREATE OR REPLACE FUNCTION {p}work_join_cancel(
     _join uuid, OUT problem smallint, OUT cancelled boolean, OUT joins text)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

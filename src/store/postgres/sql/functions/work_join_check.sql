@@ -5,7 +5,7 @@
 -- Locks: the heads, in order of id; work_join_add relies on that.
 CREATE OR REPLACE FUNCTION {p}work_join_check(
     _joins uuid[], _messages uuid[], _states smallint[], OUT problem smallint, OUT at int)
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

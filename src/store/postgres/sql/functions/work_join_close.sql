@@ -6,7 +6,7 @@
 -- has ended needs none: it shows that for good, and whoever forgets the message gives
 -- it one. So this and work_forget never want the same rows.
 CREATE OR REPLACE FUNCTION {p}work_join_close(_joins uuid[], _status smallint, _t timestamptz) RETURNS text
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     UPDATE {p}join_member m SET status = 0

@@ -3,7 +3,7 @@
 -- and those of work_wait_fire. The caller holds the heads, which say by now how
 -- their joins ended.
 CREATE OR REPLACE FUNCTION {p}work_join_fire(_joins uuid[], _t timestamptz) RETURNS text
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _waits uuid[];

@@ -5,7 +5,7 @@
 -- held here, and both would wait for ever. For the same reason retention does this
 -- last: then it waits for nobody any more.
 CREATE OR REPLACE FUNCTION {p}work_join_forget(_until timestamptz, _most int) RETURNS int
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _join uuid;

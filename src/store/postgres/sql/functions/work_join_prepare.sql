@@ -8,7 +8,7 @@
 CREATE OR REPLACE FUNCTION {p}work_join_prepare(
     _joins uuid[], _new uuid[], _final uuid[], _shown uuid[],
     OUT problem smallint, OUT at int, OUT messages uuid[], OUT ids uuid[], OUT states smallint[])
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _at int[];

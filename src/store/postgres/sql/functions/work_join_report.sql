@@ -6,7 +6,7 @@
 -- under the head's lock too, and only steps without a status of their own.
 CREATE OR REPLACE FUNCTION {p}work_join_report(
     _join uuid, _message uuid, _failed boolean, OUT problem smallint, OUT joins text)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

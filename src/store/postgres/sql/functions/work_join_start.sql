@@ -2,7 +2,7 @@
 -- Other faults of the arguments, which the library does not let through: SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}work_join_start(
     _expected int, _key text, _metadata text, _deadline timestamptz, OUT problem smallint, OUT id uuid)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _t timestamptz := {p}clock();

@@ -8,7 +8,7 @@
 CREATE OR REPLACE FUNCTION {p}work_join_tally(
     _joins uuid[], _attached int[], _completed int[], _failed int[], _t timestamptz, _locked boolean,
     OUT counted int, OUT joins text)
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _ended uuid[];

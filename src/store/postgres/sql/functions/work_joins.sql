@@ -3,7 +3,7 @@
 -- Reads only.
 CREATE OR REPLACE FUNCTION {p}work_joins(_key text, _status int, _oldest_first boolean, _limit int, _after uuid)
     RETURNS SETOF {p}joins
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET jit = off
 AS $$
 DECLARE

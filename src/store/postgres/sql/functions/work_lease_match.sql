@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION {p}work_lease_match(
     _held uuid[], _settled bit varying, _fence bigint, _ids uuid[], _fences bigint[], _outcomes smallint[],
     OUT at int[], OUT pos int[])
-    LANGUAGE plpgsql IMMUTABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
     SET enable_hashjoin = on SET enable_nestloop = off SET enable_mergejoin = off SET jit = off
 AS $$
 BEGIN

@@ -2,7 +2,7 @@
 -- settled; the row goes with its last one. Sets bits only: ids are not rewritten. runs: those
 -- of the lease, as they are now.
 CREATE OR REPLACE FUNCTION {p}work_lease_shrink(_lease {p}lease, _pos int[], _runs bigint[]) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _bits bit varying := coalesce(_lease.settled, repeat('0', cardinality(_lease.ids))::bit varying);

@@ -6,7 +6,7 @@
 -- expired ones only if a message is not (or no more) among those.
 CREATE OR REPLACE FUNCTION {p}work_leases(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _t timestamptz) RETURNS bigint[]
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _live bigint[];

@@ -4,7 +4,7 @@
 -- Locks: the instance's row; then its leases. Waits for a beat of the same instance, and for
 -- who evicts it: then the answer is false.
 CREATE OR REPLACE FUNCTION {p}work_leave(_id uuid, OUT has_left boolean, OUT joins text)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _t timestamptz := {p}clock();

@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION {p}work_list(
         expires_at timestamptz, locked_until timestamptz, owner uuid, processed_at timestamptz, updated_at timestamptz,
         next_attempt_at timestamptz, dead_reason text, retried_as uuid, waits_for uuid,
         stream text, seq bigint, source text, payload_length int)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET jit = off
 AS $$
 #variable_conflict use_column

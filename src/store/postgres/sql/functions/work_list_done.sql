@@ -7,7 +7,7 @@
 -- negative if the oldest comes first.
 CREATE OR REPLACE FUNCTION {p}work_list_done(
     _queues int[], _topic text, _oldest_first boolean, _limit int, _after uuid) RETURNS uuid[]
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
     SET jit = off
 AS $$
 DECLARE

@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION {p}work_list_page(
     _queues int[], _topic text, _state int, _oldest_first boolean, _limit int, _after uuid, _t timestamptz)
     RETURNS uuid[]
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
     SET jit = off
 AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- work_outcomes_rest(door, ids, outcomes): fills in what is null: the outcome of an
 -- id given before, else 1 (stale) if the message exists behind this door, else 0 (unknown).
 CREATE OR REPLACE FUNCTION {p}work_outcomes_rest(_door smallint, _ids uuid[], _outcomes smallint[]) RETURNS smallint[]
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN (

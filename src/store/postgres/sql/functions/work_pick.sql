@@ -21,7 +21,7 @@ CREATE OR REPLACE FUNCTION {p}work_pick(
     _from_id uuid[], _has_streams boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[],
     OUT unfit boolean[], OUT expired boolean[], OUT streams bigint[], OUT seqs bigint[])
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -10,7 +10,7 @@
 -- pending and lease are read whole for each stretch; the others by their indexes.
 CREATE OR REPLACE FUNCTION {p}work_places(
     _from uuid, _n int, OUT upto uuid, OUT messages bigint, OUT wrong bigint, OUT examples text[], OUT total bigint)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET jit = off SET work_mem = '64MB'
 AS $$
 DECLARE

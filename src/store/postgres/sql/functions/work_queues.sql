@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION {p}work_queues(_door smallint, _ns text)
         max_lease_s int, delete_on_ack boolean, ready bigint, scheduled bigint, in_progress bigint, dead bigint,
         expired_leases bigint, oldest_ready_ms bigint, join_wait_topic text, parked bigint,
         dead_head int, affinity_grace_ms int)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

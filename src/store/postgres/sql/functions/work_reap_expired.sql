@@ -2,7 +2,7 @@
 -- with it (see work_join_fire): takes back every lease that has run out; of the
 -- outbox, ends joins past their deadline first.
 CREATE OR REPLACE FUNCTION {p}work_reap_expired(_door smallint, OUT count int, OUT joins text)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _t timestamptz := {p}clock();

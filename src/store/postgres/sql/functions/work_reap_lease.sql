@@ -4,7 +4,7 @@
 -- claimed.
 -- Plans: pinned by the settings of its callers.
 CREATE OR REPLACE FUNCTION {p}work_reap_lease(_lease {p}lease, _t timestamptz, OUT count int, OUT dead uuid[])
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _ids uuid[];

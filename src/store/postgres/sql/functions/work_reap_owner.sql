@@ -5,7 +5,7 @@
 -- Locks: as work_reap: a lease that is being settled or renewed just now is left to that, and
 -- runs out in its time.
 CREATE OR REPLACE FUNCTION {p}work_reap_owner(_owner uuid, _t timestamptz, OUT count int, OUT joins text)
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

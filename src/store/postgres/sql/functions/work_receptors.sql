@@ -6,7 +6,7 @@
 -- order of (message id, name), so that two reports wait for each other and never crosswise.
 CREATE OR REPLACE FUNCTION {p}work_receptors(
     _ids uuid[], _names text[], _failed boolean[], _errors text[], OUT problem smallint, OUT at int)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
     SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

@@ -5,7 +5,7 @@
 -- (which is short) rather than to answer "stale" where nothing is lost.
 CREATE OR REPLACE FUNCTION {p}work_renew(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _lease_s int) RETURNS smallint[]
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

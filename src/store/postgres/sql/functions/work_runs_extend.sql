@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION {p}work_runs_extend(
     _ids uuid[], _attempts smallint[], _dues timestamptz[], _streams bigint[], _seqs bigint[], _cap int, _room int,
     _topics text[], _t timestamptz,
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT streams bigint[], OUT seqs bigint[])
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 BEGIN

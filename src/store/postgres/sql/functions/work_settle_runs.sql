@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION {p}work_settle_runs(
     _lease {p}lease, _at int[], _pos int[], _verbs smallint[],
     OUT at int[], OUT pos int[], OUT other_at int[], OUT others smallint[], OUT gone int[], OUT runs bigint[],
     OUT ended bigint[], OUT after bigint[])
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE

@@ -10,7 +10,7 @@
 CREATE OR REPLACE FUNCTION {p}work_steps_of(
     _done uuid[], _dead uuid[], _low uuid, _high uuid, _only uuid[],
     OUT joins uuid[], OUT completed int[], OUT failed int[])
-    LANGUAGE plpgsql STABLE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION {p}work_streams(
     RETURNS TABLE (namespace text, stream text, state int, partition int, last_seq bigint, next_seq bigint, unsettled bigint,
                    head uuid, head_due_at timestamptz, head_attempts int, locked_by uuid, locked_until timestamptz,
                    affinity_service text, affinity_owner uuid, created_at timestamptz)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET jit = off
 AS $$
 #variable_conflict use_column

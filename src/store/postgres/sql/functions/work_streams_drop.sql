@@ -5,7 +5,7 @@
 -- messages is a statement of its own after that. It begins at the newest, so that it need not
 -- walk over what was just deleted, unless all was.
 CREATE OR REPLACE FUNCTION {p}work_streams_drop(_ids bigint[]) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

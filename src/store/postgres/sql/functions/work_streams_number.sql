@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION {p}work_streams_number(
     _queues int[], _keys text[], _ids uuid[], _final uuid[], _t timestamptz,
     OUT streams bigint[], OUT seqs bigint[], OUT waits boolean[])
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE

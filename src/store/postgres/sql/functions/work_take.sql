@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION {p}work_take(
     _ids uuid[], _attempts smallint[], _dues timestamptz[], _streams bigint[], _seqs bigint[], _lost smallint, _cap int,
     _room int, _topics text[], _t timestamptz, _partitions int, _max_partitions int, _held bigint[],
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT streams bigint[], OUT seqs bigint[], OUT held bigint[], OUT cap int)
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE

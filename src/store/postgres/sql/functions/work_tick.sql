@@ -14,7 +14,7 @@ CREATE OR REPLACE FUNCTION {p}work_tick(_owner uuid, _n int, _timers boolean, _j
     RETURNS TABLE (now timestamptz, timers bigint, job_runs bigint, joins bigint, join_ends text, next_at timestamptz,
                    more boolean, namespaces text[], name text, cron text, timezone text, generation bigint,
                    job_next_at timestamptz, anchor_at timestamptz, misfire smallint, misfire_limit int)
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$

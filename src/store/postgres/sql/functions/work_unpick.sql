@@ -1,6 +1,6 @@
 -- work_unpick(…): puts a row that work_pick took in this transaction back as it was.
 CREATE OR REPLACE FUNCTION {p}work_unpick(_id uuid, _attempts smallint, _lost smallint, _due timestamptz) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)

@@ -4,7 +4,7 @@
 -- are not open any more, and has taken the waits (in ascending order) out of
 -- join_wait, or never put them there.
 CREATE OR REPLACE FUNCTION {p}work_wait_fire(_waits uuid[], _joins uuid[], _t timestamptz) RETURNS text
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _nobody CONSTANT uuid := '00000000-0000-0000-0000-000000000000';

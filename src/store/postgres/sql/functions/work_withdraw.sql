@@ -7,7 +7,7 @@
 -- given back meanwhile): then it is looked for again, in a new statement. What
 -- a statement does not see in pending was taken by somebody who has committed.
 CREATE OR REPLACE FUNCTION {p}work_withdraw(_door smallint, _ids uuid[]) RETURNS uuid[]
-    LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
     SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
