@@ -58,9 +58,10 @@ TEST(variables_of_libpq_reach_posthorn_but_not_its_command)
     CHECK(strstr(command_out(), "\nPOSTHORN_DB=from:/proc/") != NULL);
     CHECK(strstr(command_out(), "SECRET") == NULL);
     stage_put(&stage, "x");
-    CHECK_INT(WORK("t", "--once", "--quiet", "--exec", "sh", "-c",
-                   "tr '\\0' '\\n' <\"${POSTHORN_DB#from:}\"; stat -L -c %a \"${POSTHORN_DB#from:}\""),
-              0);
+    CHECK_INT(
+        WORK("t", "--once", "--quiet", "--exec", "sh", "-c",
+             "tr '\\0' '\\n' <\"${POSTHORN_DB#from:}\"; stat -L -c %a \"${POSTHORN_DB#from:}\""),
+        0);
     CHECK(strstr(command_out(), "\nPGPASSWORD=SECRET\n") != NULL);
     CHECK(strstr(command_out(), "\n400\n") != NULL);
 }
