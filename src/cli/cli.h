@@ -380,6 +380,8 @@ json_t *cli_json_bytes(const char *text, size_t length);
 json_t *cli_json_time(int64_t time);       /* 0: null */
 json_t *cli_json_id(const uint8_t id[16]); /* zero: null */
 json_t *cli_json_parsed(const char *json); /* a JSON text; NULL: null */
+/* What is wrong with a JSON text, and where; jansson's own words quote it. */
+const char *cli_json_error(struct cli *cli, const json_error_t *error);
 
 /* Texts as they are safe to show: control characters escaped, invalid UTF-8 replaced. From
  * cli_alloc(). */
@@ -432,8 +434,11 @@ char *cli_printf(struct cli *cli, const char *format, ...) __attribute__((format
 void *cli_need(void *memory);
 
 /* All of stdin, or a line of it (without its end; NULL: no more). The text is followed by a NUL
- * that is not counted, and freed by the next cli_read_line() or the end. Returns an exit code. */
+ * that is not counted, and freed by the next cli_read_line() or the end. More than max bytes are
+ * refused. Returns an exit code. */
 int cli_read_all(struct cli *cli, size_t max, char **ret_text, size_t *ret_length);
-int cli_read_line(struct cli *cli, char **ret_text, size_t *ret_length);
+int cli_read_line(struct cli *cli, size_t max, char **ret_text, size_t *ret_length);
+/* A line of JSON may be longer than its payload: \u00e9 is two bytes. */
+#define CLI_JSON_LINE_MAX ((size_t)3 * PH_PAYLOAD_MAX + 1024 * 1024)
 
 #endif

@@ -69,6 +69,10 @@ void cli_databases_choose(struct cli *cli)
     } else {
         choose_elsewhere(cli);
     }
+    for (size_t i = 0; i < cli->named_count; i++) {
+        if (cli_url_is_pairs(cli, cli->named[i]))
+            cli->named[i] = cli_printf(cli, "postgresql:%s", cli->named[i]);
+    }
     if (cli->named_count == 1 && cli_url_from(cli->named[0]))
         cli_from_read(cli, cli_url_from(cli->named[0]));
     if (cli->named_count == 1 && !cli_url_id(cli->named[0]) && !cli_url_set_file(cli->named[0]))

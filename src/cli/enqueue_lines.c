@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BATCH_BYTES (16 * 1024 * 1024) /* a batch that has read so much is stored */
+
 /* One line: the message, and what it borrows from. */
 struct line {
     struct enqueue_draft draft;
@@ -22,7 +24,7 @@ struct batch {
     ph_enqueued *enqueued;
     ph_inbox_message *inbox_messages; /* … or, for the inbox, these */
     ph_received *received;
-    size_t count, size;
+    size_t count, size, bytes;
     int64_t read, stored, duplicates; /* lines so far, over all batches */
     char where[64];
 };
@@ -155,7 +157,7 @@ static int object_read(struct cli *cli, struct line *line, const char *text, siz
     line->object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     if (!json_is_object(line->object))
         return cli_usage(cli, "this is not a JSON object (%s); give one object per line",
-                         line->object ? "but another value" : error.text);
+                         line->object ? "but another value" : cli_json_error(cli, &error));
     json_object_foreach(line->object, name, value)
     {
         if (code == CLI_OK)
@@ -212,7 +214,7 @@ static void batch_forget(struct batch *batch)
         free(batch->lines[i].text);
         memset(&batch->lines[i], 0, sizeof(batch->lines[i]));
     }
-    batch->count = 0;
+    batch->count = batch->bytes = 0;
 }
 
 /* The library counts within the call; people count lines. */
@@ -298,6 +300,7 @@ static int batch_store(struct batch *batch)
 static int all_lines(struct batch *batch)
 {
     struct cli *cli = batch->cli;
+    size_t line_max = cli_given(cli, "from-jsonl") ? CLI_JSON_LINE_MAX : PH_PAYLOAD_MAX;
     char *text;
     size_t length;
     int code;
@@ -305,21 +308,23 @@ static int all_lines(struct batch *batch)
     for (;;) {
         if (cli_interrupted())
             return CLI_INTERRUPTED;
-        code = cli_read_line(cli, &text, &length);
+        snprintf(batch->where, sizeof(batch->where), "line %lld", (long long)batch->read + 1);
+        cli->where = batch->where;
+        code = cli_read_line(cli, line_max, &text, &length);
         if (code != CLI_OK || !text)
             break;
         batch->read++;
-        snprintf(batch->where, sizeof(batch->where), "line %lld", (long long)batch->read);
-        cli->where = batch->where;
         code = line_read(batch, text, length);
         if (code != CLI_OK)
             return code;
         cli->where = NULL;
-        if (batch->count == batch->size)
+        batch->bytes += length;
+        if (batch->count == batch->size || batch->bytes >= BATCH_BYTES)
             code = batch_store(batch);
         if (code != CLI_OK)
             return code;
     }
+    cli->where = NULL;
     return code == CLI_OK ? batch_store(batch) : code;
 }
 

@@ -43,6 +43,8 @@ void cli_card(struct cli *cli, const struct cli_field *fields, const json_t *row
 const char *cli_url_masked(struct cli *cli, const char *url);
 /* "eu=sqlite:eu.db": how many bytes the id has; 0: it is a URL alone. */
 size_t cli_url_id(const char *text);
+/* "host=h user=u", as libpq reads it? */
+bool cli_url_is_pairs(struct cli *cli, const char *text);
 /* "set:PATH": the path; NULL: it is something else. */
 const char *cli_url_set_file(const char *url);
 

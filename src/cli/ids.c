@@ -65,7 +65,7 @@ static int parse_object(struct cli *cli, const char *text, const char *member,
     int code;
 
     if (!object)
-        return cli_usage(cli, "this is not JSON, at character %d: %s", error.position, error.text);
+        return cli_usage(cli, "this is not JSON: %s", cli_json_error(cli, &error));
     if (!id)
         code = cli_usage(cli, "this is not an object with a %s", member);
     else
@@ -102,7 +102,7 @@ static int read_lines(struct cli *cli, const char *member, struct cli_ids *ids)
     for (int64_t number = 1;; number++) {
         ph_lease_ref ref = { 0 };
 
-        code = cli_read_line(cli, &text, &length);
+        code = cli_read_line(cli, CLI_JSON_LINE_MAX, &text, &length);
         if (code != CLI_OK || !text)
             return code;
         text += strspn(text, " \t");

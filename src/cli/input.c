@@ -38,19 +38,40 @@ int cli_read_all(struct cli *cli, size_t max, char **ret_text, size_t *ret_lengt
     return CLI_OK;
 }
 
-int cli_read_line(struct cli *cli, char **ret_text, size_t *ret_length)
+static int too_long(struct cli *cli, size_t max)
 {
-    ssize_t length = getline(&cli->line, &cli->line_size, stdin);
+    return cli_usage(cli, "the line has more than %zu bytes; that is the limit", max);
+}
+
+int cli_read_line(struct cli *cli, size_t max, char **ret_text, size_t *ret_length)
+{
+    size_t length = 0;
+    int c;
 
     *ret_text = NULL;
     *ret_length = 0;
-    if (length < 0)
+    errno = 0;
+    while ((c = getc_unlocked(stdin)) != EOF && c != '\n') {
+        if (length + 1 >= cli->line_size) {
+            cli->line_size = cli->line_size ? cli->line_size * 2 : 4096;
+            cli->line = cli_need(realloc(cli->line, cli->line_size));
+        }
+        cli->line[length++] = (char)c;
+        if (length > max + 1) /* a \r at the end is no part of it */
+            return too_long(cli, max);
+    }
+    if (c == EOF && (length == 0 || ferror(stdin)))
         return ferror(stdin) ? failed(cli) : CLI_OK;
-    if (length > 0 && cli->line[length - 1] == '\n')
-        cli->line[--length] = '\0';
+    if (!cli->line) {
+        cli->line_size = 1;
+        cli->line = cli_need(malloc(cli->line_size));
+    }
     if (length > 0 && cli->line[length - 1] == '\r')
-        cli->line[--length] = '\0';
+        length--;
+    if (length > max)
+        return too_long(cli, max);
+    cli->line[length] = '\0';
     *ret_text = cli->line;
-    *ret_length = (size_t)length;
+    *ret_length = length;
     return CLI_OK;
 }

@@ -54,7 +54,60 @@ static int hex_value(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Is this the name of a parameter that holds a password? In URLs %70 is a p, too. */
+/* The parameters of libpq whose values may be shown. */
+static bool is_known_name(const char *name)
+{
+    static const char *const names[] = {
+        "host",
+        "hostaddr",
+        "port",
+        "dbname",
+        "user",
+        "passfile",
+        "service",
+        "options",
+        "application_name",
+        "fallback_application_name",
+        "client_encoding",
+        "connect_timeout",
+        "tcp_user_timeout",
+        "keepalives",
+        "keepalives_idle",
+        "keepalives_interval",
+        "keepalives_count",
+        "replication",
+        "target_session_attrs",
+        "load_balance_hosts",
+        "require_auth",
+        "requirepeer",
+        "channel_binding",
+        "sslmode",
+        "sslcert",
+        "sslkey",
+        "sslrootcert",
+        "sslcrl",
+        "sslcrldir",
+        "sslsni",
+        "sslcompression",
+        "sslnegotiation",
+        "sslcertmode",
+        "ssl_min_protocol_version",
+        "ssl_max_protocol_version",
+        "gssencmode",
+        "gssdelegation",
+        "krbsrvname",
+        "gsslib",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* May the value of this parameter be a password? One that we do not know may be a slip of the pen
+ * for "password". In URLs %70 is a p, too. */
 static bool is_secret_name(struct cli *cli, const char *name, size_t length)
 {
     char *plain = cli_alloc(cli, length + 1);
@@ -70,7 +123,7 @@ static bool is_secret_name(struct cli *cli, const char *name, size_t length)
         }
         plain[out++] = c;
     }
-    return strcasestr(plain, "password") || strcasestr(plain, "secret");
+    return !is_known_name(plain);
 }
 
 /* A URL as the value of a parameter. */
@@ -202,13 +255,21 @@ static const char *without_hidden(struct cli *cli, const struct masked *url)
     return hidden ? shown : url->text;
 }
 
+/* A path; "sqlite://user:password@host" is none. */
+static bool is_file(const char *text, const char *rest)
+{
+    bool has_host = strncmp(rest, "//", 2) == 0 && rest[2] != '/';
+
+    return strncasecmp(after_spaces(text), "sqlite:", 7) == 0 && !has_host;
+}
+
 static const char *masked(struct cli *cli, const char *text)
 {
     struct masked url = { .text = text, .length = strlen(text) };
     const char *rest = after_scheme(text), *colon = strchr(text, ':');
     bool understood;
 
-    if (rest && (strncasecmp(after_spaces(text), "sqlite:", 7) == 0 || cli_url_set_file(text)))
+    if (cli_url_set_file(text) || cli_url_from(text) || (rest && is_file(text, rest)))
         return text; /* a path, whatever is in it */
     url.hidden = cli_alloc(cli, (url.length + 1) * sizeof(*url.hidden));
     if (rest && strncmp(rest, "//", 2) == 0) {
@@ -251,6 +312,20 @@ static bool has_known_scheme(const char *text)
             return true;
     }
     return false;
+}
+
+bool cli_url_is_pairs(struct cli *cli, const char *text)
+{
+    struct masked ignored = { .text = text, .length = strlen(text) };
+    const char *name = after_spaces(text);
+    size_t length = strcspn(name, "= \t\n\v\f\r");
+
+    if (after_scheme(text) || cli_url_id(text) || !*name)
+        return false;
+    name = cli_printf(cli, "%.*s", (int)length, name);
+    ignored.hidden = cli_alloc(cli, (ignored.length + 1) * sizeof(*ignored.hidden));
+    return (is_known_name(name) || strcmp(name, "password") == 0) &&
+           hide_pairs(cli, &ignored, text);
 }
 
 size_t cli_url_id(const char *text)

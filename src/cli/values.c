@@ -298,3 +298,39 @@ json_t *cli_json_parsed(const char *json)
 
     return value ? value : cli_json_text(json);
 }
+
+const char *cli_json_error(struct cli *cli, const json_error_t *error)
+{
+    const char *what = "it is no JSON";
+
+    switch (json_error_code(error)) {
+    case json_error_premature_end_of_input:
+        what = "it ends too early";
+        break;
+    case json_error_end_of_input_expected:
+        what = "something follows its end";
+        break;
+    case json_error_invalid_utf8:
+        what = "it is not UTF-8";
+        break;
+    case json_error_duplicate_key:
+        what = "a key is there twice";
+        break;
+    case json_error_numeric_overflow:
+        what = "a number is too large";
+        break;
+    case json_error_stack_overflow:
+        what = "it is nested too deeply";
+        break;
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        what = "it contains a NUL";
+        break;
+    case json_error_out_of_memory:
+        what = "there is no memory for it";
+        break;
+    default:
+        break;
+    }
+    return cli_printf(cli, "%s, at byte %d", what, error->position);
+}

@@ -16,6 +16,16 @@ static bool matches(const char *url)
     return strncmp(url, "sqlite:", 7) == 0;
 }
 
+/* "sqlite://x.db" would be /x.db, and "sqlite://user:password@host" a file of that name. */
+static int check_url(const char *url, ph_error *err)
+{
+    if (strncmp(url + 7, "//", 2) != 0 || url[9] == '/')
+        return 0;
+    return ph__fail(err, PH_EINVAL,
+                    "a host follows sqlite://, and a file has none; write sqlite:PATH, or "
+                    "sqlite:///PATH for one from the root");
+}
+
 static char *describe(const char *url)
 {
     return ph__strdup(url); /* a path holds no secret */
@@ -44,6 +54,7 @@ const struct ph__backend ph__sqlite_backend = {
     .name = "sqlite",
     .default_prefix = "posthorn_",
     .matches = matches,
+    .check_url = check_url,
     .describe = describe,
     .file = ph__sqlite_path,
     .check_tx = check_tx,
