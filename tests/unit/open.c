@@ -63,6 +63,19 @@ TEST(unknown_schemes_are_refused_with_the_cure)
         refused(urls[i], NULL, PH_EINVAL, "sqlite:orders.db or postgresql://localhost/orders");
 }
 
+TEST(a_file_has_no_host_and_a_password_before_one_is_not_shown)
+{
+    ph_store *store = NULL;
+
+    if (!strstr(ph_backends(), "sqlite"))
+        t_not_here("no SQLite in this build");
+    refused("sqlite://x.db", NULL, PH_EINVAL, "write sqlite:PATH");
+    refused("sqlite://u:SECRET@h/x.db", NULL, PH_EINVAL, "write sqlite:PATH");
+    CHECK(strstr(t_err.message, "SECRET") == NULL);
+    OK(lazy("sqlite:///x.db", NULL, &store));
+    ph_close(store);
+}
+
 TEST(names_are_allow_listed)
 {
     static const char *const wrong[] = { "",
