@@ -142,9 +142,14 @@ typedef struct {
             PH_OVERLAP_DEFAULT, NULL                                                               \
     }
 
-/* Creates a job, or changes all of the one with this name: runs that exist
- * stay as they are, the next instant is computed anew from now on, and a
- * paused job stays paused. *ret_is_new, if not NULL: it was created.
+/* Creates a job, or changes all of the one with this name. If it is just so
+ * already, nothing changes: declare your jobs at every start. Runs that exist
+ * stay as they are, and a paused job stays paused. The instants of another
+ * expression or zone count from now on; those of the old one that were due by
+ * now, and that no scheduler has made yet, are still made, by the misfire
+ * policy, as runs of the job as it is now. A job with a problem has nothing
+ * due; set again, also to the same, it is tried again. *ret_is_new, if not
+ * NULL: it was created.
  * Errors: PH_EINVAL (says which member; also an expression that never fires,
  * and a zone that is not known), PH_EUNSUPPORTED (this machine has no zone
  * files), … */

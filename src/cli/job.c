@@ -33,10 +33,9 @@ static int job_fill(struct cli *cli, ph_job *job)
 }
 
 /* What was set is right, but is it what was meant? The next instant tells. */
-static void next_note(struct cli *cli, const ph_job *job, bool is_new)
+static void next_note(struct cli *cli, const ph_job *job, const char *what)
 {
     char text[PH__TIME_TEXT_SIZE], distance[CLI_FROM_NOW_SIZE];
-    const char *what = is_new ? "created" : "changed";
     int64_t now = 0, next = 0;
     size_t count = 0;
 
@@ -48,19 +47,39 @@ static void next_note(struct cli *cli, const ph_job *job, bool is_new)
                  cli_from_now_text((next - now) / 1000, distance));
 }
 
+/* When the job was last changed; 0: there is none. */
+static int64_t changed_at(struct cli *cli, const char *name)
+{
+    ph_job_list_opts opts = PH_JOB_LIST_OPTS_INIT;
+    ph_job_list *jobs = NULL;
+    int64_t at = 0;
+
+    opts.name = name;
+    if (ph_jobs_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &jobs, &cli->err) == 0 &&
+        ph_job_list_count(jobs) > 0)
+        at = ph_job_list_at(jobs, 0)->updated_at;
+    ph_job_list_free(jobs);
+    return at;
+}
+
 static int run_set(struct cli *cli)
 {
     ph_job job = PH_JOB_INIT;
     bool is_new = false;
+    int64_t before;
     int code = job_fill(cli, &job);
 
     if (code == CLI_OK)
         code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code != CLI_OK)
         return code;
+    before = changed_at(cli, job.name);
     if (ph_job_set(cli->store, PH_OWN_TX, &job, cli->timeout_ms, &is_new, &cli->err) < 0)
         return cli_fail_store(cli);
-    next_note(cli, &job, is_new);
+    if (!is_new && changed_at(cli, job.name) == before)
+        next_note(cli, &job, "unchanged");
+    else
+        next_note(cli, &job, is_new ? "created" : "changed");
     return cli_job_print(cli, job.name);
 }
 
@@ -74,8 +93,11 @@ static const char *const set_description[] = {
     "An expression has five fields (minute, hour, day, month, weekday) or six (second first), with "
     "names, ranges, lists and steps, or is one of @yearly, @monthly, @weekly, @daily and @hourly. "
     "posthorn job next shows what it means.",
-    "Runs that exist stay as they are, the next instant is computed anew from now on, and a paused "
-    "job stays paused. What is not named gets its default: the payload is empty then.",
+    "Set again just as it is, a job does not change, so a service can do that at every start. "
+    "Otherwise runs that exist stay as they are, and a paused job stays paused. The instants of "
+    "another expression count from now on; those of the old one that were due, and that no "
+    "scheduler has made yet, still make their runs. What is not named gets its default: the "
+    "payload is empty then.",
     "Instants that passed while no scheduler ran are missed. --misfire once makes one run for the "
     "latest of them, skip none, all each of them, but at most --misfire-limit. With --overlap skip "
     "an "

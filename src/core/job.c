@@ -127,8 +127,8 @@ static void log_job(const ph_store *store, const char *what, const char *name,
 int ph_job_set(ph_store *store, ph_tx tx, const ph_job *job, int timeout_ms, bool *ret_is_new,
                ph_error *reterr)
 {
+    enum ph__job_was was = PH__JOB_MISSING;
     struct ph__job loaded;
-    bool is_new = false;
     struct ph__call call;
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
@@ -136,12 +136,13 @@ int ph_job_set(ph_store *store, ph_tx tx, const ph_job *job, int timeout_ms, boo
     if (r == 0)
         r = job_load(job, &loaded, call.err);
     if (r == 0)
-        r = store->backend->job_set(&call, &loaded, &is_new);
+        r = store->backend->job_set(&call, &loaded, &was);
     if (r < 0)
         return r;
-    log_job(store, is_new ? "created" : "changed", loaded.name, &loaded);
+    if (was != PH__JOB_SAME)
+        log_job(store, was == PH__JOB_MISSING ? "created" : "changed", loaded.name, &loaded);
     if (ret_is_new)
-        *ret_is_new = is_new;
+        *ret_is_new = was == PH__JOB_MISSING;
     return 0;
 }
 

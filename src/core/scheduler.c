@@ -127,21 +127,21 @@ static int zone_get(ph_scheduler *scheduler, const char *name, const struct ph__
 
 /* --------------------------------------------------------------------- jobs */
 
-/* How many of the instants that are due are run. There is at most one a second. */
+/* How many instants may be run at once. */
+static size_t runs_limit(const struct ph__due_job *job)
+{
+    return job->misfire == PH_MISFIRE_ALL && job->misfire_limit > 0 ? (size_t)job->misfire_limit
+                                                                    : 1;
+}
+
+/* How many of the instants that are due since `from` are run. There is at most one a second. */
 static size_t runs_most(const struct ph__due_job *job, int64_t from, int64_t now)
 {
-    bool missed = now - from > MISFIRE_GRACE_US;
-    int64_t seconds = (now - from) / 1000000 + 1;
-    int64_t limit = job->misfire_limit > 0 ? job->misfire_limit : 1;
+    size_t seconds = (size_t)((now - from) / 1000000 + 1), limit = runs_limit(job);
 
-    switch (job->misfire) {
-    case PH_MISFIRE_ALL:
-        return (size_t)(limit < seconds ? limit : seconds);
-    case PH_MISFIRE_SKIP:
-        return missed ? 0 : 1;
-    default:
-        return 1;
-    }
+    if (job->misfire == PH_MISFIRE_SKIP && now - from > MISFIRE_GRACE_US)
+        return 0;
+    return limit < seconds ? limit : seconds;
 }
 
 /* The instant that was planned is not one any more: the rules of the zone have changed since. If it
@@ -158,32 +158,76 @@ static size_t find_moved(const struct ph__due_job *job, const struct ph__cron *c
     return ph__fire_latest(cron, zone, from, job->next_at, 1, instants);
 }
 
+/* An expression in its zone; while instants of it are due. */
+struct span {
+    const struct ph__cron *cron;
+    const struct ph__zone *zone;
+    int64_t from, to;
+};
+
+/* Adds the instants of a span to those to run, as many as the job's policy wants. */
+static int add_instants(const struct ph__due_job *job, const struct span *span, int64_t now,
+                        struct ph__arena *arena, struct ph__job_step *step, ph_error *err)
+{
+    size_t most = runs_most(job, span->from, now), had = step->instant_count;
+    size_t limit = runs_limit(job), found;
+    int64_t *instants;
+
+    if (most == 0)
+        return 0;
+    instants = ph__arena_alloc(arena, (had + most) * sizeof(*instants));
+    if (!instants)
+        return ph__fail_memory(err);
+    if (had > 0)
+        memcpy(instants, step->instants, had * sizeof(*instants));
+    found = ph__fire_latest(span->cron, span->zone, span->from, span->to, most, instants + had);
+    if (found == 0 && span->from == job->next_at)
+        found = find_moved(job, span->cron, span->zone, instants + had);
+    found += had;
+    step->instant_count = found < limit ? found : limit;
+    step->instants = instants + (found - step->instant_count);
+    return 0;
+}
+
 /* The instants to run and the next one, once expression and zone are known to be good. */
 static int plan_instants(const struct ph__due_job *job, const struct ph__cron *cron,
                          const struct ph__zone *zone, int64_t now, struct ph__arena *arena,
                          struct ph__job_step *step, ph_error *err)
 {
-    int64_t from = job->next_at, *instants;
-    size_t most;
+    struct span span = { cron, zone, job->next_at, now };
+    int r;
 
-    if (from == 0 && !ph__fire_next(cron, zone, job->anchor_at, &from))
+    if (span.from == 0 && !ph__fire_next(cron, zone, job->anchor_at, &span.from))
         return 0;
-    if (from > now) {
-        step->next_at = from;
+    if (span.from > now) {
+        step->next_at = span.from;
         return 0;
     }
-    most = runs_most(job, from, now);
-    instants = ph__arena_alloc(arena, (most ? most : 1) * sizeof(*instants));
-    if (!instants)
-        return ph__fail_memory(err);
-    if (most > 0)
-        step->instant_count = ph__fire_latest(cron, zone, from, now, most, instants);
-    if (most > 0 && step->instant_count == 0)
-        step->instant_count = find_moved(job, cron, zone, instants);
-    step->instants = instants;
+    r = add_instants(job, &span, now, arena, step, err);
     if (!ph__fire_next(cron, zone, now, &step->next_at))
         step->next_at = 0;
-    return 0;
+    return r;
+}
+
+/* What was due when the job got another expression. If the old one cannot be read, nobody can say
+ * what that was. */
+static int plan_owed(ph_scheduler *scheduler, const struct ph__due_job *job, int64_t now,
+                     struct ph__arena *arena, struct ph__job_step *step, ph_error *err)
+{
+    const struct ph__zone *zone = NULL;
+    struct ph__cron cron;
+    struct span span = { .to = job->anchor_at < now ? job->anchor_at : now };
+    int r = ph__cron_parse(job->owed_cron, &cron, err);
+
+    if (r == 0)
+        r = zone_get(scheduler, job->owed_timezone, &zone, err);
+    if (r < 0)
+        return r == PH_ENOMEM || r == PH_EUNSUPPORTED ? r : 0;
+    span.cron = &cron;
+    span.zone = zone;
+    if (!ph__fire_next(&cron, zone, job->owed_from - 1, &span.from) || span.from > span.to)
+        return 0;
+    return add_instants(job, &span, now, arena, step, err);
 }
 
 static void log_no_zones(const ph_store *store, const struct ph__due_job *job, const ph_error *why)
@@ -206,6 +250,8 @@ static int plan(ph_scheduler *scheduler, const struct ph__due_job *job, int64_t 
     *step = (struct ph__job_step){ .name = job->name,
                                    .generation = job->generation,
                                    .old_next_at = job->next_at };
+    if (r == 0 && job->owed_from)
+        r = plan_owed(scheduler, job, now, arena, step, &problem);
     if (r == 0)
         r = zone_get(scheduler, job->timezone, &zone, &problem);
     if (r == 0)

@@ -207,6 +207,9 @@ struct ph__tick {
 };
 
 /* A job that must be looked at: its next instant is due, or not known. */
+/* What setting a job found. */
+enum ph__job_was { PH__JOB_MISSING, PH__JOB_OTHER, PH__JOB_SAME };
+
 struct ph__due_job {
     const char *name, *cron, *timezone;
     int64_t generation; /* rises with every change of the job */
@@ -214,6 +217,8 @@ struct ph__due_job {
     int64_t anchor_at;
     ph_misfire misfire;
     int misfire_limit;
+    int64_t owed_from; /* not 0: instants of another expression up to anchor_at are due as well */
+    const char *owed_cron, *owed_timezone;
 };
 
 struct ph__ticked {
@@ -464,7 +469,7 @@ struct ph__backend {
     int (*timer_cancel)(struct ph__call *call, ph_work_id timer, bool *ret_cancelled);
 
     /* Jobs. PH_ENOTFOUND without a message if there is no such job. */
-    int (*job_set)(struct ph__call *call, const struct ph__job *job, bool *ret_is_new);
+    int (*job_set)(struct ph__call *call, const struct ph__job *job, enum ph__job_was *ret_was);
     int (*job_delete)(struct ph__call *call, const char *name, bool *ret_deleted);
     int (*job_trigger)(struct ph__call *call, const char *name, ph_work_id *ret_run);
     int (*job_pause)(struct ph__call *call, const char *name, bool paused);

@@ -54,7 +54,7 @@ TEST(an_instant_runs_once_although_it_comes_again)
     t_clock_set(store, BEGIN + HOUR);
     CHECK_INT(make_runs(store).runs, 0);
     t_clock_set(store, BEGIN + HOUR - T_SECOND);
-    put_job(store, "j", "0 * * * *"); /* from now on, which is before it */
+    put_job(store, "j", "@hourly"); /* another expression: from now on, which is before it */
     make_runs(store);
     CHECK_INT(see_job(store, "j").next_at, BEGIN + HOUR);
     t_clock_set(store, BEGIN + HOUR);

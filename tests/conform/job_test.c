@@ -138,20 +138,166 @@ TEST(setting_a_job_anew_changes_all_of_it_and_its_future)
     CHECK_INT(door_counts(&job_runs_door, store, "").ready, 1);
 }
 
-/* The next instant is computed from the change on, even if an older one is due. */
-TEST(what_was_due_before_a_change_is_not_made_up_for)
+/* A service that declares its jobs at every start, and was down at three. */
+TEST(a_job_that_is_declared_again_after_a_missed_instant_runs)
 {
     ph_store *store = t_open(NULL);
-    struct t_conn *conn = t_connect();
+    bool is_new = true;
+    ph_job job = a_job("nightly", "0 3 * * *");
+
+    job.payload = "all";
+    job.misfire = PH_MISFIRE_ONCE;
+    t_clock_set(store, instant("2024-05-01T12:00:00"));
+    set_job(store, &job);
+    make_runs(store);
+    t_clock_set(store, instant("2024-05-04T08:00:00"));
+    OK(ph_job_set(store, PH_OWN_TX, &job, 0, &is_new, &t_err));
+    CHECK(!is_new);
+    CHECK_INT(see_job(store, "nightly").next_at, instant("2024-05-02T03:00:00"));
+    CHECK_INT(see_job(store, "nightly").updated_at, instant("2024-05-01T12:00:00"));
+    REQ_INT("JOB-007", make_runs(store).runs, 1);
+    CHECK_INT(see_job(store, "nightly").last_at, instant("2024-05-04T03:00:00"));
+    set_job(store, &job);
+    CHECK_INT(make_runs(store).runs, 0);
+    CHECK_INT(see_job(store, "nightly").next_at, instant("2024-05-05T03:00:00"));
+}
+
+/* Neither when its first instant has not been computed: no scheduler ran between two starts. */
+TEST(a_job_that_no_scheduler_has_seen_is_declared_again)
+{
+    ph_store *store = t_open(NULL);
 
     t_clock_set(store, instant("2024-05-01T00:30:00"));
     put_job(store, "j", "0 * * * *");
-    make_runs(store);
-    t_clock_set(store, instant("2024-05-01T01:00:30"));
+    t_clock_set(store, instant("2024-05-01T01:30:00"));
     put_job(store, "j", "0 * * * *");
+    CHECK_INT(make_runs(store).runs, 1);
+    CHECK_INT(see_job(store, "j").last_at, instant("2024-05-01T01:00:00"));
+}
+
+TEST(a_job_that_changes_all_but_its_times_keeps_its_next_instant)
+{
+    ph_store *store = t_open(NULL);
+    ph_job job = a_job("j", "0 * * * *");
+    ph_batch *batch;
+
+    t_clock_set(store, instant("2024-05-01T00:30:00"));
+    set_job(store, &job);
+    make_runs(store);
+    t_clock_set(store, instant("2024-05-01T03:30:00"));
+    job.payload = "new";
+    job.misfire = PH_MISFIRE_ALL;
+    set_job(store, &job);
+    CHECK_INT(see_job(store, "j").next_at, instant("2024-05-01T01:00:00"));
+    CHECK_INT(make_runs(store).runs, 3);
+    batch = door_claim(&job_runs_door, store, ph_owner_new(), NULL, 10);
+    CHECK_INT(ph_batch_count(batch), 3);
+    CHECK_STR(ph_batch_at(batch, 0)->payload, "new");
+    CHECK_INT(ph_batch_at(batch, 0)->scheduled_at, instant("2024-05-01T01:00:00"));
+    ph_batch_free(batch);
+}
+
+/* A job of the small hours gets another expression at half past three. */
+struct change {
+    ph_misfire misfire;
+    const char *before, *after;
+    int64_t looked_at; /* when a scheduler looks, in minutes of the day */
+    const char *ran;   /* the instants that it makes runs of */
+};
+
+/* The instants of a job's runs, as hour:minute. */
+static const char *instants_of_runs(ph_store *store)
+{
+    static char text[200];
+    ph_batch *batch = door_claim(&job_runs_door, store, ph_owner_new(), NULL, 10);
+
+    text[0] = '\0';
+    for (size_t i = 0; i < ph_batch_count(batch); i++) {
+        int64_t at = ph_batch_at(batch, i)->scheduled_at - instant("2024-05-01T00:00:00");
+        int minute = (int)(at / (60 * T_SECOND));
+        size_t used = strlen(text);
+
+        snprintf(text + used, sizeof(text) - used, "%s%d:%02d", i ? " " : "", minute / 60,
+                 minute % 60);
+    }
+    ph_batch_free(batch);
+    return text;
+}
+
+/* seen: a scheduler has computed the first instant before. */
+static void check_change(const struct change *change, bool seen)
+{
+    ph_store *store = t_open(NULL);
+    ph_job job = a_job("j", change->before);
+
+    job.misfire = change->misfire;
+    t_clock_set(store, instant("2024-05-01T00:30:00"));
+    set_job(store, &job);
+    if (seen)
+        make_runs(store);
+    t_clock_set(store, instant("2024-05-01T03:30:00"));
+    job.cron = change->after;
+    set_job(store, &job);
+    CHECK_INT(see_job(store, "j").next_at, 0);
+    t_clock_set(store, instant("2024-05-01T00:00:00") + change->looked_at * 60 * T_SECOND);
+    make_runs(store);
+    CHECK_STR(instants_of_runs(store), change->ran);
     CHECK_INT(make_runs(store).runs, 0);
-    CHECK_INT(run_count(conn), 0);
-    CHECK_INT(see_job(store, "j").next_at, instant("2024-05-01T02:00:00"));
+}
+
+TEST(what_was_due_when_a_job_got_another_expression_still_runs)
+{
+    static const struct change changes[] = {
+        { PH_MISFIRE_ONCE, "0 3 * * *", "0 5 * * *", 210, "3:00" },
+        { PH_MISFIRE_ONCE, "0 3 * * *", "0 5 * * *", 360, "5:00" }, /* the latest of all */
+        { PH_MISFIRE_ALL, "0 3 * * *", "0 5 * * *", 360, "3:00 5:00" },
+        { PH_MISFIRE_ALL, "0 * * * *", "15 * * * *", 270, "1:00 2:00 3:00 4:15" },
+        { PH_MISFIRE_SKIP, "0 3 * * *", "0 5 * * *", 210, "" },
+        { PH_MISFIRE_SKIP, "30 3 * * *", "0 5 * * *", 210, "3:30" },
+        { PH_MISFIRE_SKIP, "0 3 * * *", "0 5 * * *", 300, "5:00" },
+        { PH_MISFIRE_ONCE, "0 4 * * *", "0 5 * * *", 250, "" }, /* was not due */
+    };
+
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+        for (int seen = 0; seen < 2; seen++) {
+            t_start_over();
+            check_change(&changes[i], seen);
+        }
+    }
+    REQ("JOB-001", true);
+}
+
+/* Two releases within one outage. */
+TEST(what_was_due_survives_two_changes)
+{
+    ph_store *store = t_open(NULL);
+
+    t_clock_set(store, instant("2024-05-01T00:30:00"));
+    put_job(store, "j", "0 3 * * *");
+    make_runs(store);
+    t_clock_set(store, instant("2024-05-01T03:30:00"));
+    put_job(store, "j", "0 5 * * *");
+    put_job(store, "j", "0 6 * * *");
+    CHECK_INT(make_runs(store).runs, 1);
+    CHECK_INT(see_job(store, "j").last_at, instant("2024-05-01T03:00:00"));
+    CHECK_INT(see_job(store, "j").next_at, instant("2024-05-01T06:00:00"));
+}
+
+TEST(what_passed_while_a_job_was_paused_is_not_due_after_a_change)
+{
+    ph_store *store = t_open(NULL);
+
+    t_clock_set(store, instant("2024-05-01T00:30:00"));
+    put_job(store, "j", "0 3 * * *");
+    make_runs(store);
+    t_clock_set(store, instant("2024-05-01T03:00:10"));
+    put_job(store, "j", "0 4 * * *");
+    OK(ph_job_pause(store, PH_OWN_TX, "j", 0, &t_err));
+    t_clock_set(store, instant("2024-05-01T04:30:00"));
+    put_job(store, "j", "0 5 * * *");
+    OK(ph_job_resume(store, PH_OWN_TX, "j", 0, &t_err));
+    CHECK_INT(make_runs(store).runs, 0);
+    CHECK_INT(see_job(store, "j").next_at, instant("2024-05-01T05:00:00"));
 }
 
 TEST(a_job_whose_first_instant_passes_before_any_scheduler_looks_runs)

@@ -49,6 +49,9 @@ TEST(jobs_are_logged_at_info_with_their_name)
     CHECK_STR(field(newest("job"), "cron"), "0 3 * * *");
     CHECK_STR(field(newest("job"), "timezone"), "Europe/Berlin");
     CHECK_STR(field(newest("job"), "topic"), "work");
+    set_job(store, &job); /* the same: nothing to say */
+    said("job", "created");
+    job.topic = "other";
     set_job(store, &job);
     said("job", "changed");
     OK(ph_job_trigger(store, PH_OWN_TX, "nightly", 0, NULL, &t_err));

@@ -210,6 +210,18 @@ def test_a_job_runs_by_the_clock():
         assert (job(d)["last_run"], job(d)["next_at"]) == (message_id, "2030-01-02T02:00:00.000000Z")
 
 
+def test_a_job_that_is_declared_again_keeps_what_it_missed():
+    for again in ("@hourly", "30 4 * * *"):
+        with database() as d:
+            d.clock("2030-01-01 00:00:00")
+            d.query("SELECT posthorn_job_set('j', 't', '@hourly')")
+            run(d)
+            d.clock("2030-01-01 03:20:00")
+            d.query("SELECT posthorn_job_set('j', 't', ?)", again)
+            assert did(run(d)) == {"runs": 1, "job_runs": 1}
+            assert job(d)["last_at"] == "2030-01-01T03:00:00.000000Z"
+
+
 def test_missed_instants():
     for misfire, runs in (("once", 1), ("skip", 0), ("all", 3)):
         with database() as d:

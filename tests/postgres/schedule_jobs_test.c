@@ -85,12 +85,29 @@ TEST(setting_a_job_keeps_what_is_past)
     t_sql(conn, "SELECT {t}job_pause('j')");
     generation = t_value(conn, "SELECT generation FROM {t}job");
     t_clock_advance(store, T_SECOND);
-    t_sql(conn, "SELECT {t}job_set('j', 't', '@daily')");
+    t_sql(conn, "SELECT {t}job_set('j', 't', '@hourly')");
     CHECK_STR(t_value(conn, say("SELECT concat_ws('|', paused, problem IS NULL, next_at IS NULL, "
                                 "last_at, last_run IS NOT NULL, skipped, anchor_at, "
                                 "generation - %s) FROM {t}job",
                                 generation)),
               "t|t|t|2023-11-14 22:13:19+00|t|1|2023-11-14 22:13:21+00|1");
+}
+
+TEST(setting_a_job_to_what_it_is_writes_nothing)
+{
+    static const char *const set =
+        "SELECT {t}job_set('j', 't', '@daily', 'body', 'Asia/Tokyo', 'all', "
+        "7, 'skip', 'n')";
+    struct t_conn *conn = set_up();
+    const char *before;
+
+    t_sql(conn, set);
+    CHECK_INT(advance(conn, "j", "{-1}", "0"), 1);
+    before = t_value(conn, "SELECT concat_ws('|', xmin, ctid, job) FROM {t}job");
+    t_clock_advance(store, T_SECOND);
+    t_sql(conn, set);
+    REQ_STR("JOB-001", t_value(conn, "SELECT concat_ws('|', xmin, ctid, job) FROM {t}job"), before);
+    CHECK_STR(t_value(conn, "SELECT string_agg(name, ' ') FROM " TICK), "j");
 }
 
 TEST(bad_jobs_are_refused)

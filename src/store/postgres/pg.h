@@ -373,7 +373,7 @@ int ph__pg_join_list(struct ph__call *call, const struct ph__join_query *query,
                      ph_join_list *ret_list);
 
 int ph__pg_timer_cancel(struct ph__call *call, ph_work_id timer, bool *ret_cancelled);
-int ph__pg_job_set(struct ph__call *call, const struct ph__job *job, bool *ret_is_new);
+int ph__pg_job_set(struct ph__call *call, const struct ph__job *job, enum ph__job_was *ret_was);
 int ph__pg_job_delete(struct ph__call *call, const char *name, bool *ret_deleted);
 int ph__pg_job_trigger(struct ph__call *call, const char *name, ph_work_id *ret_run);
 int ph__pg_job_pause(struct ph__call *call, const char *name, bool paused);

@@ -33,7 +33,7 @@ int ph__pg_timer_cancel(struct ph__call *call, ph_work_id timer, bool *ret_cance
 
 /* ---------------------------------------------------------------------- jobs */
 
-int ph__pg_job_set(struct ph__call *call, const struct ph__job *job, bool *ret_is_new)
+int ph__pg_job_set(struct ph__call *call, const struct ph__job *job, enum ph__job_was *ret_was)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -52,8 +52,10 @@ int ph__pg_job_set(struct ph__call *call, const struct ph__job *job, bool *ret_i
     ph__pg_add_int2(&params, job->overlap);
     ph__pg_add_text(&params, job->ns);
     r = run_one(call, PG_JOB_SET, &params, PG_ONCE, &result);
-    if (r == 0)
-        *ret_is_new = ph__pg_int(result, 0, 0) != 0;
+    if (r == 0 && PQgetisnull(result, 0, 0))
+        *ret_was = PH__JOB_SAME;
+    else if (r == 0)
+        *ret_was = ph__pg_int(result, 0, 0) ? PH__JOB_MISSING : PH__JOB_OTHER;
     PQclear(result);
     return r;
 }
@@ -177,7 +179,10 @@ enum tick_column {
     TICK_JOB_NEXT_AT,
     TICK_ANCHOR_AT,
     TICK_MISFIRE,
-    TICK_MISFIRE_LIMIT
+    TICK_MISFIRE_LIMIT,
+    TICK_OWED_FROM,
+    TICK_OWED_CRON,
+    TICK_OWED_TIMEZONE
 };
 
 static bool read_due_job(struct ph__arena *arena, const PGresult *result, int row,
@@ -193,6 +198,9 @@ static bool read_due_job(struct ph__arena *arena, const PGresult *result, int ro
     job->anchor_at = ph__pg_time(result, row, TICK_ANCHOR_AT);
     job->misfire = (ph_misfire)ph__pg_int(result, row, TICK_MISFIRE);
     job->misfire_limit = (int)ph__pg_int(result, row, TICK_MISFIRE_LIMIT);
+    job->owed_from = ph__pg_time(result, row, TICK_OWED_FROM);
+    job->owed_cron = ph__pg_text(arena, result, row, TICK_OWED_CRON, &failed);
+    job->owed_timezone = ph__pg_text(arena, result, row, TICK_OWED_TIMEZONE, &failed);
     return !failed;
 }
 

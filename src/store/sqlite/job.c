@@ -18,8 +18,8 @@ static int run_telling(struct ph__query *query)
     return r < 0 ? r : changed;
 }
 
-static int write_job(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which,
-                     const struct ph__job *job)
+static struct ph__query job_query(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which,
+                                  const struct ph__job *job)
 {
     struct ph__query query = ph__query(tx, which);
 
@@ -35,23 +35,46 @@ static int write_job(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which,
     ph__query_int(&query, job->misfire);
     ph__query_int(&query, job->misfire_limit);
     ph__query_int(&query, job->overlap);
-    ph__query_int(&query, tx->now);
-    return run_telling(&query);
+    return query;
 }
 
-int ph__sqlite_job_set(struct ph__call *call, const struct ph__job *job, bool *ret_is_new)
+static int look_at_job(struct ph__sqlite_tx *tx, const struct ph__job *job,
+                       enum ph__job_was *ret_was)
 {
+    struct ph__query query = job_query(tx, PH__SQL_job_same, job);
+    int r = ph__query_row(&query);
+
+    *ret_was = PH__JOB_MISSING;
+    if (r <= 0)
+        return r;
+    *ret_was = ph__column_int(&query, 0) ? PH__JOB_SAME : PH__JOB_OTHER;
+    ph__query_end(&query);
+    return 0;
+}
+
+static int write_job(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which,
+                     const struct ph__job *job)
+{
+    struct ph__query query = job_query(tx, which, job);
+
+    ph__query_int(&query, tx->now);
+    return ph__query_run(&query);
+}
+
+int ph__sqlite_job_set(struct ph__call *call, const struct ph__job *job, enum ph__job_was *ret_was)
+{
+    enum ph__job_was was = PH__JOB_MISSING;
     struct ph__sqlite_tx tx;
-    int known, r = ph__sqlite_begin_write(&tx, call);
+    int r = ph__sqlite_begin_write(&tx, call);
 
     if (r < 0)
         return r;
-    r = known = write_job(&tx, PH__SQL_job_update, job);
-    if (known == 0)
-        r = write_job(&tx, PH__SQL_job_insert, job);
-    r = ph__sqlite_end(&tx, r < 0 ? r : 0);
+    r = look_at_job(&tx, job, &was);
+    if (r == 0 && was != PH__JOB_SAME)
+        r = write_job(&tx, was == PH__JOB_OTHER ? PH__SQL_job_update : PH__SQL_job_insert, job);
+    r = ph__sqlite_end(&tx, r);
     if (r == 0)
-        *ret_is_new = !known;
+        *ret_was = was;
     return r;
 }
 

@@ -34,7 +34,8 @@
     X(list_waiting_newest) X(list_waiting_oldest)                                                  \
     X(dead_get) X(message_copy) X(dedupe_move) X(dead_mark) X(dead_delete)                         \
     X(pending_of) X(job_update) X(job_insert) X(job_get) X(job_list) X(job_pause) X(job_resume)    \
-    X(job_delete) X(job_pending_runs) X(job_ran) X(job_run_headers) X(job_run_insert)              \
+    X(job_same) X(job_delete) X(job_pending_runs) X(job_ran) X(job_run_headers)                    \
+    X(job_run_insert)                                                                              \
     X(job_run_exists) X(job_run_open) X(job_run_mark) X(job_run_message) X(message_status)          \
     X(tick_first) X(tick_queues) X(tick_walk) X(tick_jobs) X(tick_next_job) X(tick_next_deadline)  \
     X(job_problem)                                                                                 \

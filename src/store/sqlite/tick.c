@@ -216,6 +216,11 @@ static int add_job(const struct ph__query *query, struct ph__ticked *to)
     job->anchor_at = ph__column_int(query, 5);
     job->misfire = (ph_misfire)ph__column_int(query, 6);
     job->misfire_limit = (int)ph__column_int(query, 7);
+    job->owed_from = ph__column_int(query, 8);
+    if (r == 0)
+        r = ph__column_text(query, 9, &to->arena, &job->owed_cron, NULL);
+    if (r == 0)
+        r = ph__column_text(query, 10, &to->arena, &job->owed_timezone, NULL);
     to->job_count++;
     return r;
 }

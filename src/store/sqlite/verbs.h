@@ -55,7 +55,7 @@ int ph__sqlite_join_list(struct ph__call *call, const struct ph__join_query *que
 /* timer.c */
 int ph__sqlite_timer_cancel(struct ph__call *call, ph_work_id timer, bool *ret_cancelled);
 /* job.c */
-int ph__sqlite_job_set(struct ph__call *call, const struct ph__job *job, bool *ret_is_new);
+int ph__sqlite_job_set(struct ph__call *call, const struct ph__job *job, enum ph__job_was *ret_was);
 int ph__sqlite_job_delete(struct ph__call *call, const char *name, bool *ret_deleted);
 int ph__sqlite_job_trigger(struct ph__call *call, const char *name, ph_work_id *ret_run);
 int ph__sqlite_job_pause(struct ph__call *call, const char *name, bool paused);

@@ -150,12 +150,29 @@ SELECT p.queue, p.level, p.due
  WHERE m.id = ?1 AND m.salt = ?2
 
 -- name: job_update
+-- A change of anything but cron and timezone leaves the next instant as it is. With another
+-- expression it is computed anew from now on; what was due by now, and no scheduler has made yet,
+-- is still owed. If an earlier change still owes, its old expression is taken to have held until
+-- now. A job with a problem has nothing due. (Every expression here sees the row as it was.)
 UPDATE {p}job
    SET namespace = ?2, topic = ?3, payload = ?4, cron = ?5, timezone = ?6, misfire = ?7,
-       misfire_limit = ?8, overlap = ?9, updated_at = ?10, anchor_at = ?10, next_at = NULL,
-       problem = NULL, generation = generation + 1
+       misfire_limit = ?8, overlap = ?9, updated_at = ?10, problem = NULL,
+       generation = generation + 1,
+       anchor_at = iif(cron = ?5 AND timezone = ?6, anchor_at, ?10),
+       next_at = iif(cron = ?5 AND timezone = ?6, next_at, NULL),
+       owed_cron = iif(owed_from IS NULL, cron, owed_cron),
+       owed_timezone = iif(owed_from IS NULL, timezone, owed_timezone),
+       owed_from = CASE WHEN owed_from IS NOT NULL THEN owed_from
+                        WHEN cron = ?5 AND timezone = ?6 THEN NULL
+                        WHEN paused OR problem IS NOT NULL OR next_at > ?10 THEN NULL
+                        ELSE coalesce(next_at, anchor_at + 1) END
  WHERE name = ?1
-RETURNING 1
+
+-- name: job_same
+-- 1 if there is such a job, and it is just so and has no problem; 0 if there is one.
+SELECT (namespace, topic, cron, timezone) = (?2, ?3, ?5, ?6) AND payload IS ?4
+   AND (misfire, misfire_limit, overlap) = (?7, ?8, ?9) AND problem IS NULL
+  FROM {p}job WHERE name = ?1
 
 -- name: job_insert
 -- The first generation is a random number: what a scheduler has seen of a job that was deleted
@@ -179,7 +196,8 @@ UPDATE {p}job SET paused = 1, generation = generation + 1 WHERE name = ?1
 
 -- name: job_resume
 UPDATE {p}job
-   SET paused = 0, problem = NULL, anchor_at = ?2, next_at = NULL, generation = generation + 1
+   SET paused = 0, problem = NULL, anchor_at = ?2, next_at = NULL, owed_from = NULL,
+       generation = generation + 1
  WHERE name = ?1 AND (paused OR problem IS NOT NULL)
 
 -- name: job_delete
@@ -245,7 +263,8 @@ SELECT p.due, p.id, m.salt, m.topic, m.correlation_id, m.headers, m.payload
 
 -- name: tick_jobs
 -- Those whose next instant is not known come first.
-SELECT name, cron, timezone, generation, next_at, anchor_at, misfire, misfire_limit
+SELECT name, cron, timezone, generation, next_at, anchor_at, misfire, misfire_limit, owed_from,
+       owed_cron, owed_timezone
   FROM {p}job
  WHERE NOT paused AND problem IS NULL AND coalesce(next_at, 0) <= ?1
  ORDER BY coalesce(next_at, 0), name LIMIT ?2
@@ -263,4 +282,4 @@ SELECT deadline FROM {p}join_head
 UPDATE {p}job SET problem = ?2 WHERE name = ?1
 
 -- name: job_advance
-UPDATE {p}job SET next_at = ?2, skipped = skipped + ?3 WHERE name = ?1
+UPDATE {p}job SET next_at = ?2, skipped = skipped + ?3, owed_from = NULL WHERE name = ?1

@@ -38,7 +38,8 @@ BEGIN
         END IF;
         UPDATE {p}job j
         SET next_at = coalesce(_next[_i], 'infinity'), last_at = coalesce(_run.last_at, j.last_at),
-            last_run = coalesce(_run.last_run, j.last_run), skipped = j.skipped + _run.skipped
+            last_run = coalesce(_run.last_run, j.last_run), skipped = j.skipped + _run.skipped,
+            owed_from = NULL
         WHERE j.name = _job.name;
         _made := _made + _run.made;
     END LOOP;

@@ -15,7 +15,7 @@ BEGIN
         UPDATE {p}job j SET paused = true, generation = j.generation + 1 WHERE j.name = _name;
     ELSIF _job.paused OR _job.problem IS NOT NULL THEN
         UPDATE {p}job j SET paused = false, problem = NULL, anchor_at = {p}clock(), next_at = NULL,
-                            generation = j.generation + 1
+                            owed_from = NULL, generation = j.generation + 1
         WHERE j.name = _name;
     END IF;
     RETURN true;

@@ -13,7 +13,8 @@
 CREATE OR REPLACE FUNCTION {p}work_tick(_owner uuid, _n int, _timers boolean, _job_runs boolean)
     RETURNS TABLE (now timestamptz, timers bigint, job_runs bigint, joins bigint, join_ends text, next_at timestamptz,
                    more boolean, namespaces text[], name text, cron text, timezone text, generation bigint,
-                   job_next_at timestamptz, anchor_at timestamptz, misfire smallint, misfire_limit int)
+                   job_next_at timestamptz, anchor_at timestamptz, misfire smallint, misfire_limit int,
+                   owed_from timestamptz, owed_cron text, owed_timezone text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
@@ -47,10 +48,11 @@ BEGIN
                         nullif(least(_fired.next_at, _runs.next_at, _ahead, _deadline), 'infinity'),
                         greatest(_fired.fired, _runs.fired, _joins.count) >= _n,
                         _fired.namespaces || _runs.namespaces, NULL::text, NULL::text, NULL::text, NULL::bigint,
-                        NULL::timestamptz, NULL::timestamptz, NULL::smallint, NULL::int;
+                        NULL::timestamptz, NULL::timestamptz, NULL::smallint, NULL::int, NULL::timestamptz, NULL::text,
+                        NULL::text;
     RETURN QUERY SELECT NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::bigint, NULL::text, NULL::timestamptz,
                         NULL::boolean, NULL::text[], j.name, j.cron, j.timezone, j.generation, j.next_at, j.anchor_at,
-                        j.misfire, j.misfire_limit
+                        j.misfire, j.misfire_limit, j.owed_from, j.owed_cron, j.owed_timezone
     FROM {p}job j
     WHERE NOT j.paused AND j.problem IS NULL AND coalesce(j.next_at, '-infinity') <= _t
     ORDER BY coalesce(j.next_at, '-infinity'), j.name LIMIT _n;

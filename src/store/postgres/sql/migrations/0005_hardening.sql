@@ -6,3 +6,9 @@ DROP FUNCTION IF EXISTS {p}work_pick(int, smallint, smallint[], timestamptz, int
 
 -- Joins: functions that take more than before are replaced, not overloaded.
 DROP FUNCTION IF EXISTS {p}work_join_add(uuid[], uuid[], uuid[], smallint[], timestamptz);
+
+-- A job whose expression is changed still owes the instants of the old one that were due by then.
+DROP FUNCTION IF EXISTS {p}work_tick(uuid, int, boolean, boolean); -- answers more
+ALTER TABLE {p}job ADD owed_from timestamptz; -- up to anchor_at; null: nothing
+ALTER TABLE {p}job ADD owed_cron text;
+ALTER TABLE {p}job ADD owed_timezone text;

@@ -1,5 +1,10 @@
 -- 0005_hardening.sql - what attacks from outside have found. Each part says what it is for.
 
+-- A job whose expression is changed still owes the instants of the old one that were due by then.
+ALTER TABLE {p}job ADD COLUMN owed_from INTEGER;  -- up to anchor_at; NULL: nothing
+ALTER TABLE {p}job ADD COLUMN owed_cron TEXT;
+ALTER TABLE {p}job ADD COLUMN owed_timezone TEXT;
+
 UPDATE {p}store SET version = 5, serves_from = 5;
 INSERT INTO {p}migration (version, name, applied_at)
 VALUES (5, 'hardening', CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
