@@ -61,7 +61,7 @@ static void end(struct ph__station *station)
 {
     uncount(station);
     station->dispatcher->choose_us = 0;
-    station->busy = false;
+    station->busy = station->greeting = false;
     if (station->entry && !station->store->own)
         ph__station_unlinked(station);
     if (station->called)

@@ -189,6 +189,9 @@ struct ph__station {
     int64_t claim_us;  /* when the last claim had come; 0: there was none yet. Written when busy */
     int last_claimed;  /* how many it brought; -1: there was none yet */
     bool through;      /* … and there was nothing more to find */
+    bool owed;         /* its turn came when it was busy, or there was no room: it comes first */
+    bool met;          /* it had a turn, … */
+    bool greeting;     /* … and the present visit is the first */
     bool finished;     /* the last words were said */
     bool ailing;       /* it is busy, and was in trouble when that began */
     bool lagging;      /* … and was slow */

@@ -53,6 +53,51 @@ static bool holds_on(const struct ph__station *station, int64_t now_us)
     return !station->through && !station->draining && !station->retry_us && !is_kept_back(station);
 }
 
+/* Is one visited for the first time? Then those that had their batch wait for it, so that each gives
+ * one before any gives a second; but not for long, and only once. */
+static bool is_greeting(const ph_dispatcher *dispatcher, int64_t now_us)
+{
+    for (size_t i = 0; i < dispatcher->station_count; i++) {
+        const struct ph__station *station = dispatcher->stations[i];
+
+        if (station->busy && station->greeting && now_us < station->served_us + STUCK_US)
+            return true;
+    }
+    return false;
+}
+
+/* The turn moves on to this one. Those before it that are just settling, and may have more, come
+ * first afterwards. */
+static void turn_on(ph_dispatcher *dispatcher, size_t to)
+{
+    size_t count = dispatcher->station_count;
+
+    for (size_t i = dispatcher->claim_turn % count; i != to; i = (i + 1) % count) {
+        struct ph__station *station = dispatcher->stations[i];
+
+        station->owed |=
+            station->busy && station->plan.room == 0 && !station->through && !station->draining;
+    }
+    dispatcher->claim_turn = to + 1;
+}
+
+/* In a circle; first those that missed their turn. */
+static struct ph__station *next_in_turn(ph_dispatcher *dispatcher, bool links_left, int64_t now_us)
+{
+    bool greeting = is_greeting(dispatcher, now_us);
+    size_t count = dispatcher->station_count;
+
+    for (int owed = 1; owed >= 0; owed--) {
+        for (size_t i = 0; i < count; i++) {
+            struct ph__station *s = dispatcher->stations[(dispatcher->claim_turn + i) % count];
+
+            if (s->owed == owed && is_ready(s, links_left) && !(greeting && s->claim_us))
+                return s;
+        }
+    }
+    return NULL;
+}
+
 static struct ph__station *choose(ph_dispatcher *dispatcher, bool links_left, int64_t now_us)
 {
     size_t count = dispatcher->station_count;
@@ -64,13 +109,7 @@ static struct ph__station *choose(ph_dispatcher *dispatcher, bool links_left, in
         if (holds_on(station, now_us))
             return is_ready(station, links_left) ? station : NULL;
     }
-    for (size_t i = 0; i < count; i++) {
-        struct ph__station *station = dispatcher->stations[(dispatcher->claim_turn + i) % count];
-
-        if (is_ready(station, links_left))
-            return station;
-    }
-    return NULL;
+    return next_in_turn(dispatcher, links_left, now_us);
 }
 
 /* How long ago its last claim was; 0: there was none, so one of this very moment is a little older. */
@@ -280,7 +319,11 @@ struct ph__station *ph__pick(ph_dispatcher *dispatcher, struct ph__station **ret
         dispatcher->urgent_turn = survey.urgent_at + 1;
     if (station == dispatcher->chosen) {
         dispatcher->last_chosen = station->serial;
-        dispatcher->claim_turn = index_of(dispatcher, station->serial) + 1;
+        if (!station->owed) /* otherwise the turn has moved on with it before */
+            turn_on(dispatcher, index_of(dispatcher, station->serial));
+        station->owed = false;
+        station->greeting = !station->met;
+        station->met = true;
         dispatcher->chosen = NULL;
     } else {
         station->plan.claim = false; /* it is not its turn */

@@ -366,6 +366,7 @@ static int greet(struct ph__mate *mate, struct ph__station *s, int wanted)
     pthread_mutex_lock(&s->dispatcher->lock);
     room = ph__room(s->dispatcher, &ignored);
     room = room < wanted ? room : wanted;
+    s->owed = room == 0 && wanted > 0; /* others were faster: the turn that it had was none */
     ph__claim_begin(s, room);
     pthread_mutex_unlock(&s->dispatcher->lock);
     return room;

@@ -124,6 +124,57 @@ TEST(round_robin_takes_one_batch_from_each_in_turn)
     run_through(PH_SELECT_ROUND_ROBIN, 1, 2, 3, messages);
 }
 
+static int batches_of(const char *id, const struct claimed *claims, size_t count)
+{
+    int batches = 0;
+
+    for (size_t i = 0; i < count; i++)
+        batches += strcmp(claims[i].store, id) == 0;
+    return batches;
+}
+
+/* With a connection for each, all of them are greeted at the same time, and there is room for one
+ * batch: those that come too late must not lose their turn. */
+TEST(at_the_start_too_each_store_gives_one_batch_before_any_gives_a_second)
+{
+    enum { STORES = 6, BATCH = 2, ROUNDS = 4 };
+    static struct claimed claims[CLAIMS_MAX];
+    static struct tally tally;
+    struct fleet fleet;
+    size_t count;
+
+    for (int again = t_soak() ? 20 : 2; again > 0; again--) {
+        tally = (struct tally)TALLY_INIT;
+        log_clear();
+        fleet_init(&fleet, STORES);
+        fleet.opts.batch_size = fleet.opts.prefetch = BATCH;
+        fleet.opts.threads = 1;
+        fleet_add(&fleet, 0, STORES);
+        for (int n = 0; n < STORES; n++)
+            base_put(base_at(n), "t", BATCH * ROUNDS);
+        fleet_run(&fleet, count_up, &tally);
+        fleet_drain(&fleet);
+        fleet_end(&fleet);
+        count = claims_said(claims, CLAIMS_MAX);
+        REQ_INT("OBX-068", count, STORES * ROUNDS);
+        for (size_t i = 1; i <= count; i++) {
+            int most = 0, least = ROUNDS;
+
+            for (int n = 0; n < STORES; n++) {
+                int batches = batches_of(base_at(n)->id, claims, i);
+
+                most = batches > most ? batches : most;
+                least = batches < least ? batches : least;
+            }
+            if (most - least > (i <= STORES ? 1 : 2))
+                log_print();
+            REQ("OBX-068", most - least <= 1 || i > STORES);
+            REQ("OBX-068", most - least <= 2); /* one that settles just then comes next */
+        }
+        bases_leave();
+    }
+}
+
 TEST(round_robin_passes_over_those_that_have_nothing)
 {
     static const int messages[] = { 2, 0, 7, 4, 0 };
