@@ -2,8 +2,9 @@
 """Tests of the project itself: its interface, its sources, its documents."""
 import api
 import documents
+import install
 import manual
 import runner
 import sources
 
-runner.main([api, sources, documents, manual])
+runner.main([api, sources, documents, manual, install])
