@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[300], bin[300], url[400];
-static pid_t server;
+static char folder[300], bin[300], url[400], standby[400];
+static pid_t server, standby_server;
 
 static void nap(void)
 {
@@ -96,6 +96,10 @@ static void stop_at_exit(void)
 {
     if (server > 0)
         server_crash();
+    if (standby_server > 0) {
+        kill(standby_server, SIGQUIT);
+        finish(standby_server);
+    }
 }
 
 void server_start_new(void)
@@ -129,14 +133,16 @@ const char *server_url(void)
     return url;
 }
 
-void server_start(void)
+static pid_t start(const char *name, const char *port)
 {
-    char data[400];
+    char data[400], at[20];
     char *postgres[] = { program("postgres"),
                          (char[]){ "-D" },
                          data,
                          (char[]){ "-k" },
                          folder,
+                         (char[]){ "-p" },
+                         at,
                          (char[]){ "-c" },
                          (char[]){ "listen_addresses=" },
                          (char[]){ "-c" },
@@ -145,8 +151,14 @@ void server_start(void)
                          (char[]){ "shared_buffers=16MB" },
                          NULL };
 
-    snprintf(data, sizeof(data), "%s/data", folder);
-    server = run(postgres);
+    snprintf(data, sizeof(data), "%s/%s", folder, name);
+    snprintf(at, sizeof(at), "%s", port);
+    return run(postgres);
+}
+
+void server_start(void)
+{
+    server = start("data", "5432");
 }
 
 static void stop_by(int signal_number)
@@ -177,12 +189,76 @@ void server_stop(void)
     stop_by(SIGINT);
 }
 
-void server_wait(void)
+static void wait_for(const char *at)
 {
     for (int i = 0; i < 1000; i++) {
-        if (PQping(url) == PQPING_OK)
+        if (PQping(at) == PQPING_OK)
             return;
         nap();
     }
     CHECK(!"the server did not start");
+}
+
+void server_wait(void)
+{
+    wait_for(url);
+}
+
+/* ------------------------------------------------------------------- the standby */
+
+static void await(struct t_conn *conn, const char *condition)
+{
+    char sql[300];
+
+    snprintf(sql, sizeof(sql), "SELECT CASE WHEN %s THEN 1 ELSE 0 END", condition);
+    for (int i = 0; t_number(conn, sql) == 0; i++) {
+        CHECK(i < 1000);
+        nap();
+    }
+}
+
+void server_start_standby(void)
+{
+    char data[400];
+    char *backup[] = { program("pg_basebackup"),
+                       (char[]){ "-D" },
+                       data,
+                       (char[]){ "-h" },
+                       folder,
+                       (char[]){ "-p" },
+                       (char[]){ "5432" },
+                       (char[]){ "-U" },
+                       (char[]){ "postgres" },
+                       (char[]){ "-R" },
+                       (char[]){ "--no-sync" },
+                       (char[]){ "-c" },
+                       (char[]){ "fast" },
+                       (char[]){ "-X" },
+                       (char[]){ "stream" },
+                       NULL };
+    struct t_conn *conn = t_connect_to(url);
+
+    snprintf(data, sizeof(data), "%s/standby", folder);
+    snprintf(standby, sizeof(standby), "postgresql:///postgres?host=%s&port=5433&user=postgres",
+             folder);
+    CHECK_INT(finish(run(backup)), 0);
+    standby_server = start("standby", "5433");
+    wait_for(standby);
+    t_sql(conn, "ALTER SYSTEM SET synchronous_standby_names = '*'");
+    t_sql(conn, "SELECT pg_reload_conf()");
+    await(conn, "EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')");
+    t_disconnect(conn);
+}
+
+const char *standby_url(void)
+{
+    return standby;
+}
+
+void standby_promote(void)
+{
+    struct t_conn *conn = t_connect_to(standby);
+
+    CHECK_STR(t_value(conn, "SELECT pg_promote(true, 60)"), "t");
+    t_disconnect(conn);
 }

@@ -18,4 +18,11 @@ void server_start(void);
 /* Until it takes connections. */
 void server_wait(void);
 
+/* A standby of it, at port 5433 of the same folder: a commit of the first waits until the standby
+ * has it. It goes down with the test, too. */
+void server_start_standby(void);
+const char *standby_url(void);
+/* Returns when it can be written. Until it is stopped, the first one waits at each commit. */
+void standby_promote(void);
+
 #endif

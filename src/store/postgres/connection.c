@@ -41,73 +41,6 @@ void ph__pg_tune(struct ph__pg_own *own)
     PQuntrace(own->conn);
 }
 
-/* Defaults come before the caller's URL, which overrides them; what must hold comes after. */
-static PGconn *start_connecting(const char *url)
-{
-    const char *keywords[] = { "tcp_user_timeout", "fallback_application_name", "dbname",
-                               "client_encoding", NULL };
-    const char *values[] = { "10000", "posthorn", ph__pg_conninfo(url), "UTF8", NULL };
-
-    return PQconnectStartParams(keywords, values, 1);
-}
-
-static int finish_connecting(PGconn *conn, struct ph__call *call)
-{
-    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
-
-    while (status != PGRES_POLLING_OK) {
-        short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-
-        if (PQstatus(conn) == CONNECTION_BAD || status == PGRES_POLLING_FAILED)
-            return ph__pg_fail_connect(conn, call->err);
-        if (ph__pg_wait(PQsocket(conn), events, call->deadline) < 0) {
-            ph__fail(
-                call->err, PH_ETIMEOUT,
-                "the server did not answer within the time limit; check the URL and that it is up");
-            return ph__fail_flags(call->err, PH_ETIMEOUT, PH_RETRY);
-        }
-        status = PQconnectPoll(conn);
-    }
-    return 0;
-}
-
-/* What libpq says of a URL that looks strange may be a part of a password. */
-static int without_echo(const struct ph__call *call, int r)
-{
-    unsigned flags = call->err->flags;
-
-    if (r == PH_ETIMEOUT || ph__pg_may_show(call->store->url))
-        return r;
-    ph__fail(call->err, r,
-             "cannot connect, or the URL does not mean what it seems to; write special characters "
-             "in its password as %%xx: / is %%2F, @ is %%40, : is %%3A");
-    return ph__fail_flags(call->err, r, flags);
-}
-
-static int dial(struct ph__call *call, struct ph__pg_own *own)
-{
-    PGconn *conn = start_connecting(call->store->url);
-    int r;
-
-    if (!conn)
-        return ph__fail_memory(call->err);
-    r = finish_connecting(conn, call);
-    if (r < 0) {
-        PQfinish(conn);
-        return without_echo(call, r);
-    }
-    own->conn = conn;
-    own->ended = false;
-    own->lent = false;
-    own->bell = PG_BELL_UNKNOWN;
-    own->ringing = false;
-    own->mute = false;
-    own->schema_checked = false;
-    ph__pg_tune(own);
-    memset(own->prepared, 0, sizeof(own->prepared));
-    return 0;
-}
-
 bool ph__pg_hear(struct ph__pg_own *own)
 {
     struct pollfd fd = { .fd = PQsocket(own->conn), .events = POLLIN };
@@ -144,10 +77,13 @@ int ph__pg_connect(struct ph__call *call, bool check_schema)
     if (own->conn && !is_alive(own, call->deadline)) {
         ph__log(store, PH_LOG_WARN, "connect", "the server closed the connection; connecting again",
                 NULL, 0);
-        ph__pg_drop(own);
+        if (ph__deadline_left_ms(call->deadline) == 0) /* it hangs: another host may answer */
+            ph__pg_leave(own);
+        else
+            ph__pg_drop(own);
     }
     if (!own->conn)
-        r = dial(call, own);
+        r = ph__pg_dial(call, own);
     if (r == 0 && check_schema && !own->schema_checked) {
         r = ph__pg_check_schema(call);
         own->schema_checked = r == 0;
@@ -159,6 +95,12 @@ void ph__pg_drop(struct ph__pg_own *own)
 {
     PQfinish(own->conn);
     own->conn = NULL;
+}
+
+void ph__pg_leave(struct ph__pg_own *own)
+{
+    own->next_host = own->host + 1;
+    ph__pg_drop(own);
 }
 
 void ph__pg_disconnect(ph_store *store)

@@ -41,8 +41,10 @@ static int start_listening(struct ph__call *call, struct ph__pg_own *own)
 {
     char channel[PH__PG_CHANNEL_SIZE], sql[PH__PG_CHANNEL_SIZE + 16];
     bool pooled = false;
-    int r = find_pooler(call, own->conn, &pooled);
+    int r = ph__pg_seek_writable(call, true); /* nobody can listen on a standby */
 
+    if (r == 0)
+        r = find_pooler(call, own->conn, &pooled);
     if (r == 0 && !pooled) {
         ph__pg_channel(call->store, channel);
         snprintf(sql, sizeof(sql), "LISTEN \"%s\"", channel);

@@ -168,8 +168,14 @@ enum ph__pg_bell { PG_BELL_UNKNOWN, PG_BELL_LISTENING, PG_BELL_NONE };
 
 struct ph__pg_own {
     PGconn *conn; /* NULL: not connected */
-    bool ended;   /* the server has said that it ends the session */
-    bool lent;    /* a handler has had this connection */
+    /* Of the URL: where we are connected, of how many (0: see hosts.c), and where the next try to
+     * connect begins. */
+    size_t host, host_count, next_host;
+    bool to_read;            /* the URL asks for a server that need not be written */
+    bool writable;           /* whatever the server has reported */
+    ph__deadline stay_until; /* on a read-only server: until the others are tried again */
+    bool ended;              /* the server has said that it ends the session */
+    bool lent;               /* a handler has had this connection */
     enum ph__pg_bell bell;
     bool ringing;             /* a ring was sent, and its answer has not been read */
     bool mute;                /* the server refuses rings: none are sent along with enqueues */
@@ -191,9 +197,54 @@ bool ph__pg_may_show(const char *url);
 /* libpq wants its URL as it is, and KEY=VALUE words without our prefix. */
 const char *ph__pg_conninfo(const char *url);
 
+/* ---------------------------------------------------------------- connection */
+
+/* One address to connect to. NULL: as the URL says, or as libpq does. */
+struct ph__pg_place {
+    const char *host, *address, *port;
+    const char *attrs; /* target_session_attrs */
+    ph__deadline until;
+};
+
+#define PH__PG_ADDRESS_SIZE 80 /* in digits, with a zone */
+
+/* The places of a URL, in order; see hosts.c. */
+struct ph__pg_walk {
+    PQconninfoOption *options;             /* what libpq makes of the URL; lists are cut up */
+    const char *hosts, *addresses, *ports; /* lists; NULL: none */
+    size_t host_count, port_count;         /* no hosts: one place, as libpq does it */
+    const char *default_port, *attrs;
+    size_t *order;                      /* of the hosts */
+    size_t tried, total;                /* hosts */
+    int timeout_ms;                     /* connect_timeout; 0: none */
+    ph__deadline until;                 /* of this host */
+    char (*found)[PH__PG_ADDRESS_SIZE]; /* addresses of this host's name */
+    size_t found_count, found_used;
+};
+
+/* Begins with that host of the URL, and the others after it. */
+int ph__pg_walk_begin(struct ph__pg_walk *walk, const char *url, size_t first, ph_error *err);
+/* 1: here is the next one. 0: all were tried, or the time is over. Negative: the next host cannot
+ * be tried, go on. */
+int ph__pg_walk_next(struct ph__pg_walk *walk, ph__deadline deadline, struct ph__pg_place *ret,
+                     ph_error *err);
+/* The place in the URL of the host that the last place belongs to, and of the one after it. */
+size_t ph__pg_walk_at(const struct ph__pg_walk *walk);
+size_t ph__pg_walk_after(const struct ph__pg_walk *walk);
+void ph__pg_walk_end(struct ph__pg_walk *walk);
+
+/* Connects to one of the URL's hosts, a writable one if there is one and others are not asked
+ * for. */
+int ph__pg_dial(struct ph__call *call, struct ph__pg_own *own);
+/* Does the server say that it takes no writes? Costs no round trip; servers before PostgreSQL 14
+ * do not tell. */
+bool ph__pg_is_read_only(const PGconn *conn);
+
 int ph__pg_connect(struct ph__call *call, bool check_schema);
 void ph__pg_disconnect(ph_store *store);
 void ph__pg_drop(struct ph__pg_own *own); /* closes the connection, keeps the rest */
+/* The same, and the next try to connect begins with the URL's next host. */
+void ph__pg_leave(struct ph__pg_own *own);
 void ph__pg_tune(struct ph__pg_own *own); /* libpq's side of the connection as we want it */
 /* Takes in what the server has said unasked; false if it has ended the session. */
 bool ph__pg_hear(struct ph__pg_own *own);
@@ -211,6 +262,10 @@ enum ph__pg_repeat { PG_ONCE, PG_REPEATABLE, PG_READS };
 int ph__pg_run(struct ph__call *call, enum ph__pg_statement statement,
                const struct ph__pg_params *params, enum ph__pg_repeat repeat,
                PGresult **ret_result);
+
+/* Before a write on the store's own connection: leaves a server that takes none, as far as it is
+ * known, for another. PH_EREADONLY: there is none. */
+int ph__pg_seek_writable(struct ph__call *call, bool check_schema);
 
 /* Runs SQL text without parameters on a connection; several statements in one
  * text are one transaction. */

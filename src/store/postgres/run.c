@@ -315,26 +315,41 @@ static bool prepared_trouble(const ph_error *err)
            strcmp(err->sqlstate, "0A000") == 0;
 }
 
-/* After a failed try in a transaction of our own: true if another makes sense.
- * *unknown is set when this one may have happened all the same. */
+/* What has become of the tries of one call. */
+struct tries {
+    bool unknown;      /* one may have happened all the same */
+    bool was_readonly; /* a server that had not said so refused to write */
+    ph_error conflict;
+};
+
+/* After a failed try in a transaction of our own: true if another makes sense. */
 static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph__pg_repeat repeat,
-                          bool *unknown)
+                          struct tries *tries)
 {
     ph_error *err = call->err;
-    bool lost = lost_connection(own->conn) || (err->flags & PH_UNKNOWN);
+    bool lost = lost_connection(own->conn) || (err->flags & PH_UNKNOWN), first;
 
     if (lost) {
-        ph__pg_drop(own);
+        if (err->code == PH_ETIMEOUT) /* it hangs: another host may answer */
+            ph__pg_leave(own);
+        else
+            ph__pg_drop(own);
         if (repeat == PG_ONCE) {
             ph__pg_fail_unknown(err);
             return false;
         }
         err->flags &= ~PH_UNKNOWN;
-        *unknown |= repeat != PG_READS; /* a second one does no harm */
+        tries->unknown |= repeat != PG_READS; /* a second one does no harm */
         if (ph__deadline_left_ms(call->deadline) == 0)
             return false;
         ph__deadline_nap(call->deadline, CONFLICT_NAP_MS);
         return true;
+    }
+    if (err->code == PH_EREADONLY) { /* nothing was done: another host may do it */
+        ph__pg_leave(own);
+        first = !tries->was_readonly;
+        tries->was_readonly = true;
+        return first && own->host_count > 1 && !own->to_read;
     }
     if (own->use_prepared && own->lent && prepared_trouble(err)) {
         ph__pg_drop(own); /* a handler has deallocated what was not its own */
@@ -353,10 +368,10 @@ static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph
 }
 
 /* A try after the connection was lost: the server may be restarting. */
-static int reconnect(struct ph__call *call, enum ph__pg_statement statement)
+static int reconnect(struct ph__call *call, bool check_schema)
 {
     for (;;) {
-        int r = ph__pg_connect(call, statement != PG_SCHEMA_VERSION);
+        int r = ph__pg_connect(call, check_schema);
 
         if (r != PH_ECONNECT || !(call->err->flags & PH_RETRY) ||
             ph__deadline_left_ms(call->deadline) == 0)
@@ -365,32 +380,89 @@ static int reconnect(struct ph__call *call, enum ph__pg_statement statement)
     }
 }
 
+/* A pooler may repeat what another server once said: so the server itself is asked before it is
+ * believed that it takes no writes. */
+static bool is_writable(struct ph__call *call, struct ph__pg_own *own)
+{
+    PGresult *result = NULL;
+
+    if (own->writable || !ph__pg_is_read_only(own->conn))
+        return true;
+    if (ph__pg_run_text(call, own->conn, "SHOW transaction_read_only", &result) == 0)
+        own->writable = strcmp(PQgetvalue(result, 0, 0), "off") == 0;
+    PQclear(result);
+    return own->writable;
+}
+
+static int fail_read_only(struct ph__call *call, const struct ph__pg_own *own)
+{
+    if (own->host_count > 1)
+        ph__fail(call->err, PH_EREADONLY,
+                 "none of the %zu hosts can be written to now; promote one, or correct the URL",
+                 own->host_count);
+    else
+        ph__fail(call->err, PH_EREADONLY,
+                 "the server is a standby or read-only; connect to the primary, or make the "
+                 "database writable");
+    memcpy(call->err->sqlstate, "25006", 6);
+    return ph__fail_flags(call->err, PH_EREADONLY, own->host_count > 1 ? PH_RETRY : 0);
+}
+
+int ph__pg_seek_writable(struct ph__call *call, bool check_schema)
+{
+    struct ph__pg_own *own = call->store->own;
+    int r;
+
+    if (is_writable(call, own))
+        return 0;
+    if (!own->to_read && ph__deadline_left_ms(own->stay_until) == 0) {
+        ph__log(call->store, PH_LOG_WARN, "connect",
+                "the server is read-only; connecting again, to another one if there is one", NULL,
+                0);
+        ph__pg_leave(own);
+        r = reconnect(call, check_schema);
+        if (r < 0 || is_writable(call, own))
+            return r;
+    }
+    return fail_read_only(call, own);
+}
+
+/* Connects if need be, and where it can be written if that is wanted. */
+static int be_connected(struct ph__call *call, enum ph__pg_statement statement, bool writes)
+{
+    bool check_schema = statement != PG_SCHEMA_VERSION;
+    int r = ((struct ph__pg_own *)call->store->own)->conn ? 0 : reconnect(call, check_schema);
+
+    return r == 0 && writes ? ph__pg_seek_writable(call, check_schema) : r;
+}
+
 static int run_own(struct ph__call *call, enum ph__pg_statement statement, const char *sql,
                    const struct ph__pg_params *params, enum ph__pg_repeat repeat,
                    PGresult **ret_result)
 {
     struct ph__pg_own *own = call->store->own;
-    ph_error conflict = { 0 };
-    bool unknown = false;
+    bool writes = repeat != PG_READS || statement == PG_BEGIN;
+    struct tries tries = { 0 };
 
     if (own->conn && !ph__pg_ring_end(own, call->deadline))
         ph__pg_drop(own); /* nothing but a ring was under way */
     for (;;) {
-        int r = own->conn ? 0 : reconnect(call, statement);
+        int r = be_connected(call, statement, writes);
 
         if (r == 0) {
             r = run_once(call, own->conn, own, statement, sql, params, ret_result);
             if (r == 0)
                 return ph__ok(call->err);
             if (call->err->code == PH_ECONFLICT)
-                conflict = *call->err;
-            if (may_try_again(call, own, repeat, &unknown))
+                tries.conflict = *call->err;
+            if (may_try_again(call, own, repeat, &tries))
                 continue;
         }
         /* The limit only cut the last of several tries short: say what stood in the way. */
-        if (call->err->code == PH_ETIMEOUT && !(call->err->flags & PH_UNKNOWN) && conflict.code)
-            *call->err = conflict;
-        return ph__fail_flags(call->err, call->err->code, unknown ? PH_UNKNOWN : 0);
+        if (call->err->code == PH_ETIMEOUT && !(call->err->flags & PH_UNKNOWN) &&
+            tries.conflict.code)
+            *call->err = tries.conflict;
+        return ph__fail_flags(call->err, call->err->code, tries.unknown ? PH_UNKNOWN : 0);
     }
 }
 
