@@ -1,6 +1,8 @@
 /* migrate.c - posthorn migrate: the schema. */
 #include "commands.h"
 
+#include <string.h>
+
 static const struct cli_field fields[] = {
     CLI_ITS_STORE,
     { "installed", CLI_F_NUMBER, "the version of the schema in the database; 0: there is none",
@@ -126,19 +128,38 @@ static int run_validate(struct cli *cli)
     return cli_each(cli, &each);
 }
 
+/* It becomes a part of SQL, within quotes. */
+static bool is_role_prefix(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+    return *text && strlen(text) <= 40 && strspn(text, allowed) == strlen(text) &&
+           !(*text >= '0' && *text <= '9');
+}
+
 static int run_sql(struct cli *cli)
 {
-    int code = cli_open(cli, CLI_OPEN_LAZY);
+    const char *prefix = cli_text(cli, "role-prefix"), *head = "";
     char *sql = NULL;
+    int code;
 
+    if (prefix && !cli_given(cli, "roles"))
+        return cli_fail(cli, CLI_USAGE, "--role-prefix goes with --roles");
+    if (prefix && !is_role_prefix(prefix))
+        return cli_fail(cli, CLI_USAGE,
+                        "--role-prefix: at most 40 letters, digits and underscores, and no digit "
+                        "first");
+    code = cli_open(cli, CLI_OPEN_LAZY);
     if (code != CLI_OK)
         return code;
     if (ph_migrate_sql(cli->store, cli_given(cli, "roles"), &sql, &cli->err) < 0)
         return cli_fail_store(cli);
+    if (prefix)
+        head = cli_printf(cli, "SET posthorn.role_prefix = '%s';\n", prefix);
     if (cli->format == CLI_TEXT_FORM)
-        cli_print(cli, "%s", sql);
+        cli_print(cli, "%s%s", head, sql);
     else
-        cli_row(cli, json_pack("{s:o}", "sql", cli_json_text(sql)));
+        cli_row(cli, json_pack("{s:o}", "sql", cli_json_text(cli_printf(cli, "%s%s", head, sql))));
     ph_free(sql);
     return CLI_OK;
 }
@@ -238,8 +259,11 @@ const struct cli_command cli_migrate_validate = {
 static const char *const sql_description[] = {
     "Prints the statements that make the schema in an empty database, to be reviewed and run by "
     "those who may. It needs no connection, only the URL, which says what kind of database it is.",
-    "With --roles it prints the statements that create the roles producer, worker and reader and "
-    "grant them what they need (PostgreSQL only). These can be run again at any time.",
+    "With --roles it prints the statements that create the roles producer, worker, scheduler and "
+    "reader and grant them what they need (PostgreSQL only). These can be run again at any time.",
+    "Roles belong to the whole server, and are named after the schema: a worker of one database is "
+    "one in every other whose schema has the same name. Where that must not be, give the roles of "
+    "each database a name of their own with --role-prefix; it is kept in the schema.",
     NULL,
 };
 
@@ -247,6 +271,10 @@ static const struct cli_option sql_options[] = {
     { .name = "roles",
       .type = CLI_SWITCH,
       .help = "print the roles and their grants instead (PostgreSQL)" },
+    { .name = "role-prefix",
+      .type = CLI_TEXT,
+      .argument = "NAME",
+      .help = "with --roles: call them NAME_worker and so on; else after the schema" },
     { 0 },
 };
 
@@ -259,6 +287,8 @@ static const struct cli_example sql_examples[] = {
     { "posthorn --db postgresql:///shop migrate sql > schema.sql", "For review" },
     { "posthorn --db postgresql:///shop --schema mail migrate sql --roles",
       "The grants, for a schema of another name" },
+    { "posthorn --db postgresql:///shop migrate sql --roles --role-prefix shop",
+      "Roles of this database alone" },
     { 0 },
 };
 

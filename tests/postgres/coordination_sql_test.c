@@ -302,9 +302,40 @@ TEST(work_enqueue_many_numbers_no_message_twice)
                       "'{NULL,NULL,NULL}', '[0:2]={a,s,s}', '{1,1,1}', '{NULL,NULL,NULL}', "
                       "'{NULL,NULL,NULL}', '{NULL,NULL,NULL}', '{NULL,NULL,NULL}', "
                       "'{NULL,NULL,NULL}', NULL)"),
-              "a list does not count from 1");
+              "the lists are not plain ones of one length");
     CHECK_INT(t_number(conn, "SELECT count(*) - count(DISTINCT (stream_id, seq)) FROM {t}message"),
               0);
+}
+
+/* Nor more than are allowed, nor lists that do not fit together. */
+TEST(work_enqueue_many_wants_lists_of_one_length)
+{
+    static const char *const lists[] = { "'{t}'", "'{p}'",    "'{NULL}'", "'{NULL}'", "'{NULL}'",
+                                         "NULL",  "'{1}'",    "'{NULL}'", "'{NULL}'", "'{NULL}'",
+                                         "NULL",  "'{NULL}'", "NULL",     "NULL",     "NULL" };
+    static const char *const longer[] = { "'{t,t}'",       "'{p,p}'",       "'{NULL,NULL}'",
+                                          "'{NULL,NULL}'", "'{NULL,NULL}'", "'{a,b}'",
+                                          "'{1,1}'",       "'{NULL,NULL}'", "'{NULL,NULL}'",
+                                          "'{NULL,NULL}'", "'{NULL,NULL}'", "'{NULL,NULL}'",
+                                          "'{NULL,NULL}'", "'{NULL,NULL}'", "'{false,false}'" };
+    struct t_conn *conn = set_up();
+
+    for (size_t wrong = 0; wrong <= 15; wrong++) {
+        char call[600] =
+            "SELECT coalesce(problem, 'fine') FROM {t}work_enqueue_many(0::smallint, '{\"\"}'";
+
+        for (size_t i = 0; i < 15; i++)
+            strcat(strcat(call, ", "), i == wrong ? longer[i] : lists[i]);
+        CHECK_STR(t_value(conn, strcat(call, ")")),
+                  wrong < 15 ? "the lists are not plain ones of one length" : "fine");
+    }
+    CHECK_STR(t_value(conn,
+                      "SELECT problem FROM {t}work_enqueue_many(0::smallint, "
+                      "array_fill(''::text, '{10001}'), array_fill('t'::text, '{10001}'), "
+                      "array_fill(''::text, '{10001}'), NULL, NULL, NULL, NULL, "
+                      "array_fill(1::smallint, '{10001}'), NULL, NULL, NULL, NULL, NULL, NULL)"),
+              "10001 messages; at most 10000 are allowed");
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}message"), 1);
 }
 
 TEST(functions_of_streams_refuse)
@@ -492,6 +523,6 @@ TEST(only_the_inbox_stores_what_is_handled)
                       "'{{y}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{1}}', "
                       "'{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', "
                       "'{{NULL}}', '{{false}}')"),
-              "a list has more than one dimension");
+              "the lists are not plain ones of one length");
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}message"), 0);
 }

@@ -14,7 +14,7 @@
     DOOR("inbox")                                                                                  \
     DOOR("timers")                                                                                 \
     DOOR("job_runs")                                                                               \
-    " work_claim work_settle work_renew work_reap_expired work_tick work_advance job_trigger "     \
+    " work_claim work_settle work_renew work_reap_expired job_trigger "                            \
     "work_job_trigger process_work_batch work_batch work_batch_whole instance_leave work_leave "   \
     "receptor_complete receptor_fail work_receptors checkpoint_complete checkpoint_fail "          \
     "checkpoint_rewind work_checkpoints work_checkpoint_rewind "
@@ -29,6 +29,8 @@
 
 const struct role producer = { "producer", EVERYBODY ENQUEUE, "" };
 const struct role worker = { "worker", EVERYBODY ENQUEUE WORK READ, VIEWS };
+const struct role scheduler = { "scheduler", EVERYBODY " work_tick work_advance doorbell_ring ",
+                                "" };
 const struct role reader = { "reader", EVERYBODY READ, VIEWS };
 const struct role stranger = { "stranger", "", "" };
 
@@ -74,7 +76,7 @@ static void apply_roles(ph_store *store)
 
 void roles_set_up(void)
 {
-    static const char *const with_role[] = { "producer", "worker", "reader" };
+    static const char *const with_role[] = { "producer", "worker", "scheduler", "reader" };
     ph_store *owner;
 
     database = t_fresh_database();
@@ -85,7 +87,7 @@ void roles_set_up(void)
                      t_value(super, "SELECT current_database()"), login("owner")));
     owner = open_store("owner", true);
     apply_roles(owner);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         t_sql(super, say("CREATE ROLE %s LOGIN", login(with_role[i])));
         t_sql(super, say("GRANT %s_%s TO %s", t_schema(), with_role[i], login(with_role[i])));
     }
@@ -93,11 +95,12 @@ void roles_set_up(void)
 
 void roles_tear_down(void)
 {
-    static const char *const all[] = { "owner", "producer", "worker", "reader", "stranger" };
+    static const char *const all[] = { "owner",     "producer", "worker",
+                                       "scheduler", "reader",   "stranger" };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         t_sql(super, say("DROP OWNED BY %s; DROP ROLE %s", login(all[i]), login(all[i])));
-    for (size_t i = 1; i < 4; i++)
+    for (size_t i = 1; i < 5; i++)
         t_sql(super,
               say("DROP OWNED BY %s_%s; DROP ROLE %s_%s", t_schema(), all[i], t_schema(), all[i]));
 }

@@ -11,7 +11,7 @@ struct role {
     const char *views;     /* it may read, likewise */
 };
 
-extern const struct role producer, worker, reader;
+extern const struct role producer, worker, scheduler, reader;
 extern const struct role stranger; /* a login without any role */
 
 extern struct t_conn *super; /* the superuser's connection to the test's database */

@@ -242,6 +242,13 @@ TEST(the_worker_can_do_nothing_else)
     roles_tear_down();
 }
 
+TEST(the_scheduler_can_do_nothing_else)
+{
+    roles_set_up();
+    try_everything(&scheduler);
+    roles_tear_down();
+}
+
 TEST(the_reader_can_do_nothing_else)
 {
     roles_set_up();

@@ -25,7 +25,8 @@ static void operating_is_denied(ph_store *store)
     denied(ph_dead_retry(store, PH_OWN_TX, &id, 1, 0, NULL, &t_err));
     denied(ph_dead_discard(store, PH_OWN_TX, &id, 1, 0, NULL, &t_err));
     denied(ph_retention_run(store, PH_OWN_TX, 0, 0, NULL, &t_err));
-    denied(ph_migrate(store, 0, NULL, &t_err));
+    REQ_INT("OBX-124", ph_migrate(store, 0, NULL, &t_err), PH_EPERM);
+    CHECK(strstr(t_err.message, say("belongs to %s", login("owner"))) != NULL);
 }
 
 static void looking_is_denied(ph_store *store)
@@ -230,6 +231,83 @@ TEST(the_worker_works)
     looking_is_allowed(store, refs[2].work_id, 5);
     operating_is_denied(store);
     ph_close(store);
+    roles_tear_down();
+}
+
+/* "Never again" and runs of instants that no cron expression has: not for workers. */
+TEST(a_worker_cannot_say_when_jobs_run_but_a_scheduler_can)
+{
+    ph_schedule done = PH_SCHEDULE_INIT;
+    ph_scheduler *schedule = NULL;
+    struct t_conn *conn;
+    ph_store *store;
+
+    roles_set_up();
+    t_sql(super, "SELECT {t}job_set('j', 't', '* * * * *')");
+    conn = a_connection(url_as(&worker));
+    refused(conn, "42501", "permission denied for function work_advance",
+            "SELECT {t}work_advance('{j}', '{1}', '{NULL}', '{NULL}', '{NULL}', '{0}', '{}')");
+    refused(conn, "42501", "permission denied for function work_tick",
+            "SELECT {t}work_tick(gen_random_uuid(), 1, true, true)");
+    t_sql(conn, "SELECT {t}job_trigger('j')");
+    t_disconnect(conn);
+    store = open_as("scheduler");
+    OK(ph_scheduler_new(store, NULL, &schedule, &t_err));
+    OK(ph_scheduler_run(schedule, 0, &done, &t_err));
+    CHECK_INT(done.job_runs, 1);
+    CHECK_INT(t_number(super, "SELECT count(*) FROM {t}job WHERE next_at > now()"), 1);
+    ph_scheduler_free(schedule);
+    ph_close(store);
+    conn = a_connection(url_as(&scheduler));
+    refused(conn, "22023", "the lists are not all of one length",
+            "SELECT {t}work_advance('{j}', '{1,2}', '{NULL}', '{NULL}', '{NULL}', '{0}', '{}')");
+    refused(conn, "22023", "the lists are not all of one length",
+            "SELECT {t}work_advance('{j}', '{1}', '{NULL}', '{NULL}', '{NULL}', '{20001}', "
+            "array_fill(now(), '{20001}'))");
+    refused(conn, "22023", "n is null; allowed are 1 to 10000",
+            "SELECT {t}work_tick(gen_random_uuid(), NULL, true, true)");
+    t_disconnect(conn);
+    roles_tear_down();
+}
+
+/* Roles belong to the whole server. */
+TEST(a_worker_of_one_database_is_none_in_another_that_has_roles_of_its_own)
+{
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+    const char *url = t_fresh_database();
+    char prefix[60];
+    struct t_conn *there = a_connection(url), *conn;
+    ph_store *store = NULL;
+    char *sql = NULL;
+
+    roles_set_up(); /* in a database of its own, with the same name of the schema */
+    snprintf(prefix, sizeof(prefix), "%s_b", t_schema());
+    opts.schema = t_schema();
+    opts.deploy_schema = true;
+    OK(t_try_open(url, &opts, &store));
+    OK(ph_migrate_sql(store, true, &sql, &t_err));
+    refused(there, "22023", "posthorn.role_prefix has at most 40 letters",
+            say("SET posthorn.role_prefix = 'a b'; %s", sql));
+    t_sql(there, say("SET posthorn.role_prefix = '%s'", prefix));
+    t_sql(there, sql);
+    t_sql(there, "RESET posthorn.role_prefix");
+    t_sql(there, sql); /* it was kept */
+    conn = a_connection(url_with(url, say("user=%s", login("worker"))));
+    refused(conn, "42501", "permission denied for schema",
+            "SELECT {t}outbox_claim(gen_random_uuid(), 30, 1)");
+    t_sql(super, say("GRANT %s_worker TO %s", prefix, login("worker")));
+    t_sql(conn, "SELECT {t}outbox_claim(gen_random_uuid(), 30, 1)");
+    t_sql(there, "UPDATE {t}store SET functions = ''"); /* a migration grants anew, by that name */
+    t_sql(there, say("REVOKE EXECUTE ON FUNCTION {t}outbox_claim FROM %s_worker", prefix));
+    OK(ph_migrate(store, 0, NULL, &t_err));
+    t_sql(conn, "SELECT {t}outbox_claim(gen_random_uuid(), 30, 1)");
+    t_disconnect(conn);
+    ph_free(sql);
+    ph_close(store);
+    t_sql(there, say("DROP OWNED BY %s_producer, %s_worker, %s_scheduler, %s_reader", prefix,
+                     prefix, prefix, prefix));
+    t_sql(there, say("DROP ROLE %s_producer, %s_worker, %s_scheduler, %s_reader", prefix, prefix,
+                     prefix, prefix));
     roles_tear_down();
 }
 

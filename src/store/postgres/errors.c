@@ -31,7 +31,7 @@ static const struct meaning meanings[] = {
     { "42883", PH_ENOSCHEMA, 0, "call ph_migrate(), or open with deploy_schema" },
     { "42P01", PH_ENOSCHEMA, 0, "call ph_migrate(), or open with deploy_schema" },
     { "42501", PH_EPERM, 0, "grant the role what it needs: see ph_migrate_sql()" },
-    { "PH001", PH_EPERM, 0, NULL }, /* a migration's: who owns the schema; it names the cure */
+    { "PH002", PH_EPERM, 0, NULL }, /* a migration's: who owns the schema; it names the cure */
     { "53100", PH_EFULL, PH_RETRY, "free space on the server's disk" },
     { "53200", PH_ENOMEM, PH_RETRY, "the server is out of memory" },
     { "53300", PH_ECONNECT, PH_RETRY, "the server has no free connection; raise max_connections" },

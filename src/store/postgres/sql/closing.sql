@@ -14,7 +14,7 @@ BEGIN
                     WHERE c.relnamespace = '{schema}'::regnamespace AND c.relkind = 'v' AND starts_with(c.relname, '{p}')
                       AND r.xmin = pg_current_xact_id()::xid LOOP
         IF pg_get_userbyid(_written.owner) <> current_user THEN
-            RAISE EXCEPTION USING ERRCODE = 'PH001', MESSAGE = format(
+            RAISE EXCEPTION USING ERRCODE = 'PH002', MESSAGE = format(
                 '%s belongs to %I, who could change it later; drop it first', _written.name,
                 pg_get_userbyid(_written.owner));
         ELSIF _written.is_function THEN

@@ -24,7 +24,7 @@ BEGIN
                               THEN (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database())
                               ELSE _schema.nspowner END);
     IF _owner <> current_user THEN
-        RAISE EXCEPTION USING ERRCODE = 'PH001', MESSAGE = format(
+        RAISE EXCEPTION USING ERRCODE = 'PH002', MESSAGE = format(
             'schema {s} belongs to %I, who could replace our functions; migrate as that role, or run ALTER SCHEMA {schema} OWNER TO %I',
             _owner, current_user);
     END IF;
@@ -35,14 +35,14 @@ BEGIN
     WHERE a.privilege_type = 'CREATE' AND a.grantee <> _schema.nspowner
       AND (a.grantee = 0 OR NOT pg_has_role(a.grantee, _me, 'MEMBER'));
     IF _others.names IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'PH001', MESSAGE = format(
+        RAISE EXCEPTION USING ERRCODE = 'PH002', MESSAGE = format(
             'others may create in schema {s}, and so replace what our functions call; run REVOKE CREATE ON SCHEMA {schema} FROM %s%s',
             _others.names, _others.cascade);
     END IF;
     SELECT pg_get_userbyid(c.relowner) INTO _owner FROM pg_class c
     WHERE c.oid = to_regclass('{schema}.{p}store') AND c.relowner <> _me;
     IF FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'PH001', MESSAGE = format(
+        RAISE EXCEPTION USING ERRCODE = 'PH002', MESSAGE = format(
             'the tables in schema {s} belong to %I; migrate as that role', _owner);
     END IF;
 END

@@ -6,7 +6,7 @@ DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.pg_namespace n WHERE n.nspname OPERATOR(pg_catalog.=) '{s}_test'
                AND pg_catalog.pg_get_userbyid(n.nspowner) OPERATOR(pg_catalog.<>) current_user) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PH001', MESSAGE = 'schema "{s}_test" belongs to another role';
+        RAISE EXCEPTION USING ERRCODE = 'PH002', MESSAGE = 'schema "{s}_test" belongs to another role';
     END IF;
 END
 $$;

@@ -3,6 +3,8 @@
 -- instants belong to this job and those before it. next: null for never again.
 -- problem: not null if the job cannot be run; then it is marked, and nothing else.
 --
+-- Instants are believed, for SQL knows no calendar: whoever may call this decides when jobs run.
+-- So it is for the role that runs schedulers, not for workers.
 -- Locks: the jobs' rows, without waiting: a job that another transaction holds is
 -- left for the next look, so that one who sets a job and does not commit holds up
 -- no other job. A job is left out, too, if it is not as the scheduler saw it
@@ -23,6 +25,12 @@ DECLARE
     _run record;
     _made bigint := 0;
 BEGIN
+    IF (cardinality(_names) <= 10000 AND cardinality(_instants) <= 20000
+        AND cardinality(_names) = ALL (ARRAY[cardinality(_generations), cardinality(_seen), cardinality(_next),
+                                             cardinality(_problems), cardinality(_ends)])) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE =
+            'work_advance: the lists are not all of one length, or longer than 10000 jobs and 20000 instants';
+    END IF;
     FOR _i IN SELECT u.i FROM unnest(_names) WITH ORDINALITY u(name, i) ORDER BY u.name COLLATE "C" LOOP
         SELECT * INTO _job FROM {p}job j WHERE j.name = _names[_i] FOR UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND OR _job.generation <> _generations[_i] OR _job.next_at IS DISTINCT FROM _seen[_i];

@@ -23,7 +23,8 @@ AS $$
 #variable_conflict use_column
 DECLARE
     _t timestamptz := {p}clock();
-    _n int := cardinality(_topics);
+    _n int := greatest(cardinality(_topics), cardinality(_ns), cardinality(_payloads), 0);
+    _dims text := format('[1:%s]', _n);
     _one {p}queue;
     _name text;
     _queues int[];
@@ -49,14 +50,16 @@ BEGIN
                             NULL::smallint, NULL::text;
         RETURN;
     END IF;
-    IF 1 < ANY (ARRAY[array_ndims(_topics), array_ndims(_payloads), array_ndims(_dedupe_keys), array_ndims(_streams),
-                      array_ndims(_message_ids), array_ndims(_join_ids), array_ndims(_sources)]) THEN
-        RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean, 'a list has more than one dimension', NULL::smallint, NULL::text;
-        RETURN;
-    END IF;
-    IF 1 <> ANY (ARRAY[array_lower(_topics, 1), array_lower(_payloads, 1), array_lower(_dedupe_keys, 1), array_lower(_streams, 1),
-                       array_lower(_message_ids, 1), array_lower(_join_ids, 1), array_lower(_sources, 1)]) THEN
-        RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean, 'a list does not count from 1', NULL::smallint, NULL::text;
+    _problem := CASE
+        WHEN _n > 10000 THEN format('%s messages; at most 10000 are allowed', _n)
+        WHEN (_dims = ALL (ARRAY[array_dims(_topics), array_dims(_ns), array_dims(_payloads), array_dims(_levels)])) IS NOT TRUE
+             OR _dims <> ANY (ARRAY[ -- those that are null or empty do not count
+                array_dims(_tenant_ids), array_dims(_dedupe_keys), array_dims(_correlation_ids), array_dims(_streams),
+                array_dims(_due_ats), array_dims(_expires_ats), array_dims(_headers), array_dims(_message_ids),
+                array_dims(_max_attempts), array_dims(_join_ids), array_dims(_sources), array_dims(_handled)])
+            THEN 'the lists are not plain ones of one length' END;
+    IF _n > 0 AND _problem IS NOT NULL THEN
+        RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean, _problem, NULL::smallint, NULL::text;
         RETURN; -- below, items are found by their place
     END IF;
     SELECT b.i, b.problem INTO _bad, _problem FROM (

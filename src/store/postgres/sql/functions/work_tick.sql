@@ -28,6 +28,9 @@ DECLARE
     _ahead timestamptz;
     _deadline timestamptz;
 BEGIN
+    IF _n IS NULL OR _n NOT BETWEEN 1 AND 10000 THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('work_tick: n is %s; allowed are 1 to 10000', coalesce(_n::text, 'null'));
+    END IF;
     SELECT * INTO _joins FROM {p}work_join_expire(_t, _n);
     IF _timers THEN
         _fired := {p}work_fire(2::smallint, _owner, _n, _t);

@@ -12,3 +12,14 @@ DROP FUNCTION IF EXISTS {p}work_tick(uuid, int, boolean, boolean); -- answers mo
 ALTER TABLE {p}job ADD owed_from timestamptz; -- up to anchor_at; null: nothing
 ALTER TABLE {p}job ADD owed_cron text;
 ALTER TABLE {p}job ADD owed_timezone text;
+
+-- What the names of this database's roles begin with; null: the schema's name. See roles.sql.
+ALTER TABLE {p}store ADD role_prefix text COLLATE "C";
+-- A grant stays with a function that is replaced: workers no longer run the scheduler.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = '{s}_worker') AND to_regproc('{schema}.{p}work_advance') IS NOT NULL THEN
+        REVOKE ALL ON FUNCTION {p}work_tick, {p}work_advance FROM "{s}_worker";
+    END IF;
+END
+$$;
