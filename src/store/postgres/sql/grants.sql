@@ -7,9 +7,9 @@ DECLARE
     kind text; -- what it is for
     door text;
 BEGIN
-    FOR role, kind IN SELECT r.rolname, k.is_for FROM {schema}.{p}store s
-                    CROSS JOIN (VALUES ('producer'), ('worker'), ('scheduler'), ('reader')) k(is_for)
-                    JOIN pg_catalog.pg_roles r ON r.rolname = coalesce(s.role_prefix, '{s}') || '_' || k.is_for
+    FOR role, kind IN SELECT r.rolname, is_for FROM {schema}.{p}store s
+                    CROSS JOIN pg_catalog.unnest(ARRAY['producer', 'worker', 'scheduler', 'reader']) AS is_for
+                    JOIN pg_catalog.pg_roles r ON r.rolname = coalesce(s.role_prefix, '{s}') || '_' || is_for
                     WHERE pg_catalog.has_schema_privilege(r.oid, '{s}', 'USAGE') LOOP
         EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION {schema}.{p}clock(), {schema}.{p}schema_version() TO %I', role);
         IF kind IN ('producer', 'worker') THEN

@@ -5,8 +5,8 @@ AS $$
 BEGIN
     RETURN (
         SELECT encode(int8send((nextval('{p}message_number') << 16) | 32768)
-                      || int8send((-9223372036854775808) | (door::bigint << 60) | (s.store_id::bigint << 32)
-                                  | floor(random() * 4294967296)::bigint), 'hex')::uuid
+                      || int4send((-2147483648) | (door::int << 28) | s.store_id)
+                      || substr(uuid_send(gen_random_uuid()), 1, 4), 'hex')::uuid -- random() can be made to repeat
         FROM {p}store s WHERE s.one);
 END
 $$;

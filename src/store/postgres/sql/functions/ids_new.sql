@@ -3,13 +3,12 @@ CREATE OR REPLACE FUNCTION {p}ids_new(_door smallint, _n int) RETURNS uuid[]
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    _base bigint;
+    _base bytea;
 BEGIN
-    SELECT (-9223372036854775808) | (_door::bigint << 60) | (s.store_id::bigint << 32) INTO _base
-    FROM {p}store s WHERE s.one;
+    SELECT int4send((-2147483648) | (_door::int << 28) | s.store_id) INTO _base FROM {p}store s WHERE s.one;
     RETURN (
         SELECT array_agg(encode(int8send((nextval('{p}message_number') << 16) | 32768)
-                                || int8send(_base | floor(random() * 4294967296)::bigint), 'hex')::uuid)
+                                || _base || substr(uuid_send(gen_random_uuid()), 1, 4), 'hex')::uuid)
         FROM generate_series(1, _n));
 END
 $$;

@@ -2,6 +2,8 @@
 -- dedupe keys for ever, others theirs for 7 days, unless set otherwise. Two
 -- transactions that both make it: the second waits for the first, and makes it
 -- itself if the first rolls back.
+-- Its number is any that is free, not the next one: so one that was rolled back is not used up
+-- (there are 2^29, and a producer could use them up), and nobody waits for who makes another queue.
 CREATE OR REPLACE FUNCTION {p}queue_get(_door smallint, _ns text) RETURNS {p}queue
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off -- a plan that is kept: who calls first may have none of this set
@@ -12,8 +14,10 @@ BEGIN
     LOOP
         SELECT * INTO _queue FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
         EXIT WHEN FOUND;
-        INSERT INTO {p}queue (door, namespace, store_id, clock, dedupe_retention_s)
-        SELECT _door, _ns, s.store_id, s.clock, CASE WHEN _door = 1 THEN -1 ELSE 604800 END FROM {p}store s WHERE s.one ON CONFLICT DO NOTHING;
+        INSERT INTO {p}queue (id, door, namespace, store_id, clock, dedupe_retention_s)
+        SELECT greatest(('x' || left(gen_random_uuid()::text, 8))::bit(32)::int & 536870911, 1), _door, _ns, s.store_id, s.clock,
+               CASE WHEN _door = 1 THEN -1 ELSE 604800 END
+        FROM {p}store s WHERE s.one ON CONFLICT DO NOTHING;
     END LOOP;
     RETURN _queue;
 END

@@ -57,8 +57,8 @@ BEGIN
     END IF;
     SELECT q.id, q.max_payload_bytes, coalesce(q.clock, clock_timestamp()), -- what clock() and id_new() do,
            encode(int8send((nextval('{p}message_number') << 16) | 32768)     -- without the calls
-                  || int8send((-9223372036854775808) | (_door::bigint << 60) | (q.store_id::bigint << 32)
-                              | floor(random() * 4294967296)::bigint), 'hex')::uuid
+                  || int4send((-2147483648) | (_door::int << 28) | q.store_id)
+                  || substr(uuid_send(gen_random_uuid()), 1, 4), 'hex')::uuid
     INTO _queue, _limit, _t, work_id
     FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
     IF NOT FOUND THEN

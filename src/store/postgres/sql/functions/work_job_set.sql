@@ -52,7 +52,7 @@ BEGIN
         INSERT INTO {p}job (name, namespace, topic, payload, cron, timezone, misfire, misfire_limit, overlap, created_at,
                             updated_at, generation, anchor_at)
         VALUES (_name, _ns, _topic, _payload, _cron, _timezone, _misfire, _misfire_limit, _overlap, _t, _t,
-                floor(random() * 4294967296)::bigint, _t)
+                ('x' || left(gen_random_uuid()::text, 8))::bit(32)::bigint, _t)
         ON CONFLICT DO NOTHING;
         IF FOUND THEN
             RETURN true;

@@ -10,7 +10,7 @@ CREATE TABLE {p}store (
     clock       timestamptz    -- null: the server's; only tests set it (test_clock.sql)
 );
 INSERT INTO {p}store (store_id, version, serves_from, functions)
-VALUES (floor(random() * 268435456)::int, 0, 0, '');
+VALUES (('x' || left(gen_random_uuid()::text, 7))::bit(28)::int, 0, 0, '');
 
 CREATE TABLE {p}migration (
     version    int PRIMARY KEY,

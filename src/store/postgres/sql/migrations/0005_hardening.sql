@@ -23,3 +23,6 @@ BEGIN
     END IF;
 END
 $$;
+
+-- A queue has any free number, not the next one of a sequence: see queue_get.
+ALTER TABLE {p}queue ALTER id DROP IDENTITY;
