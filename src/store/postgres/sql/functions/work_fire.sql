@@ -58,7 +58,7 @@ BEGIN
     IF clock_timestamp() - _started > interval '5 ms' + (_seen + fired) * interval '20 us' THEN
         PERFORM {p}work_fire_hint(_door, _t);
     END IF;
-    SELECT array_agg(x.id), array_agg(x.outbox), array_agg(x.namespace) INTO _from, _to, namespaces FROM (
+    SELECT array_agg(x.id), array_agg(x.outbox), array_agg(x.namespace ORDER BY x.namespace) INTO _from, _to, namespaces FROM (
         SELECT q.id, q.namespace, ({p}queue_get(0::smallint, q.namespace)).id AS outbox
         FROM {p}queue q WHERE q.id = ANY (_picked.queues)) x;
     PERFORM {p}work_fire_store(_picked.ids, _picked.topics, ARRAY(

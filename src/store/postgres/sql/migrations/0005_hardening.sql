@@ -19,7 +19,7 @@ ALTER TABLE {p}store ADD role_prefix text COLLATE "C";
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = '{s}_worker') AND to_regproc('{schema}.{p}work_advance') IS NOT NULL THEN
-        REVOKE ALL ON FUNCTION {p}work_tick, {p}work_advance FROM "{s}_worker";
+        REVOKE ALL ON FUNCTION {p}work_advance FROM "{s}_worker";
     END IF;
 END
 $$;
