@@ -30,8 +30,10 @@
  * THREADS
  *   ph_dispatcher_start() starts one thread that talks to the database and
  *   opts.threads for handlers; ph_dispatcher_stop() ends them. They take no
- *   signals. The store belongs to the dispatcher from _new to _free (calls
- *   inside transactions of yours remain allowed). The functions of a
+ *   signals. The store belongs to the dispatcher from _new to _free: calls on
+ *   it are refused with PH_ESTATE, unless they are inside transactions of yours.
+ *   A handler that enqueues opens a store of its own, or has in_transaction and
+ *   passes ph_work_store() with ph_work_tx(). The functions of a
  *   dispatcher may be called by any thread, but _free by only one, last.
  *   The store's callbacks (log, join_ended) are called from these threads, one
  *   at a time; they must not call the dispatcher.
@@ -120,8 +122,8 @@ PH_API void ph_work_delay(ph_work *work, int64_t delay_ms);
  * it holds the file's write lock for as long as the handler runs. */
 PH_API ph_tx ph_work_tx(const ph_work *work);
 
-/* The store to pass along with ph_work_tx(); use it for nothing else. Without
- * in_transaction: NULL. */
+/* The store to pass along with ph_work_tx(); without that transaction its calls
+ * are PH_ESTATE. Without in_transaction: NULL. */
 PH_API ph_store *ph_work_store(const ph_work *work);
 
 /* The id of the store that the message is from; borrowed like the message. */
@@ -203,7 +205,8 @@ typedef struct {
 
 /* Makes a dispatcher; touches neither the database nor threads. The store is
  * borrowed until ph_dispatcher_free().
- * Errors: PH_EINVAL (says which option; or the store is a router's), PH_ENOMEM. */
+ * Errors: PH_EINVAL (says which option; or the store is a router's), PH_ESTATE (the
+ * store is in use, or another dispatcher's), PH_ENOMEM. */
 PH_API PH_MUST_CHECK int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
                                            ph_dispatcher **ret_dispatcher, ph_error *reterr);
 

@@ -40,8 +40,10 @@
  *
  * THREADS
  *   The library starts no thread, except for a dispatcher (dispatcher.h) that
- *   you start. A ph_store may be used by one thread at a
- *   time; different stores are independent, also on the same database. Calls
+ *   you start. The own connection of a ph_store may be used by one thread at a
+ *   time: a call that finds it in use is refused with PH_ESTATE, and so is one
+ *   made by a callback of a call (log, join_ended). Open a store for each
+ *   thread; different stores are independent, also on the same database. Calls
  *   that are given a transaction of yours only read the store: any number of
  *   threads may make them at once, each with a connection of its own (and the
  *   log callback must then cope with that).

@@ -32,8 +32,9 @@
  *
  * THREADS
  *   A set may be used by any number of threads. A router may be used by one
- *   thread at a time, like a store; but those who pass a transaction of their own
- *   with every call can share one. Nothing is atomic across databases, and joins
+ *   thread at a time, like a store: while a call on the own connection of one of
+ *   its stores is under way, others are PH_ESTATE. But those who pass a
+ *   transaction of their own with every call can share one. Nothing is atomic across databases, and joins
  *   stay within one. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 

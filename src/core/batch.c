@@ -95,7 +95,7 @@ static int exchange(struct ph__call *call, struct ph__work_batch *batch)
 
 int ph__work_batch(ph_store *store, struct ph__work_batch *batch, int timeout_ms, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr, &spare);
 
@@ -318,7 +318,7 @@ int ph_process_work_batch(ph_store *store, ph_tx tx, const ph_work_batch_opts *o
                           ph_work_batch **ret_batch, ph_error *reterr)
 {
     struct whole *w;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 

@@ -1,6 +1,8 @@
 #include "core/call.h"
 
 #include "core/error.h"
+#include "core/migrate.h"
+#include "core/use.h"
 
 static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr,
                   ph_error *spare)
@@ -20,9 +22,10 @@ static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_err
 /* As ph_open() does it, for a store that was opened without a connection. */
 static int deploy(struct ph__call *call)
 {
-    int left_ms = ph__deadline_left_ms(call->deadline);
-    int r = ph_migrate(call->store, left_ms > 0 ? left_ms : 1, NULL, call->err);
+    int r = call->store->backend->connect(call, false);
 
+    if (r == 0)
+        r = ph__migrate(call, NULL);
     if (r == 0)
         call->store->deploy = false;
     return r;
@@ -31,11 +34,29 @@ static int deploy(struct ph__call *call)
 static int connect(struct ph__call *call, bool check_schema)
 {
     ph_store *store = call->store;
-    int r = store->admit ? store->admit(store->admit_context, call->err) : 0;
+    int r = ph__use_begin(store, call->err);
 
+    if (r < 0)
+        return r;
+    call->uses_own = true;
+    if (store->admit)
+        r = store->admit(store->admit_context, call->err);
     if (r == 0 && check_schema && store->deploy)
         r = deploy(call);
-    return r < 0 ? r : store->backend->connect(call, check_schema);
+    if (r == 0)
+        r = store->backend->connect(call, check_schema);
+    if (r < 0) /* whoever began it may close the store now */
+        ph__call_end(call);
+    return r;
+}
+
+void ph__call_end(struct ph__call *call)
+{
+    ph__arena_free(&call->ends.arena);
+    call->ends = (struct ph__join_ends){ 0 };
+    if (call->uses_own)
+        ph__use_end(call->store);
+    call->uses_own = false;
 }
 
 int ph__call_begin(struct ph__call *call, ph_store *store, ph_tx tx, int timeout_ms,

@@ -78,7 +78,7 @@ int ph__door_claim(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner
                    ph_error *reterr)
 {
     struct ph__claim claim;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     ph_batch *batch;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);

@@ -118,7 +118,7 @@ int ph_receptor_report(ph_store *store, ph_tx tx, const ph_receptor_result *resu
 {
     struct ph__arena arena = { 0 };
     ph_receptor_result *loaded = NULL;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -135,7 +135,7 @@ int ph_receptor_report(ph_store *store, ph_tx tx, const ph_receptor_result *resu
 int ph_receptor_list_get(ph_store *store, ph_tx tx, ph_work_id work_id, int timeout_ms,
                          ph_receptor_list **ret_list, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -154,7 +154,7 @@ int ph_checkpoint_report(ph_store *store, ph_tx tx, const ph_checkpoint_result *
 {
     struct ph__arena arena = { 0 };
     struct ph__checkpoint *loaded = NULL;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -191,7 +191,7 @@ int ph_checkpoint_rewind(ph_store *store, ph_tx tx, ph_door door, const char *ns
 {
     struct ph__stream name;
     int64_t old = 0;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -216,7 +216,7 @@ int ph_checkpoint_list_get(ph_store *store, ph_tx tx, ph_door door, const char *
                            ph_checkpoint_list **ret_list, ph_error *reterr)
 {
     struct ph__stream name;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 

@@ -415,7 +415,7 @@ int ph_doctor(ph_store *store, const ph_doctor_opts *opts, int timeout_ms, ph_re
 {
     ph_doctor_opts loaded = PH_DOCTOR_OPTS_INIT;
     struct ph__examination examination;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     ph_report *report;
     int r = ph__call_begin_bare(&call, store, timeout_ms, reterr, &spare);

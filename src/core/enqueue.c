@@ -93,7 +93,7 @@ int ph_enqueue_many(ph_store *store, ph_tx tx, const ph_message *messages, size_
                     int timeout_ms, ph_enqueued *ret_enqueued, ph_error *reterr)
 {
     struct ph__storing storing;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 

@@ -32,7 +32,7 @@ int ph_outbox_exchange(ph_store *store, ph_tx tx, ph_owner owner, const ph_settl
 {
     struct ph__settling settling = { 0 };
     struct ph__claim loaded;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -56,7 +56,7 @@ int ph_outbox_exchange(ph_store *store, ph_tx tx, ph_owner owner, const ph_settl
 
 int ph_doorbell_ring(ph_store *store, const char *ns, int timeout_ms, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr, &spare);
 

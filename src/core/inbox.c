@@ -23,7 +23,7 @@ int ph_inbox_receive_many(ph_store *store, ph_tx tx, const ph_inbox_message *mes
                           int timeout_ms, ph_received *ret_received, ph_error *reterr)
 {
     struct ph__storing storing;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 

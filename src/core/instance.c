@@ -26,7 +26,7 @@ int ph_instance_leave(ph_store *store, ph_tx tx, ph_owner instance, int timeout_
     char text[PH_ID_TEXT_SIZE];
     ph_log_field field = { "instance", ph_id_text(instance.b, text) };
     bool left = false;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -46,7 +46,7 @@ int ph_instance_leave(ph_store *store, ph_tx tx, ph_owner instance, int timeout_
 int ph_instance_list_get(ph_store *store, ph_tx tx, const char *service, bool all, int timeout_ms,
                          ph_instance_list **ret_list, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -131,7 +131,7 @@ int ph_stream_list_get(ph_store *store, ph_tx tx, const ph_stream_list_opts *opt
                        ph_stream_list **ret_list, ph_error *reterr)
 {
     struct ph__stream_query query;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -153,7 +153,7 @@ int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns, cons
                    ph_error *reterr)
 {
     struct ph__stream name;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 

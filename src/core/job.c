@@ -129,7 +129,7 @@ int ph_job_set(ph_store *store, ph_tx tx, const ph_job *job, int timeout_ms, boo
 {
     enum ph__job_was was = PH__JOB_MISSING;
     struct ph__job loaded;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -166,7 +166,7 @@ int ph_job_delete(ph_store *store, ph_tx tx, const char *name, int timeout_ms, b
                   ph_error *reterr)
 {
     bool deleted = false;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = named_begin(&call, store, tx, name, timeout_ms, reterr, &spare);
 
@@ -184,7 +184,7 @@ int ph_job_delete(ph_store *store, ph_tx tx, const char *name, int timeout_ms, b
 int ph_job_trigger(ph_store *store, ph_tx tx, const char *name, int timeout_ms, ph_work_id *ret_run,
                    ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_work_id run;
     ph_error spare;
     int r = named_begin(&call, store, tx, name, timeout_ms, reterr, &spare);
@@ -202,7 +202,7 @@ int ph_job_trigger(ph_store *store, ph_tx tx, const char *name, int timeout_ms, 
 static int set_paused(ph_store *store, ph_tx tx, const char *name, bool paused, int timeout_ms,
                       ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = named_begin(&call, store, tx, name, timeout_ms, reterr, &spare);
 
@@ -245,7 +245,7 @@ int ph_jobs_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts, int ti
                  ph_job_list **ret_list, ph_error *reterr)
 {
     struct ph__job_query query;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 

@@ -215,7 +215,7 @@ int ph__call_joins(struct ph__call *call, int r)
         log_wait(store, &ends->waits[i]);
         log_continuation(store, &ends->waits[i]);
     }
-    ph__arena_free(&call->ends.arena);
+    ph__arena_free(&call->ends.arena); /* the next verb of this call begins anew */
     call->ends = (struct ph__join_ends){ 0 };
     return r;
 }
@@ -277,7 +277,7 @@ int ph_join_start(ph_store *store, ph_tx tx, int expected_steps, const ph_join_o
     char id[PH_ID_TEXT_SIZE], steps[16];
     struct ph__join join;
     ph_join_id made;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -304,7 +304,7 @@ int ph_join_start(ph_store *store, ph_tx tx, int expected_steps, const ph_join_o
 int ph_join_attach_many(ph_store *store, ph_tx tx, ph_join_id join, const ph_message_id *messages,
                         size_t count, int timeout_ms, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -333,7 +333,7 @@ int ph_join_attach(ph_store *store, ph_tx tx, ph_join_id join, ph_message_id mes
 static int report(ph_store *store, ph_tx tx, ph_join_id join, ph_message_id message, bool completed,
                   int timeout_ms, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -397,7 +397,7 @@ int ph_join_wait(ph_store *store, ph_tx tx, ph_join_id join, const ph_wait *wait
 {
     char id[PH_ID_TEXT_SIZE], work_id[PH_ID_TEXT_SIZE];
     struct ph__wait loaded;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     ph_work_id made;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
@@ -425,7 +425,7 @@ int ph_join_cancel(ph_store *store, ph_tx tx, ph_join_id join, int timeout_ms, b
                    ph_error *reterr)
 {
     bool cancelled = false;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -444,7 +444,7 @@ int ph_join_find(ph_store *store, ph_tx tx, ph_join_id join, int member_limit, i
                  ph_join_info **ret_info, ph_error *reterr)
 {
     struct ph__join_found *found;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -511,7 +511,7 @@ int ph_joins_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts, int 
                   ph_join_list **ret_list, ph_error *reterr)
 {
     struct ph__join_query query;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 

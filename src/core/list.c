@@ -67,7 +67,7 @@ int ph__door_list(enum ph__door door, ph_store *store, ph_tx tx, const ph_list_o
     bool with_payload = false;
     struct ph__list wanted;
     ph_message_list *list;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -98,7 +98,7 @@ PH__LIST_FUNCTIONS(message_list, ph_message_info)
 int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns, int timeout_ms,
                    ph_queue_list **ret_list, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 

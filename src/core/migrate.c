@@ -1,4 +1,6 @@
 /* migrate.c - the schema: bring it up, look at it, print it; and the clock. */
+#include "core/migrate.h"
+
 #include "core/call.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -11,15 +13,12 @@ int ph_schema_version(void)
     return PH__SCHEMA_VERSION;
 }
 
-int ph_migrate(ph_store *store, int timeout_ms, int *ret_applied, ph_error *reterr)
+int ph__migrate(struct ph__call *call, int *ret_applied)
 {
-    struct ph__call call;
-    ph_error spare;
+    const ph_store *store = call->store;
     int applied = 0;
-    int r = ph__call_begin_bare(&call, store, timeout_ms, reterr, &spare);
+    int r = store->backend->migrate(call, &applied);
 
-    if (r == 0)
-        r = store->backend->migrate(&call, &applied);
     if (r < 0)
         return r;
     if (ph__log_wants(store, PH_LOG_INFO)) {
@@ -36,11 +35,20 @@ int ph_migrate(ph_store *store, int timeout_ms, int *ret_applied, ph_error *rete
     return 0;
 }
 
+int ph_migrate(ph_store *store, int timeout_ms, int *ret_applied, ph_error *reterr)
+{
+    PH__CALL(call);
+    ph_error spare;
+    int r = ph__call_begin_bare(&call, store, timeout_ms, reterr, &spare);
+
+    return r < 0 ? r : ph__migrate(&call, ret_applied);
+}
+
 int ph_schema_inspect(ph_store *store, int timeout_ms, ph_schema_status *ret_status,
                       ph_error *reterr)
 {
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r;
 
@@ -66,7 +74,7 @@ int ph_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error *reterr
 
 int ph_clock(ph_store *store, ph_tx tx, int timeout_ms, int64_t *ret_time, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int64_t time = 0;
     int r;

@@ -108,6 +108,7 @@ static ph_store *store_new(const char *url, const struct ph__backend *backend,
     if (!store)
         return NULL;
     store->backend = backend;
+    store->use = &store->own_use;
     store->opts = *opts;
     store->timeout_ms = opts->timeout_ms ? opts->timeout_ms : PH__TIMEOUT_MS;
     store->url = ph__strdup(url);
@@ -160,7 +161,7 @@ int ph__store_clone(const ph_store *store, ph_store **ret_store, ph_error *err)
 
 int ph_open(const char *url, const ph_store_opts *opts, ph_store **ret_store, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     ph_store *store = NULL;
     int r = ph_open_lazy(url, opts, ret_store ? &store : NULL, reterr);

@@ -32,7 +32,7 @@ int ph__door_find(enum ph__door door, ph_store *store, ph_tx tx, ph_work_id id, 
                   ph_message_info **ret_info, ph_error *reterr)
 {
     struct ph__info *info;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -77,7 +77,7 @@ int ph__door_count(enum ph__door door, ph_store *store, ph_tx tx, const char *ns
                    ph_outbox_counts *ret_counts, ph_error *reterr)
 {
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -107,7 +107,7 @@ int ph_dead_retry(ph_store *store, ph_tx tx, const ph_work_id *ids, size_t count
                   ph_work_id *ret_new_ids, ph_error *reterr)
 {
     ph_work_id *new_ids;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -136,7 +136,7 @@ int ph_dead_retry(ph_store *store, ph_tx tx, const ph_work_id *ids, size_t count
 int ph_dead_discard(ph_store *store, ph_tx tx, const ph_work_id *ids, size_t count, int timeout_ms,
                     int64_t *ret_count, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int64_t deleted = 0;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
@@ -200,7 +200,7 @@ int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                  const ph_queue_settings *settings, int timeout_ms, ph_error *reterr)
 {
     ph_queue_settings loaded = PH_QUEUE_SETTINGS_INIT;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -232,7 +232,7 @@ int ph_outbox_queue_set(ph_store *store, ph_tx tx, const char *ns,
 static int set_paused(ph_store *store, ph_tx tx, ph_door door, const char *ns, bool paused,
                       int timeout_ms, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -271,7 +271,7 @@ int ph_outbox_queue_resume(ph_store *store, ph_tx tx, const char *ns, int timeou
 int ph_retention_run(ph_store *store, ph_tx tx, int limit, int timeout_ms, int64_t *ret_count,
                      ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int64_t count = 0;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);

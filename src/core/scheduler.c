@@ -343,7 +343,7 @@ int ph__scheduler_run_in(ph_scheduler *scheduler, ph_tx tx, int timeout_ms,
                          ph_schedule *ret_schedule, ph_error *reterr)
 {
     ph_schedule done = PH_SCHEDULE_INIT;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r;
 

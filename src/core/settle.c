@@ -162,7 +162,7 @@ static int settle(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
                   ph_outcome *ret_outcomes, ph_error *reterr)
 {
     struct ph__settling settling = { 0 };
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -199,7 +199,7 @@ int ph__door_settle_alike(enum ph__door door, ph_store *store, ph_tx tx, ph_owne
                           int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
 {
     ph_settlement *settlements;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r;
 
@@ -247,7 +247,7 @@ int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner
                    ph_outcome *ret_outcomes, ph_error *reterr)
 {
     ph_outcome *outcomes;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -278,7 +278,7 @@ int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner
 int ph__door_reap_expired(enum ph__door door, ph_store *store, ph_tx tx, int timeout_ms,
                           int64_t *ret_count, ph_error *reterr)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int64_t count = 0;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);

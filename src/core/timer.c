@@ -51,7 +51,7 @@ int ph_timer_schedule(ph_store *store, ph_tx tx, const ph_timer *timer, int time
 {
     struct ph__message message;
     ph_enqueued made;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
@@ -71,7 +71,7 @@ int ph_timer_cancel(ph_store *store, ph_tx tx, ph_work_id timer, int timeout_ms,
                     bool *ret_cancelled, ph_error *reterr)
 {
     bool cancelled = false;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 

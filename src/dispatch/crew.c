@@ -2,6 +2,8 @@
  * When there is nothing to do one of them watches the bells, and the others wait to be called. */
 #include "dispatch/dispatch.h"
 
+#include "core/use.h"
+
 #define SLEEP_MAX_US 60000000
 #define HEAR_US 10000 /* so often the bells are heard even if nobody has time to watch them */
 
@@ -199,6 +201,7 @@ void *ph__crew_work(void *context)
     struct ph__mate *mate = context;
     ph_dispatcher *dispatcher = mate->dispatcher;
 
+    ph__use_act_for(dispatcher);
     pthread_mutex_lock(&dispatcher->lock);
     while (!dispatcher->ending) {
         struct ph__station *station, *victim = NULL;

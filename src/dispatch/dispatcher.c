@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/message.h"
 #include "core/options.h"
+#include "core/use.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -234,11 +235,29 @@ static void destroy(ph_dispatcher *dispatcher)
     ph__dealloc(dispatcher);
 }
 
+/* The user's store becomes the dispatcher's only station. */
+static int take_store(ph_dispatcher *dispatcher, ph_store *store, ph_error *err)
+{
+    struct ph__station *station;
+    int r = ph__use_keep(store, dispatcher, err);
+
+    if (r < 0)
+        return r;
+    r = ph__station_new(dispatcher, NULL, store, &station, err);
+    if (r == 0 && ph__stations_add(station) < 0) {
+        ph__station_give_callbacks_back(station);
+        ph__station_free(station);
+        r = ph__fail_memory(err);
+    }
+    if (r < 0)
+        ph__use_keep_end(store);
+    return r;
+}
+
 int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
                       ph_dispatcher **ret_dispatcher, ph_error *reterr)
 {
     ph_dispatcher *dispatcher = NULL;
-    struct ph__station *station;
     int r;
 
     ph__ok(reterr);
@@ -251,12 +270,7 @@ int ph_dispatcher_new(ph_store *store, const ph_dispatcher_opts *opts,
     r = new_dispatcher(NULL, opts, 2, store->timeout_ms, &dispatcher, reterr);
     if (r < 0)
         return r;
-    r = ph__station_new(dispatcher, NULL, store, &station, reterr);
-    if (r == 0 && ph__stations_add(station) < 0) {
-        ph__station_give_callbacks_back(station);
-        ph__station_free(station);
-        r = ph__fail_memory(reterr);
-    }
+    r = take_store(dispatcher, store, reterr);
     if (r < 0) {
         destroy(dispatcher);
         return r;
@@ -299,8 +313,10 @@ void ph_dispatcher_free(ph_dispatcher *dispatcher)
     pthread_mutex_lock(&dispatcher->log_lock);
     dispatcher->silent = true;
     pthread_mutex_unlock(&dispatcher->log_lock);
-    if (!dispatcher->set)
+    if (!dispatcher->set) {
         ph__station_give_callbacks_back(dispatcher->stations[0]);
+        ph__use_keep_end(dispatcher->stations[0]->store);
+    }
     ph__dispatcher_drop(dispatcher);
 }
 

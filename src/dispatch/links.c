@@ -86,7 +86,7 @@ static unsigned doors_of(const ph_dispatcher *dispatcher)
 static struct outlook look_ahead(struct ph__station *s)
 {
     struct outlook outlook = { .in_us = INT64_MAX };
-    struct ph__call call;
+    PH__CALL(call);
     ph_error err, spare;
 
     if (!s->bell_name || s->retry_us || !s->store->own)

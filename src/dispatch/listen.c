@@ -62,7 +62,7 @@ static void listen_again(struct ph__station *s)
 {
     ph_dispatcher *dispatcher = s->dispatcher;
     int before = s->doorbell_fd, r;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error err, spare;
 
     /* Who listens goes on, or what comes would pile up unheard. */

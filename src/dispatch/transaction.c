@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/open.h"
 #include "core/settle.h"
+#include "core/use.h"
 
 #include <stdio.h>
 
@@ -110,7 +111,7 @@ void ph__handler_store_close(ph_dispatcher *dispatcher, ph_store *store)
 static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
 {
     const struct ph__station *station = work->flight->station;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = 0;
 
@@ -126,8 +127,10 @@ static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
                            &spare);
     if (r == 0)
         r = thread->store->backend->tx_begin(&call, &work->tx);
-    if (r == 0)
+    if (r == 0) {
         work->store = thread->store;
+        ph__use_lend(thread->store);
+    }
     return r;
 }
 
@@ -137,9 +140,12 @@ static int end(struct ph__thread *thread, bool commit, ph_error *err)
     struct ph__call call = { .store = thread->store,
                              .deadline = ph__deadline_in(thread->dispatcher->call_timeout_ms),
                              .err = err };
+    int r;
 
     ph__ok(err);
-    return thread->store->backend->tx_end(&call, commit);
+    r = thread->store->backend->tx_end(&call, commit);
+    ph__use_lend_end(thread->store);
+    return r;
 }
 
 static void keep_error(struct ph_work *work, const char *what, const ph_error *err)

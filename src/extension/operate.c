@@ -137,7 +137,7 @@ static void use_wal(sqlite3 *db)
 
 static int migrate(struct ph__ext_call *call, sqlite3_context *result)
 {
-    struct ph__call inner;
+    PH__CALL(inner);
     ph_error spare;
     int applied = 0, r = ph__ext_alone(call, "tables cannot be made");
 

@@ -50,7 +50,7 @@ int ph__query_ask(const char *url, const char *sql, ph_found *found, ph_error *e
     struct ph__reader reader = { on_columns, on_row, &reading };
     ph_store_opts opts = found->set->stores;
     ph_store *store = NULL;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r;
 
@@ -60,6 +60,7 @@ int ph__query_ask(const char *url, const char *sql, ph_found *found, ph_error *e
         r = ph__call_begin_bare(&call, store, found->timeout_ms, err, &spare);
     if (r == 0)
         r = store->backend->query(&call, sql, &reader);
+    ph__call_end(&call);
     ph_close(store);
     return r;
 }

@@ -29,6 +29,7 @@ struct ph_router {
     struct ph__map by_id;
     struct handle *newest, *oldest;
     int connected;
+    _Atomic unsigned use; /* of all its stores: one call could close the connection of another */
 };
 
 /* --------------------------------------------------------------- new, free */
@@ -182,6 +183,7 @@ static struct handle *handle_new(ph_router *router, const struct ph__entry *entr
     handle->router = router;
     handle->store->admit = admit;
     handle->store->admit_context = handle;
+    handle->store->use = &router->use;
     return handle;
 }
 

@@ -11,6 +11,8 @@
 
 #include <posthorn/posthorn.h>
 
+#include <stdatomic.h>
+
 /* The version of the schema that this library brings, and the oldest library
  * version that a schema of this version still serves. To change the schema:
  *   1. add migrations/NNNN_what.sql for every backend;
@@ -46,6 +48,9 @@ struct ph_store {
     /* Asked before each call on that connection, also before it is made; NULL: nobody is. */
     int (*admit)(void *context, ph_error *err);
     void *admit_context;
+    /* Who uses that connection now (core/use.c); own_use, or one that all stores of a router share. */
+    _Atomic unsigned own_use, *use;
+    _Atomic(const void *) keeper; /* the dispatcher that it belongs to */
 };
 
 /* What came of a call besides its answer, mostly to joins (core/join.c logs it and tells the
@@ -77,7 +82,8 @@ struct ph__call {
     ph__deadline deadline;
     ph_error *err;             /* never NULL */
     bool commit_follows;       /* in a lent transaction: at once, or it may be given up */
-    struct ph__join_ends ends; /* what the backend says of joins; freed by ph__call_joins() */
+    bool uses_own;             /* the store's own connection is in use by this call */
+    struct ph__join_ends ends; /* what the backend says of joins; freed when the call ends */
 };
 
 /* A checked message: every text is valid, optional ones are NULL. */

@@ -11,7 +11,7 @@
 
 static int listen_to(ph_store *store, const char *ns)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int fd = -2;
 

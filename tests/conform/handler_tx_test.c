@@ -23,7 +23,7 @@ static bool run(ph_tx tx, const char *sql)
 
 static ph_tx begin(ph_store *store)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     ph_tx tx = PH_OWN_TX;
 

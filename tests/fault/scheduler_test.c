@@ -176,7 +176,7 @@ static void stop_before_making_runs(void)
     struct ph__ticked ticked = { 0 };
     struct ph__job_step step = { 0 };
     int64_t runs = -1, instant;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
 
     OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));

@@ -122,7 +122,7 @@ int t_try_open(const char *url, const ph_store_opts *opts, ph_store **ret_store)
 
 void t_clock_set(ph_store *store, int64_t time_us)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
 
     OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));

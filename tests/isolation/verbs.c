@@ -94,7 +94,7 @@ static int verb_rollback(struct turn *turn)
 static int verb_advance(struct turn *turn)
 {
     ph_store *store = turn->actor->store;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int64_t time = 0;
     int r = ph_clock(store, PH_OWN_TX, 0, &time, &turn->err);

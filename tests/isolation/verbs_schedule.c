@@ -151,7 +151,7 @@ static int verb_tick(struct turn *turn)
         .owner = iso_owner("scheduler"), .limit = 1000, .timers = !keep, .job_runs = !keep
     };
     struct ph__ticked ticked = { 0 };
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, turn->actor->store, turn->tx, 0, &turn->err, &spare);
 
@@ -191,7 +191,7 @@ static int verb_make_runs(struct turn *turn)
 {
     struct ph__job_step steps[ISO_DUE_MAX];
     int64_t instants[ISO_DUE_MAX], runs = 0;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, turn->actor->store, turn->tx, 0, &turn->err, &spare);
 

@@ -199,7 +199,7 @@ static void try_the_test_clock(const struct role *role)
 {
     ph_store_opts opts = PH_STORE_OPTS_INIT;
     ph_store *store = NULL;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int64_t time = 0;
     int r;
@@ -210,6 +210,7 @@ static void try_the_test_clock(const struct role *role)
     if (r == 0)
         r = store->backend->test_clock(&call, &time);
     REQ_INT("OBX-124", r, PH_EPERM);
+    ph__call_end(&call);
     ph_close(store);
 }
 

@@ -6,7 +6,7 @@
 
 int seam_listen(ph_store *store)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int fd = -2;
 
@@ -35,7 +35,7 @@ bool seam_hears(ph_store *store, const char *ns)
 
 PGconn *seam_begin(ph_store *store)
 {
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     ph_tx tx = PH_OWN_TX;
 

@@ -237,7 +237,7 @@ TEST(the_bell_survives_a_handler_that_spoils_the_connection)
 TEST(a_file_that_is_not_there_yet_has_no_bell)
 {
     ph_store *store = NULL;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
     int fd = -2;
 
@@ -247,6 +247,7 @@ TEST(a_file_that_is_not_there_yet_has_no_bell)
     OK(store->backend->doorbell_listen(&call, "", &fd));
     CHECK_INT(fd, -1);
     CHECK(!taken(store));
+    ph__call_end(&call);
     ph_close(store);
 }
 

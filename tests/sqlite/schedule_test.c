@@ -125,7 +125,7 @@ TEST(a_tick_inside_a_transaction_is_undone_with_it)
     struct t_conn *conn = t_connect();
     struct ph__tick wanted = { .owner = ph_owner_new(), .limit = 10, .timers = true };
     struct ph__ticked ticked = { 0 };
-    struct ph__call call;
+    PH__CALL(call);
     ph_error spare;
 
     schedule(store, PH_OWN_TX, NULL, NOON);
@@ -400,12 +400,13 @@ TEST(a_job_that_was_deleted_and_set_again_is_another_one)
     struct ph__tick wanted = { .limit = 10 };
     struct ph__ticked ticked = { 0 };
     struct ph__job_step step = { .name = "job", .next_at = NOON + 1 };
-    struct ph__call call;
+    PH__CALL(call);
     int64_t runs = -1;
     ph_error spare;
 
     set_job(store, PH_OWN_TX, "job", PH_OVERLAP_DEFAULT);
     OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    ph__call_end(&call); /* others use the store in between */
     OK(store->backend->tick(&call, &wanted, &ticked));
     CHECK_INT(ticked.job_count, 1);
     step.generation = ticked.jobs[0].generation;
@@ -424,13 +425,14 @@ TEST(a_job_without_a_next_instant_is_never_due)
     struct ph__tick wanted = { .limit = 10 };
     struct ph__ticked ticked = { 0 };
     struct ph__job_step step = { .name = "job" };
-    struct ph__call call;
+    PH__CALL(call);
     ph_job_list *list = NULL;
     int64_t runs;
     ph_error spare;
 
     set_job(store, PH_OWN_TX, "job", PH_OVERLAP_DEFAULT);
     OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    ph__call_end(&call); /* others use the store in between */
     OK(store->backend->tick(&call, &wanted, &ticked));
     step.generation = ticked.jobs[0].generation;
     ph__arena_free(&ticked.arena);

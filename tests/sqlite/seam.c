@@ -2,20 +2,13 @@
 
 #include <posthorn/sqlite.h>
 
-static struct ph__call call_to(ph_store *store)
-{
-    struct ph__call call;
-    ph_error spare;
-
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
-    return call;
-}
-
 ph_tx begin_lent(ph_store *store)
 {
-    struct ph__call call = call_to(store);
+    PH__CALL(call);
+    ph_error spare;
     ph_tx tx = PH_OWN_TX;
 
+    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
     OK(store->backend->tx_begin(&call, &tx));
     return tx;
 }
@@ -40,9 +33,11 @@ void run_on(ph_tx tx, const char *sql)
 
 int listen_to(ph_store *store)
 {
-    struct ph__call call = call_to(store);
+    PH__CALL(call);
+    ph_error spare;
     int fd = -2;
 
+    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
     OK(store->backend->doorbell_listen(&call, "", &fd));
     return fd;
 }

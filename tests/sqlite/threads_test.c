@@ -37,7 +37,7 @@ static void ack_in_transaction(struct worker *w, ph_owner owner, const ph_delive
 {
     ph_lease_ref lease = ph_lease_ref_of(delivery);
     ph_outcome outcome = PH_OUTCOME_UNKNOWN;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error err, spare;
     ph_tx tx;
 
@@ -90,7 +90,7 @@ static void look_around(struct worker *w)
 {
     ph_message_list *list = NULL;
     ph_report *report = NULL;
-    struct ph__call call;
+    PH__CALL(call);
     ph_error err, spare;
     int fd;
 

@@ -72,9 +72,11 @@ int ph__sqlite_apply_settings(sqlite3 *db)
     return sqlite3_exec(db, SETTINGS, NULL, NULL, NULL);
 }
 
+/* Only one thread at a time has it (core/use.c), but handlers are lent it, and two threads on a
+ * connection without a mutex destroy the file. An uncontended mutex costs next to nothing. */
 int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlite3 **ret_db)
 {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
     int rc = sqlite3_open_v2(path, ret_db, flags, NULL);
 
     if (rc == SQLITE_OK)
