@@ -129,7 +129,7 @@ static bool parse_typed(const struct cli_option *option, const char *text, struc
             to->number = PH_FOREVER;
             return true;
         }
-        /* fall through */
+        __attribute__((fallthrough));
     case CLI_SECONDS:
         if (!parse_duration(text, &to->number) || to->number % 1000)
             return false;

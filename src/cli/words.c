@@ -12,7 +12,8 @@ static const char *place(struct cli *cli)
     return cli->place ? cli_printf(cli, "%s: ", cli_shown(cli, cli->place)) : "";
 }
 
-static void say(struct cli *cli, const char *label, const char *format, va_list arguments)
+static void __attribute__((format(printf, 3, 0)))
+say(struct cli *cli, const char *label, const char *format, va_list arguments)
 {
     const char *where = place(cli);
     char *text = NULL;
@@ -77,7 +78,8 @@ static int fail(struct cli *cli, const char *name, enum cli_exit code, unsigned 
     return code;
 }
 
-static char *formatted(struct cli *cli, const char *format, va_list arguments)
+static char *__attribute__((format(printf, 2, 0)))
+formatted(struct cli *cli, const char *format, va_list arguments)
 {
     char *text = NULL, *copy;
 

@@ -225,7 +225,7 @@ static int settlements_load(struct ph__ext_call *call, const struct form *well,
     }
     for (size_t i = 0; r == 0 && i < *ret_count; i++) {
         items[i] = (ph_settlement){
-            .lease = { results[i].work_id, results[i].fence },
+            .lease = { .work_id = results[i].work_id, .fence = results[i].fence },
             .verb = i < well_count         ? PH_ACK
                     : results[i].permanent ? PH_FAIL
                                            : PH_ABANDON,

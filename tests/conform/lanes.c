@@ -130,7 +130,7 @@ const ph_delivery *delivered(const ph_batch *batch, const char *payload)
             return ph_batch_at(batch, i);
     }
     printf("%s is not in the batch: %s\n", payload, payloads(batch));
-    CHECK(!"delivered");
+    FAIL("delivered");
     return NULL;
 }
 

@@ -42,8 +42,8 @@ TEST(payloads_come_back_byte_for_byte)
         "\xc3\xa9",
         "\xe2\x82\xac",
         "\xf0\x9f\x93\xaf",
-        "\xef\xbb\xbf"
-        "bom",
+        ("\xef\xbb\xbf"
+         "bom"),
         "\xef\xbf\xbf",
         "\xf4\x8f\xbf\xbf",
         "$1 :a ?1 @b",

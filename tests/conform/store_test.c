@@ -37,9 +37,9 @@ TEST(unknown_urls_are_refused_with_an_example)
                                         "orders.db",
                                         "/tmp/orders.db",
                                         "SQLITE:x",
-                                        "mysql://user:" SECRET "@host/db",
+                                        ("mysql://user:" SECRET "@host/db"),
                                         "http://localhost",
-                                        "host=localhost password=" SECRET,
+                                        ("host=localhost password=" SECRET),
                                         "\xff",
                                         "file:x.db" };
 

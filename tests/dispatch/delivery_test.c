@@ -199,7 +199,7 @@ static ph_verdict jostle(void *context, ph_work *work)
     struct crowd *crowd = context;
     int index = atoi(ph_work_delivery(work)->payload);
     int now = ++crowd->at_once, most = crowd->most;
-    unsigned dice = (crowd->random += 2654435761u) >> 16;
+    unsigned dice = atomic_fetch_add(&crowd->random, 2654435761u) >> 16;
     ph_verdict verdict;
 
     while (now > most && !atomic_compare_exchange_weak(&crowd->most, &most, now))

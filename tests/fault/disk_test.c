@@ -10,6 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* A broken disk gives way where a full one does, which fails at every write: a short run tries some. */
+#define SPARSE 4
+
 static long writes_left = -1; /* < 0: all work */
 static int write_error;
 static bool sync_too;
@@ -59,7 +62,8 @@ static bool expected(int status, int error)
     return status == PH_EDATABASE || status == PH_ECORRUPT || status == PH_EFULL;
 }
 
-static void fail_each(int error, bool syncs, size_t from, size_t to)
+/* The first write of each verb, then every stride-th. */
+static void fail_each(int error, bool syncs, size_t from, size_t to, long stride)
 {
     if (t_is_pg())
         t_not_here("SQLite only");
@@ -73,13 +77,13 @@ static void fail_each(int error, bool syncs, size_t from, size_t to)
 
         snprintf(before, sizeof(before), "%s", scene_state(&scene));
         do {
-            r = run_with(&scene, verb, n++, error);
+            r = run_with(&scene, verb, n, error);
             if (r < 0 && !expected(r, error))
-                printf("%s, write %ld: %s (%s)\n", verb->name, n - 1, t_err.message,
-                       ph_status_text(r));
+                printf("%s, write %ld: %s (%s)\n", verb->name, n, t_err.message, ph_status_text(r));
             CHECK(r == 0 || expected(r, error));
             if (r < 0)
                 CHECK_STR(scene_state(&scene), before);
+            n += n ? stride : 1 + (long)v % stride;
             CHECK(n < 500);
         } while (r < 0);
         scene_state(&scene);
@@ -88,20 +92,20 @@ static void fail_each(int error, bool syncs, size_t from, size_t to)
 
 TEST(the_disk_is_full_for_streams)
 {
-    fail_each(ENOSPC, false, verb_count - STREAM_VERBS, verb_count);
+    fail_each(ENOSPC, false, verb_count - STREAM_VERBS, verb_count, 1);
 }
 
 TEST(the_disk_is_full)
 {
-    fail_each(ENOSPC, false, 0, verb_count - STREAM_VERBS);
+    fail_each(ENOSPC, false, 0, verb_count - STREAM_VERBS, 1);
 }
 
 TEST(the_disk_is_broken)
 {
-    fail_each(EIO, false, 0, verb_count - STREAM_VERBS);
+    fail_each(EIO, false, 0, verb_count - STREAM_VERBS, t_soak() ? 1 : SPARSE);
 }
 
 TEST(the_disk_does_not_sync)
 {
-    fail_each(EIO, true, 0, verb_count - STREAM_VERBS);
+    fail_each(EIO, true, 0, verb_count - STREAM_VERBS, t_soak() ? 1 : SPARSE);
 }

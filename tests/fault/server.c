@@ -196,7 +196,7 @@ static void wait_for(const char *at)
             return;
         nap();
     }
-    CHECK(!"the server did not start");
+    FAIL("the server did not start");
 }
 
 void server_wait(void)

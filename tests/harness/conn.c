@@ -214,7 +214,7 @@ void t_sql(struct t_conn *conn, const char *sql)
 {
     if (!t_try_sql(conn, sql)) {
         printf("%s\n    %s\n", sql, t_sql_error(conn));
-        CHECK(!"the statement failed");
+        FAIL("the statement failed");
     }
 }
 
@@ -226,7 +226,7 @@ const char *t_value(struct t_conn *conn, const char *sql)
     *slot = NULL;
     if (!run(conn, sql, slot)) {
         printf("%s\n    %s\n", sql, t_sql_error(conn));
-        CHECK(!"the statement failed");
+        FAIL("the statement failed");
     }
     return *slot ? *slot : "";
 }

@@ -54,6 +54,8 @@ void t_check_str(const char *file, int line, const char *requirement, const char
                  const char *got, const char *want); /* NULL equals NULL */
 
 #define CHECK(cond) t_check(__FILE__, __LINE__, NULL, #cond, (cond))
+/* What must not be reached was reached. */
+#define FAIL(why) t_check(__FILE__, __LINE__, NULL, why, false)
 #define CHECK_INT(got, want)                                                                       \
     t_check_int(__FILE__, __LINE__, NULL, #got " == " #want, (long long)(got), (long long)(want))
 #define CHECK_STR(got, want) t_check_str(__FILE__, __LINE__, NULL, #got, (got), (want))

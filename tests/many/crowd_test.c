@@ -1,4 +1,4 @@
-/* crowd_test.c - 200 tenants in SQLite files and, where there is a server, 8 PostgreSQL databases under
+/* crowd_test.c - many tenants in SQLite files and, where there is a server, 8 PostgreSQL databases under
  * one dispatcher with few connections, while databases come, go, are locked, dropped and stopped: what
  * was committed is handled, and nobody waits for ever. */
 #include "fleet.h"
@@ -8,7 +8,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#define FILES 200
+#define FILES 200 /* in a long run */
+#define FILES_SHORT 60
 #define SERVED_BASES 8 /* on the server */
 #define LATER 24       /* files that are made under way */
 #define CONNECTIONS 9
@@ -25,6 +26,7 @@ static struct crowd {
     struct fleet fleet;
     enum place places[FILES + SERVED_BASES + LATER];
     int locked[LOCKED_MAX]; /* -1: none */
+    int files;              /* at the start */
     int served;             /* bases on the server: 8, or none */
     int made;               /* of the later ones */
     bool down;              /* the server */
@@ -90,7 +92,8 @@ static void start(void)
     fleet_set(&crowd.fleet);
     for (int i = 0; i < LOCKED_MAX; i++)
         crowd.locked[i] = -1;
-    for (int n = 0; n < FILES; n++) {
+    crowd.files = t_soak() ? FILES : FILES_SHORT;
+    for (int n = 0; n < crowd.files; n++) {
         make_file(n);
         join(n);
     }
@@ -149,7 +152,7 @@ static void check_round(void)
 
 static void lock_or_unlock(void)
 {
-    int i = (int)t_dice(LOCKED_MAX), n = (int)t_dice(FILES);
+    int i = (int)t_dice(LOCKED_MAX), n = (int)t_dice((unsigned)crowd.files);
 
     if (crowd.locked[i] >= 0) {
         base_unlock(base_named(crowd.locked[i]));
@@ -189,7 +192,7 @@ static void make_another(void)
 /* Nobody asked the dispatcher, and the database leaves the set only afterwards. */
 static void drop(void)
 {
-    int n = (int)t_dice(FILES);
+    int n = (int)t_dice((unsigned)crowd.files);
 
     if (!is_open(n) || n == 0)
         return;

@@ -27,7 +27,8 @@ int64_t one_of(struct run *run, const int64_t *choices, size_t count)
     return choices[roll(run, (int)count)];
 }
 
-static void append(char *to, size_t size, const char *format, va_list arguments)
+static void __attribute__((format(printf, 3, 0)))
+append(char *to, size_t size, const char *format, va_list arguments)
 {
     size_t length = strlen(to);
 

@@ -98,7 +98,7 @@ static const char *start_pooler(void)
         CHECK_INT(waitpid(pooler, NULL, WNOHANG), 0); /* it has ended: its output says why */
         usleep(25000);
     }
-    CHECK(!"pgbouncer answers");
+    FAIL("pgbouncer answers");
     return NULL;
 }
 

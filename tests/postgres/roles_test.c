@@ -170,8 +170,8 @@ static void try_to_build(struct t_conn *conn)
         "DROP TABLE {t}message",
         "CREATE INDEX ON {t}message (topic)",
         "CREATE RULE r AS ON INSERT TO {t}message DO NOTHING",
-        "CREATE TRIGGER t BEFORE INSERT ON {t}message EXECUTE FUNCTION "
-        "suppress_redundant_updates_trigger()",
+        ("CREATE TRIGGER t BEFORE INSERT ON {t}message EXECUTE FUNCTION "
+         "suppress_redundant_updates_trigger()"),
         "CREATE OR REPLACE VIEW {t}outbox AS SELECT 1",
         "DROP VIEW {t}outbox",
         "GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO current_user",

@@ -91,7 +91,7 @@ int command_end(pid_t pid)
         if (now_s() > end) {
             kill(pid, SIGKILL);
             printf("stderr: %s\n", command_err());
-            CHECK(!"the command ends in time");
+            FAIL("the command ends in time");
         }
         nap();
     }

@@ -135,16 +135,14 @@ static int read_problem(struct ph__call *call, const PGresult *result,
         .message = ph__pg_uuid(result, 0, PROBLEM_MESSAGE),
     };
     enum ph__result_problem wrong = (enum ph__result_problem)ph__pg_int(result, 0, RESULT_PROBLEM);
-    const struct ph__work_part *part = &batch->inbox;
+    int where = (int)ph__pg_int(result, 0, PART);
+    const struct ph__work_part *part = where == PART_OUTBOX ? &batch->outbox : &batch->inbox;
 
-    switch (ph__pg_int(result, 0, PART)) {
+    switch (where) {
     case PART_RECEPTORS:
         return ph__result_problem(call->err, wrong, problem.at, batch->receptor_count);
     case PART_CHECKPOINTS:
         return ph__result_problem(call->err, wrong, problem.at, batch->checkpoint_count);
-    case PART_OUTBOX:
-        part = &batch->outbox;
-        /* fall through */
     default:
         return ph__pg_message_problem(call, part->messages, part->message_count, &problem);
     }
