@@ -166,10 +166,16 @@ typedef struct {
     int limit;                /* 0: 50; at most PH_BATCH_MAX */
     ph_join_id after;         /* the last id of the page before; zero: from the beginning */
     bool oldest_first;        /* otherwise the newest first */
+    ph_message_id step;       /* only joins of which this message is a step; zero: all */
 } ph_join_list_opts;
 #define PH_JOIN_LIST_OPTS_INIT                                                                     \
     {                                                                                              \
-        sizeof(ph_join_list_opts), NULL, -1, 0, { { 0 } }, false                                   \
+        sizeof(ph_join_list_opts), NULL, -1, 0, { { 0 } }, false,                                  \
+        {                                                                                          \
+            {                                                                                      \
+                0                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 typedef struct ph_join_list ph_join_list;

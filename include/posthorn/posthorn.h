@@ -436,7 +436,7 @@ typedef struct {
     int attempts;         /* this one included: 1 at the first delivery */
     int retry_count;      /* how often it was abandoned */
     int64_t created_at;
-    int64_t due_at;       /* since when it was due for this attempt */
+    int64_t due_at;       /* for when it was asked for; created_at if that was not said */
     const char *last_error; /* of the last abandon, or NULL */
     const char *job;      /* of a job run: the job's name; otherwise NULL */
     int64_t scheduled_at; /* of a job run: the instant it stands for; otherwise 0 */
@@ -638,8 +638,9 @@ typedef struct {
     int64_t expired_leases;  /* messages whose lease ran out and was not yet taken back */
     int64_t oldest_ready_ms; /* how long the oldest ready message has been due; 0: none */
     int64_t parked;          /* behind the heads of their streams */
+    int64_t waiting;         /* waits for joins that are open (join.h) */
 } ph_outbox_counts;
-#define PH_OUTBOX_COUNTS_INIT { sizeof(ph_outbox_counts), 0, 0, 0, 0, 0, 0, 0 }
+#define PH_OUTBOX_COUNTS_INIT { sizeof(ph_outbox_counts), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Counts one namespace (NULL: all). */
 PH_API PH_MUST_CHECK int ph_outbox_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,

@@ -18,7 +18,7 @@ static const struct cli_field claim_fields[] = {
     { "retry_count", CLI_F_NUMBER, "how often it was abandoned", "Retries", NULL },
     { "last_error", CLI_F_TEXT, "of the last abandon; or null", "Last error", NULL },
     { "created_at", CLI_F_TIME, "when it was enqueued", "Created", NULL },
-    { "due_at", CLI_F_TIME, "since when it was due for this attempt", "Due", NULL },
+    { "due_at", CLI_F_TIME, "for when it was asked for, or when it was enqueued", "Due", NULL },
     { "tenant_id", CLI_F_UUID, "its tenant; or null", "Tenant", NULL },
     { "dedupe_key", CLI_F_TEXT, "its dedupe key; or null", "Dedupe key", NULL },
     { "correlation_id", CLI_F_TEXT, "its correlation id; or null", "Correlation", NULL },

@@ -8,11 +8,14 @@
 
 #define ERROR_SHOWN_MAX 300
 
+#define JOINS_TOLD 10
+
 static const char *const description[] = {
     "Says in plain words why a message is where it is and what will happen to it: scheduled, "
     "waiting for a retry, ready and since when, leased by whom and for how long, kept by a paused "
-    "queue, dead and why, done when and by whom, waiting for which join and how far that is. The "
-    "id may be that of a message of outbox or inbox, of a timer or a job run.",
+    "queue, dead and why, done when and by whom, waiting for which join and how far that is, a "
+    "step "
+    "of which joins. The id may be that of a message of outbox or inbox, of a timer or a job run.",
     "Of a message that is parked in a stream it names the head that holds it up, what that waits "
     "for, and the instance to which the partition belongs; of a head, whose turn it is among the "
     "instances of a service and until when; of a stream that stands still, the dead head and the "
@@ -21,7 +24,8 @@ static const char *const description[] = {
     "deferred, ready, in_progress, lease_expired, done, dead, waiting, parked. A code is one of "
     "due_later, abandoned, deferred, unclaimed, queue_paused, expired, expires_later, leased, "
     "lease_expired, last_attempt, worker_lost, error, done, dead_failed, dead_attempts, dead_lost, "
-    "dead_expired, retried, waits_for_join, deadline, parked, head_ready, head_due_later, "
+    "dead_expired, retried, waits_for_join, deadline, step_of_join, parked, head_ready, "
+    "head_due_later, "
     "head_retry_later, head_leased, head_lease_expired, stream_head, stream_run, stream_blocked, "
     "affinity (it is left to the partition's owner for now), partition_owner.",
     NULL
@@ -347,6 +351,33 @@ static int waits_for_join(struct story *story)
     return CLI_OK;
 }
 
+/* The joins of which it is a step. */
+static int step_of_joins(struct story *story)
+{
+    ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
+    struct cli *cli = story->cli;
+    ph_join_list *list = NULL;
+    char id[PH_ID_TEXT_SIZE];
+
+    opts.step = story->info->message->message_id;
+    opts.limit = JOINS_TOLD;
+    if (ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
+        return cli_fail_store(cli);
+    for (size_t i = 0; i < ph_join_list_count(list); i++) {
+        const ph_join_info *join = ph_join_list_at(list, i);
+
+        explain_because(story, "step_of_join",
+                        cli_printf(cli,
+                                   "It is a step of the join %s, which is %s: %d of %d steps have "
+                                   "ended.",
+                                   ph_id_text(join->id.b, id), ph_join_status_text(join->status),
+                                   join->completed_steps + join->failed_steps,
+                                   join->expected_steps));
+    }
+    ph_join_list_free(list);
+    return CLI_OK;
+}
+
 /* ---------------------------------------------------------------------- run */
 
 static int look(struct story *story)
@@ -428,7 +459,7 @@ static int find_out(struct story *story)
         explain_parked(story);
         break;
     }
-    return code;
+    return code == CLI_OK && story->door == cli_outbox ? step_of_joins(story) : code;
 }
 
 static void story_free(struct story *story)

@@ -136,6 +136,16 @@ static const struct cli_field receptor_fields[] = {
     { 0 },
 };
 
+static const struct cli_field join_fields[] = {
+    { "join_id", CLI_F_UUID, "its id", "JOIN", NULL },
+    { "status", CLI_F_STATE, "pending, completed, failed or cancelled", "STATUS", NULL },
+    { "completed_steps", CLI_F_NUMBER, "how many steps are completed, …", "COMPLETED", NULL },
+    { "failed_steps", CLI_F_NUMBER, "… have failed, …", "FAILED", NULL },
+    { "expected_steps", CLI_F_NUMBER, "… and are expected", "EXPECTED", NULL },
+    { "grouping_key", CLI_F_TEXT, "what it belongs to; or null", "GROUP", NULL },
+    { 0 },
+};
+
 const struct cli_field cli_message_fields[] = {
     { "work_id", CLI_F_UUID, "names this stay of the message in its queue", "Work id", NULL },
     CLI_ITS_STORE,
@@ -186,6 +196,8 @@ const struct cli_field cli_message_fields[] = {
       "History", history_fields },
     { "receptors", CLI_F_ROWS, "who has reported on it, and how; only in show, of outbox and inbox",
       "Receptors", receptor_fields },
+    { "joins", CLI_F_ROWS, "of which it is a step, the newest 50; only in show, of the outbox",
+      "Joins", join_fields },
     { "messages", CLI_F_JSON,
       "of a set of databases, in lists with --json: an array of such objects, which is not the "
       "whole document then; absent otherwise",

@@ -26,6 +26,32 @@ static int receptors_add(struct cli *cli, ph_work_id id, json_t *row)
     return CLI_OK;
 }
 
+/* The joins of which it is a step. */
+static int joins_add(struct cli *cli, ph_message_id message, json_t *row)
+{
+    ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
+    ph_join_list *list = NULL;
+    json_t *joins;
+
+    opts.step = message;
+    if (ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
+        return cli_fail_store(cli);
+    joins = cli_need(json_array());
+    for (size_t i = 0; i < ph_join_list_count(list); i++) {
+        const ph_join_info *j = ph_join_list_at(list, i);
+        json_t *join =
+            json_pack("{s:o, s:s, s:i, s:i, s:i, s:o}", "join_id", cli_json_id(j->id.b), "status",
+                      ph_join_status_text(j->status), "completed_steps", j->completed_steps,
+                      "failed_steps", j->failed_steps, "expected_steps", j->expected_steps,
+                      "grouping_key", cli_json_text(j->grouping_key));
+
+        json_array_append_new(joins, cli_need(join));
+    }
+    json_object_set_new(row, "joins", joins);
+    ph_join_list_free(list);
+    return CLI_OK;
+}
+
 static int clock_read(struct cli *cli, int64_t *ret_now)
 {
     return ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, ret_now, &cli->err) < 0
@@ -45,6 +71,8 @@ static int print(struct cli *cli, const struct cli_door *door, const ph_message_
     row = cli_json_message(cli, door, info, now, true);
     if (cli_has_streams(door))
         code = receptors_add(cli, info->message->work_id, row);
+    if (code == CLI_OK && door == cli_outbox)
+        code = joins_add(cli, info->message->message_id, row);
     if (code == CLI_OK)
         cli_row(cli, row);
     else
@@ -85,8 +113,9 @@ static const struct cli_option show_options[] = {
 
 static const char *const show_description[] = {
     "Prints all there is to know of a message: where it is, whose it is, when it is due, its "
-    "payload, the history of its attempts, and its receptors: the parties that have reported on "
-    "it, each for itself. The id may be that of a message of outbox or inbox, a timer, a job run "
+    "payload, the history of its attempts, its receptors (the parties that have reported on it, "
+    "each for itself), and the joins of which it is a step. The id may be that of a message of "
+    "outbox or inbox, a timer, a job run "
     "or "
     "a wait for a join; of a set of databases every store is searched. In the text form control "
     "characters are escaped; "

@@ -27,12 +27,13 @@ struct tally {
 static json_t *counts_json(const struct cli_door *door, json_t *ns, const ph_outbox_counts *counts,
                            bool paused)
 {
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "namespace", ns, "ready",
-                     (json_int_t)counts->ready, "scheduled", (json_int_t)counts->scheduled,
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "namespace", ns,
+                     "ready", (json_int_t)counts->ready, "scheduled", (json_int_t)counts->scheduled,
                      "in_progress", (json_int_t)counts->in_progress, "parked",
-                     (json_int_t)counts->parked, "dead", (json_int_t)counts->dead, "expired_leases",
-                     (json_int_t)counts->expired_leases, "oldest_ready_ms",
-                     (json_int_t)counts->oldest_ready_ms, "paused", paused, "door", door->name);
+                     (json_int_t)counts->parked, "waiting", (json_int_t)counts->waiting, "dead",
+                     (json_int_t)counts->dead, "expired_leases", (json_int_t)counts->expired_leases,
+                     "oldest_ready_ms", (json_int_t)counts->oldest_ready_ms, "paused", paused,
+                     "door", door->name);
 }
 
 static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
@@ -41,6 +42,7 @@ static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
     total->scheduled += counts->scheduled;
     total->in_progress += counts->in_progress;
     total->parked += counts->parked;
+    total->waiting += counts->waiting;
     total->dead += counts->dead;
     total->expired_leases += counts->expired_leases;
     if (counts->oldest_ready_ms > total->oldest_ready_ms)
@@ -70,7 +72,8 @@ static bool has_anything(const ph_queue_info *queue)
 {
     const ph_outbox_counts *c = &queue->counts;
 
-    return c->ready || c->scheduled || c->in_progress || c->parked || c->dead || queue->paused;
+    return c->ready || c->scheduled || c->in_progress || c->parked || c->waiting || c->dead ||
+           queue->paused;
 }
 
 /* Only queues that are worth a line. */
@@ -142,13 +145,14 @@ static int look(struct cli *cli, const char *ns, ph_queue_list **ret_queues, siz
     return CLI_OK;
 }
 
-static void print_joins(struct cli *cli, size_t open_joins)
+static void print_joins(struct cli *cli, size_t open_joins, int64_t waits)
 {
     if (open_joins == 0 || cli->format != CLI_TEXT_FORM)
         return;
     cli_flush(cli);
-    cli_print(cli, "%zu%s open join%s\n", open_joins,
-              open_joins >= OPEN_JOINS_MAX ? " or more" : "", open_joins == 1 ? "" : "s");
+    cli_print(cli, "%zu%s open join%s, %lld wait%s\n", open_joins,
+              open_joins >= OPEN_JOINS_MAX ? " or more" : "", open_joins == 1 ? "" : "s",
+              (long long)waits, waits == 1 ? "" : "s");
 }
 
 static const char *columns(bool others, bool parked)
@@ -166,7 +170,7 @@ static void print_all(struct cli *cli, const char *ns, ph_queue_list *const *que
         if (door == 0 && !ns)
             print_total(cli, queues[0], open_joins);
     }
-    print_joins(cli, open_joins);
+    print_joins(cli, open_joins, sum_of(queues[0]).counts.waiting);
 }
 
 /* ------------------------------------------------------------- a set of databases */
@@ -243,7 +247,7 @@ static void tally_print(struct cli *cli, struct tally *tally)
             joins_add(row, tally->open_joins);
         cli_row_total(cli, row);
     }
-    print_joins(cli, tally->open_joins);
+    print_joins(cli, tally->open_joins, tally->doors[0].counts.waiting);
 }
 
 /* ---------------------------------------------------------------------------- run */
@@ -351,6 +355,7 @@ static const struct cli_field fields[] = {
     { "scheduled", CLI_F_NUMBER, "due later, or waiting for a retry", "Scheduled", NULL },
     { "in_progress", CLI_F_NUMBER, "leased", "In progress", NULL },
     { "parked", CLI_F_NUMBER, "behind the heads of their streams", "Parked", NULL },
+    { "waiting", CLI_F_NUMBER, "waits for joins that are open", "Waiting", NULL },
     { "dead", CLI_F_NUMBER, "dead letters that were not put back", "Dead", NULL },
     { "expired_leases", CLI_F_NUMBER, "messages whose lease ran out and was not yet taken back",
       "Expired leases", NULL },
@@ -368,7 +373,8 @@ static const struct cli_field fields[] = {
 static const char *const description[] = {
     "Counts messages: a line per queue, and one for all together. Messages that are done are not "
     "counted, since that would mean to read all of them. Queues of the inbox, of timers and of job "
-    "runs have a line of their own if there is anything in them; open joins are counted, too.",
+    "runs have a line of their own if there is anything in them; open joins and the waits for them "
+    "are counted, too.",
     "Of a set of databases: a line per store, with all of its queues together, and one for all "
     "stores. One that cannot be asked has a line without numbers; why is said on stderr.",
     "Messages behind the head of their stream are parked: they come when those before them are "

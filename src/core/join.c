@@ -491,7 +491,8 @@ static int query_load(const ph_join_list_opts *from, struct ph__join_query *to, 
                                    .status = opts.status,
                                    .limit = opts.limit ? opts.limit : LIST_LIMIT,
                                    .after = opts.after,
-                                   .oldest_first = opts.oldest_first };
+                                   .oldest_first = opts.oldest_first,
+                                   .step = opts.step };
     if (r < 0)
         return r;
     if (to->status < -1 || to->status > PH_JOIN_CANCELLED)

@@ -176,6 +176,7 @@ struct ph__join_query {
     int limit;
     ph_join_id after; /* zero: from the beginning */
     bool oldest_first;
+    ph_message_id step; /* zero: all */
 };
 
 struct ph_join_list {

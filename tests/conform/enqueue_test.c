@@ -330,7 +330,8 @@ TEST(a_message_due_in_the_past_or_at_no_time_is_claimed_at_once)
     for (size_t i = 0; i < sizeof(past) / sizeof(*past); i++) {
         ph_enqueued e = put_due(store, past[i]);
 
-        CHECK_INT(see(store, e.work_id).due_at, T_EPOCH);
+        CHECK_INT(see(store, e.work_id).next_attempt_at, T_EPOCH);
+        CHECK_INT(see(store, e.work_id).due_at, past[i] ? past[i] : T_EPOCH);
         CHECK_INT(see(store, e.work_id).requested_due_at, past[i]);
         REQ("OBX-013", claimable(store, 1) == 1);
     }

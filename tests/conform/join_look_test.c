@@ -374,6 +374,58 @@ TEST(deployment_creates_the_join_tables_and_again_does_no_harm)
     t_disconnect(conn);
 }
 
+/* "2 1": the joins of a message that are there, by their number of expected steps. */
+static const char *joins_of(ph_store *store, ph_message_id message, ph_join_list_opts opts)
+{
+    static char text[100];
+    ph_join_list *list = NULL;
+
+    opts.step = message;
+    OK(ph_joins_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
+    text[0] = '\0';
+    for (size_t i = 0; i < ph_join_list_count(list); i++) {
+        size_t used = strlen(text);
+
+        snprintf(text + used, sizeof(text) - used, "%s%d", used ? " " : "",
+                 ph_join_list_at(list, i)->expected_steps);
+    }
+    ph_join_list_free(list);
+    return text;
+}
+
+TEST(the_joins_of_a_message_are_found_by_its_message_id)
+{
+    ph_store *store = t_open(NULL);
+    ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
+    ph_message_id given = no_message(), own;
+    ph_message m = a_message(STEP, "x");
+    ph_join_id joins[5];
+
+    for (int i = 0; i < 5; i++)
+        joins[i] = start_join(store, i + 1);
+    m.message_id = &given;
+    put(store, &m);
+    own = a_step(store).message_id;
+    REQ_STR("JOIN-080", joins_of(store, given, opts), "");
+    for (int i = 1; i < 4; i++) {
+        attach(store, joins[i], given);
+        if (i % 2)
+            attach(store, joins[i], own);
+    }
+    attach(store, joins[4], own);
+    REQ_STR("JOIN-080", joins_of(store, given, opts), "4 3 2");
+    REQ_STR("JOIN-080", joins_of(store, own, opts), "5 4 2");
+    CHECK(cancel(store, joins[3]));
+    opts.status = PH_JOIN_PENDING;
+    opts.oldest_first = true;
+    CHECK_STR(joins_of(store, own, opts), "2 5");
+    opts.after = joins[1];
+    opts.limit = 1;
+    CHECK_STR(joins_of(store, own, opts), "5");
+    opts.grouping_key = "none";
+    CHECK_STR(joins_of(store, own, opts), "");
+}
+
 /* The plan of looking joins up by their key. */
 static void plan(struct t_conn *conn, char *ret_plan, size_t size)
 {

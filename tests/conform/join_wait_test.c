@@ -86,6 +86,7 @@ TEST(no_claim_hands_out_a_wait)
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
     ph_owner owner = ph_owner_new();
     ph_join_id join = start_join(store, 1);
+    ph_queue_list *queues = NULL;
     ph_lease_ref ref = { 0 };
     ph_work_id id;
 
@@ -105,6 +106,12 @@ TEST(no_claim_hands_out_a_wait)
     REQ_STR("JOIN-053", t_view(conn, id, "status"), "waiting");
     OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
     CHECK_INT(counts.ready + counts.scheduled + counts.in_progress + counts.dead, 0);
+    CHECK_INT(counts.waiting, 1);
+    OK(ph_outbox_count(store, PH_OWN_TX, "elsewhere", 0, &counts, &t_err));
+    CHECK_INT(counts.waiting, 0);
+    OK(ph_queues_list(store, PH_OWN_TX, PH_OUTBOX, NULL, 0, &queues, &t_err));
+    CHECK_INT(ph_queue_list_at(queues, 0)->counts.waiting, 1);
+    ph_queue_list_free(queues);
     ref.work_id = id;
     CHECK_INT(ack(store, owner, ref), PH_OUTCOME_STALE);
     CHECK_INT(renew(store, owner, ref, 30), PH_OUTCOME_STALE);

@@ -23,7 +23,7 @@ TEST(reap_takes_back_every_expired_lease_and_no_other)
     REQ_INT("OBX-050", s.locked_until, 0);
     REQ("OBX-050", ph_id_is_zero(s.owner.b));
     REQ_STR("OBX-050", t_view(conn, first.work_id, "owner_token"), "");
-    CHECK_INT(s.due_at, T_EPOCH + 30 * T_SECOND + 1);
+    CHECK_INT(s.next_attempt_at, T_EPOCH + 30 * T_SECOND + 1);
     CHECK_INT(s.attempts, 1);
     CHECK_INT(s.retry_count, 0);
     CHECK_STR(s.kinds, "lost");

@@ -300,7 +300,7 @@ TEST(count_checks_its_arguments)
     /* An older program's shorter struct is filled as far as it goes. */
     t_enqueue(store, "t", "p");
     counts =
-        (ph_outbox_counts){ offsetof(ph_outbox_counts, scheduled), -1, -2, -3, -4, -5, -6, -7 };
+        (ph_outbox_counts){ offsetof(ph_outbox_counts, scheduled), -1, -2, -3, -4, -5, -6, -7, -8 };
     OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
     CHECK_INT(counts.ready, 1);
     CHECK_INT(counts.scheduled, -2);

@@ -50,8 +50,56 @@ TEST(an_abandoned_message_comes_back_after_its_backoff)
     CHECK_INT(ph_batch_at(batch, 0)->attempts, 2);
     CHECK_INT(ph_batch_at(batch, 0)->retry_count, 1);
     CHECK_STR(ph_batch_at(batch, 0)->last_error, "why");
-    CHECK_INT(ph_batch_at(batch, 0)->due_at, T_EPOCH + 2 * T_SECOND);
+    CHECK_INT(ph_batch_at(batch, 0)->due_at, T_EPOCH); /* not when it was due again */
     ph_batch_free(batch);
+}
+
+/* The due time of the next delivery, which is given back with a delay. */
+static int64_t due_of_next(ph_store *store, ph_settle_verb verb)
+{
+    const char *topic = "t"; /* a choice of topics takes another way through SQLite */
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_owner owner = ph_owner_new();
+    ph_lease_ref ref;
+    ph_batch *batch;
+    int64_t due;
+
+    opts.topics = verb == PH_RELEASE ? &topic : NULL;
+    opts.topic_count = verb == PH_RELEASE;
+    batch = claim_with(store, owner, &opts);
+    REQ_INT("OBX-057", ph_batch_count(batch), 1);
+    due = ph_batch_at(batch, 0)->due_at;
+    ref = (ph_lease_ref){ .work_id = ph_batch_at(batch, 0)->work_id };
+    ph_batch_free(batch);
+    settle(store, owner, ref, verb, NULL, 3000);
+    t_clock_advance(store, 3 * T_SECOND);
+    return due;
+}
+
+TEST(a_delivery_says_for_when_it_was_asked_for_however_often_it_comes)
+{
+    static const int64_t asked[] = { 0, T_EPOCH + 5 * T_SECOND, T_EPOCH - 7 * T_SECOND };
+
+    for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+        ph_store *store = t_open(NULL);
+        ph_message m = a_message("t", "x");
+        int64_t due = asked[i] ? asked[i] : T_EPOCH;
+        struct seen s;
+        ph_work_id id;
+
+        t_clock_set(store, T_EPOCH);
+        m.due_at = asked[i];
+        id = put(store, &m).work_id;
+        t_clock_set(store, T_EPOCH + 10 * T_SECOND);
+        REQ_INT("OBX-057", due_of_next(store, PH_ABANDON), due);
+        REQ_INT("OBX-057", due_of_next(store, PH_RELEASE), due);
+        REQ_INT("OBX-057", due_of_next(store, PH_ABANDON), due);
+        s = see(store, id);
+        CHECK_INT(s.due_at, due);
+        CHECK_INT(s.requested_due_at, asked[i]);
+        CHECK_INT(s.next_attempt_at, T_EPOCH + 19 * T_SECOND);
+        t_start_over();
+    }
 }
 
 /* The waiting time after one more abandon, in microseconds; the clock then stands at its end. */

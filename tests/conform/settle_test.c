@@ -150,7 +150,7 @@ TEST(release_costs_no_attempt)
         CHECK_INT(s.status, PH_READY);
         CHECK_INT(s.attempts, 0);
         CHECK_INT(s.retry_count, 0);
-        CHECK_INT(s.due_at, T_EPOCH + deploy * T_SECOND);
+        CHECK_INT(s.next_attempt_at, T_EPOCH + deploy * T_SECOND);
         CHECK(!s.has_error);
         CHECK(ph_id_is_zero(s.owner.b) && s.locked_until == 0);
     }

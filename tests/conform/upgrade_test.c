@@ -110,9 +110,10 @@ TEST(every_message_of_version_4_is_in_its_state_after_the_upgrade)
               "dead broken, again once, strict bad head, s.dead no, in.dead in error");
     CHECK_STR(all(conn, "stream || ' ' || state || ' ' || last_seq", "streams", "stream"),
               "blocked blocked 2, idle idle 1, in ready 2, waiting ready 3, worked in_progress 3");
-    CHECK_STR(all(conn, "grouping_key || ' ' || status || ' ' || completed_steps || '+' || "
-                        "failed_steps || '/' || attached_steps || '/' || expected_steps || ' ' || "
-                        "open_waits || ' ' || metadata",
+    CHECK_STR(all(conn,
+                  "grouping_key || ' ' || status || ' ' || completed_steps || '+' || "
+                  "failed_steps || '/' || attached_steps || '/' || expected_steps || ' ' || "
+                  "open_waits || ' ' || metadata",
                   "joins", "id"),
               "open pending 2+0/3/4 1 kept, complete completed 1+0/1/1 0 kept, failed failed "
               "1+1/2/2 0 kept, cancelled cancelled 0+0/1/2 0 kept, deadline pending 0+0/1/2 1 "
@@ -142,8 +143,9 @@ TEST(what_belongs_to_the_messages_of_version_4_is_there_after_the_upgrade)
     CHECK_STR(all(conn, "consumer || ' ' || seq || ' ' || ahead || ' ' || lag || ' ' || error",
                   "checkpoints", "consumer"),
               "reader 1 1 2 stuck");
-    CHECK_STR(all(conn, "message_id || ' ' || tenant_id || ' ' || correlation_id || ' ' || "
-                        "payload || ' ' || max_attempts || ' ' || priority",
+    CHECK_STR(all(conn,
+                  "message_id || ' ' || tenant_id || ' ' || correlation_id || ' ' || "
+                  "payload || ' ' || max_attempts || ' ' || priority",
                   "outbox WHERE topic = 'ready'", "id"),
               "12345678-1234-4234-8234-123456789012 87654321-1234-4234-8234-123456789012 corr "
               "ready \xc3\xbc 4 0");
@@ -249,7 +251,8 @@ TEST(the_inbox_of_version_4_goes_on_after_the_upgrade)
     batch = door_claim(&inbox_door, store, worker(9), "", 10);
     CHECK_STR(payloads(batch), "in.ready a b");
     ph_batch_free(batch);
-    t_clock_advance(store, 301 * T_SECOND); /* the lease of version 4 has run out, and so has this */
+    t_clock_advance(store,
+                    301 * T_SECOND); /* the lease of version 4 has run out, and so has this */
     OK(ph_inbox_reap_expired(store, PH_OWN_TX, 0, &reaped, &t_err));
     CHECK_INT(reaped, 4);
     t_check_places(conn);
@@ -263,9 +266,9 @@ TEST(joins_timers_and_jobs_of_version_4_end_after_the_upgrade)
     ph_schedule schedule;
     ph_message m = a_message("s.more", "x");
 
-    CHECK_INT(ph_id_parse(t_value(conn, "SELECT id FROM {t}joins WHERE grouping_key = 'open'"),
-                          join.b),
-              0);
+    CHECK_INT(
+        ph_id_parse(t_value(conn, "SELECT id FROM {t}joins WHERE grouping_key = 'open'"), join.b),
+        0);
     CHECK_STR(work_off(store, "", "complete.good"), "complete.good");
     CHECK_STR(work_off(store, "", "s.open"), "s.open");
     CHECK_STR(work_off(store, "", "s.reported"), "s.reported"); /* counted by hand before */

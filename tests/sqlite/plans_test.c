@@ -21,6 +21,7 @@ static const struct {
     { "count_pending", "SCAN" }, /* statistics: no verb of a worker runs them */
     { "count_lease", "SCAN" },
     { "count_dead", "SCAN" },
+    { "count_waiting", "SCAN w" },
     { "retention_done", "SCAN q" }, /* each queue has its own retention */
     { "retention_dead", "SCAN q" },
     { "retention_dedupe", "SCAN q" },

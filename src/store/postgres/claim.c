@@ -78,9 +78,10 @@ static void bounds_learn(struct ph__pg_bounds *bounds, const struct ph__claim *c
     for (size_t i = batch->count; i-- > 0;) { /* backwards: the first of each level stays */
         const ph_delivery *d = &batch->items[i];
 
-        if (i > 0 && follows(d - 1, d))
+        /* Where one stood in the queue that comes back is not known; where new ones did, is. */
+        if (d->attempts > 1 || (i > 0 && follows(d - 1, d)))
             continue;
-        bounds->from_due[d->priority - 1] = d->due_at;
+        bounds->from_due[d->priority - 1] = d->due_at > d->created_at ? d->due_at : d->created_at;
         /* The next head of a stream may be older than what was taken at the same instant. */
         bounds->from_id[d->priority - 1] = d->stream ? (ph_work_id){ { 0 } } : d->work_id;
     }

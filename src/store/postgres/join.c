@@ -356,6 +356,7 @@ int ph__pg_join_list(struct ph__call *call, const struct ph__join_query *query,
     ph__pg_add_bool(&params, query->oldest_first);
     ph__pg_add_int4(&params, query->limit);
     ph__pg_add_uuid(&params, query->after.b);
+    ph__pg_add_uuid(&params, ph_id_is_zero(query->step.b) ? NULL : query->step.b);
     r = ph__pg_run(call, PG_JOINS, &params, PG_READS, &result);
     ph__pg_params_free(&params);
     if (r < 0)

@@ -62,6 +62,7 @@ static void read_queue(struct ph__arena *arena, const PGresult *result, int row,
         .expired_leases = ph__pg_int(result, row, 16),
         .oldest_ready_ms = ph__pg_int(result, row, 17),
         .parked = ph__pg_int(result, row, 19),
+        .waiting = ph__pg_int(result, row, 22),
     };
 }
 

@@ -110,6 +110,7 @@ int ph__pg_count(struct ph__call *call, enum ph__door door, const char *ns,
     ret_counts->expired_leases = ph__pg_int(result, 0, 4);
     ret_counts->oldest_ready_ms = ph__pg_int(result, 0, 5);
     ret_counts->parked = ph__pg_int(result, 0, 6);
+    ret_counts->waiting = ph__pg_int(result, 0, 7);
     PQclear(result);
     return 0;
 }

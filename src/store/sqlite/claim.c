@@ -42,17 +42,22 @@ static int grow(struct ph__claiming *c)
 {
     size_t capacity = c->capacity ? c->capacity * 4 : 64;
     ph_delivery *items;
+    int64_t *dues;
 
     if (c->batch->count < c->capacity)
         return 0;
     if (capacity > (size_t)c->claim->batch_size)
         capacity = (size_t)c->claim->batch_size;
     items = ph__arena_alloc(c->arena, capacity * sizeof(*items));
-    if (!items)
+    dues = ph__arena_alloc(c->arena, capacity * sizeof(*dues));
+    if (!items || !dues)
         return fail_memory(c);
-    if (c->batch->count)
+    if (c->batch->count) {
         memcpy(items, c->batch->items, c->batch->count * sizeof(*items));
+        memcpy(dues, c->dues, c->batch->count * sizeof(*dues));
+    }
     c->batch->items = items;
+    c->dues = dues;
     c->capacity = capacity;
     return 0;
 }
@@ -99,7 +104,10 @@ int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int le
     item->priority = (ph_priority)(level + 1);
     item->attempts = (int)ph__column_int(query, PH__CLAIM_ATTEMPTS) + 1;
     item->created_at = ph__column_int(query, PH__CLAIM_CREATED_AT);
-    item->due_at = ph__column_int(query, PH__CLAIM_DUE);
+    item->due_at = ph__column_is_null(query, PH__CLAIM_DUE_AT)
+                       ? item->created_at
+                       : ph__column_int(query, PH__CLAIM_DUE_AT);
+    c->dues[c->batch->count] = ph__column_int(query, PH__CLAIM_DUE);
     r = load_tenant(c, query, item);
     if (r == 0)
         r = ph__column_text(query, PH__CLAIM_TOPIC, c->arena, &item->topic, NULL);
@@ -254,7 +262,7 @@ static int delete_scattered(struct ph__claiming *c, int level, size_t first, siz
     int r = 0;
 
     for (size_t i = first; r == 0 && i < c->batch->count; i++) {
-        r = delete_pending(c, PH__SQL_pending_delete, level, c->batch->items[i].due_at,
+        r = delete_pending(c, PH__SQL_pending_delete, level, c->dues[i],
                            number_of(&c->batch->items[i]));
         if (run < c->run_count && c->runs[run].first == i)
             i += c->runs[run++].count - 1;

@@ -34,7 +34,8 @@ struct ph__claiming {
     struct ph__queue_row queue;
     struct ph__topics topics;
     bool more_columns;       /* the queue has streams or sources */
-    size_t capacity;         /* of batch->items */
+    size_t capacity;         /* of batch->items, and of … */
+    int64_t *dues;           /* … where each stood in pending */
     struct ph__unfit *unfit; /* of the present level; NULL until needed */
     size_t unfit_count, buried;
     ph__deadline bury_until;
@@ -55,9 +56,9 @@ struct ph__claiming {
 enum { PH__CLAIM_DUE, PH__CLAIM_ID, PH__CLAIM_ATTEMPTS, PH__CLAIM_LOST, PH__CLAIM_SALT,
        PH__CLAIM_TOPIC, PH__CLAIM_MESSAGE_ID, PH__CLAIM_TENANT_ID, PH__CLAIM_DEDUPE_KEY,
        PH__CLAIM_CORRELATION_ID, PH__CLAIM_HEADERS, PH__CLAIM_CREATED_AT, PH__CLAIM_EXPIRES_AT,
-       PH__CLAIM_MAX_ATTEMPTS, PH__CLAIM_PAYLOAD,
+       PH__CLAIM_MAX_ATTEMPTS, PH__CLAIM_PAYLOAD, PH__CLAIM_DUE_AT,
        PH__CLAIM_STREAM, PH__CLAIM_SEQ, PH__CLAIM_SOURCE,
-       PH__CLAIM_LEVEL, PH__CLAIM_DUE_AT };
+       PH__CLAIM_LEVEL };
 /* clang-format on */
 
 /* claim.c: adds the query's row to the batch. */

@@ -92,12 +92,21 @@ int ph__sqlite_join_find(struct ph__call *call, ph_join_id join, int member_limi
     return r < 0 ? r : ph__long_read_end(&read, find(&read.tx, join, member_limit, ret_found));
 }
 
-static struct ph__query list_query(struct ph__sqlite_tx *tx, const struct ph__join_query *from)
+static enum ph__sqlite_statement list_statement(const struct ph__join_query *from)
 {
     bool oldest = from->oldest_first;
-    struct ph__query query = ph__query(
-        tx, from->grouping_key ? (oldest ? PH__SQL_join_group_oldest : PH__SQL_join_group_newest)
-                               : (oldest ? PH__SQL_join_list_oldest : PH__SQL_join_list_newest));
+
+    if (!ph_id_is_zero(from->step.b))
+        return oldest ? PH__SQL_join_step_oldest : PH__SQL_join_step_newest;
+    if (from->grouping_key)
+        return oldest ? PH__SQL_join_group_oldest : PH__SQL_join_group_newest;
+    return oldest ? PH__SQL_join_list_oldest : PH__SQL_join_list_newest;
+}
+
+static struct ph__query list_query(struct ph__sqlite_tx *tx, const struct ph__join_query *from)
+{
+    bool oldest = from->oldest_first, step = !ph_id_is_zero(from->step.b);
+    struct ph__query query = ph__query(tx, list_statement(from));
     int64_t number = oldest ? 0 : PH__NUMBER_MAX + 1;
     ph_work_id after;
     uint64_t salt;
@@ -107,8 +116,10 @@ static struct ph__query list_query(struct ph__sqlite_tx *tx, const struct ph__jo
     ph__query_int(&query, number);
     ph__query_int(&query, from->status);
     ph__query_int(&query, from->limit);
-    if (from->grouping_key)
+    if (from->grouping_key || step)
         ph__query_text(&query, from->grouping_key);
+    if (step)
+        ph__query_id(&query, from->step.b);
     return query;
 }
 

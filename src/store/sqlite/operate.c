@@ -39,7 +39,7 @@ static struct ph__query count_query(struct ph__sqlite_tx *tx, enum ph__sqlite_st
 
     ph__query_int(&query, door);
     ph__query_text(&query, ns);
-    if (which != PH__SQL_count_dead)
+    if (which == PH__SQL_count_pending || which == PH__SQL_count_lease)
         ph__query_int(&query, tx->now);
     return query;
 }
@@ -76,6 +76,10 @@ int ph__count_within(struct ph__sqlite_tx *tx, enum ph__door door, const char *n
 
     query = count_query(tx, PH__SQL_count_dead, door, ns);
     r = ph__query_one(&query, &counts->dead, 0);
+    if (r < 0)
+        return r;
+    query = count_query(tx, PH__SQL_count_waiting, door, ns);
+    r = ph__query_one(&query, &counts->waiting, 0);
     return r < 0 ? r : ph__tokens_each(tx, door, ns, count_parked, counts);
 }
 

@@ -29,6 +29,7 @@
     X(message_facts) X(done_insert) X(attempt_log_insert) X(retry_count) X(dead_insert)            \
     X(dedupe_gone) X(attempt_log_delete) X(job_run_delete) X(message_delete)                       \
     X(state_get) X(attempt_log_get) X(count_pending) X(count_lease) X(count_dead)                  \
+    X(count_waiting)                                                                               \
     X(queue_list) X(list_all_newest) X(list_all_oldest) X(list_pending) X(list_lease)              \
     X(list_done_newest) X(list_done_oldest) X(list_dead_newest) X(list_dead_oldest)                \
     X(list_waiting_newest) X(list_waiting_oldest)                                                  \
@@ -49,7 +50,8 @@
     X(message_newest) X(message_named) X(message_as_step)                                          \
     X(wait_body) X(wait_insert) X(wait_next) X(wait_delete)                                        \
     X(join_info) X(join_list_newest) X(join_list_oldest) X(join_group_newest)                      \
-    X(join_group_oldest) X(retention_join) X(members_delete) X(join_delete)              \
+    X(join_group_oldest) X(join_step_newest) X(join_step_oldest)                                   \
+    X(retention_join) X(members_delete) X(join_delete)                                             \
     X(instance_get) X(instance_insert) X(instance_beat) X(instance_stale) X(instance_end)          \
     X(instance_list) X(lease_lost) X(retention_instance)                          \
     X(receptor_message) X(receptor_report) X(receptor_list)                                        \

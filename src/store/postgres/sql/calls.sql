@@ -52,9 +52,7 @@ SELECT count, joins FROM {schema}.{p}work_reap_expired($1)
 -- name: find
 SELECT id, message_id, coalesce(fence, 0), topic, payload, tenant_id, dedupe_key, correlation_id, headers::text, attempts,
        retry_count, created_at,
-       coalesce(next_attempt_at, (SELECT (pg_catalog.array_agg(h.next_due ORDER BY h.ordinality DESC) FILTER (WHERE h.next_due IS NOT NULL))[1]
-                                  FROM {schema}.{p}work_history(o.id) WITH ORDINALITY h), greatest(due_time_utc, created_at)),
-       last_error, priority::int,
+       coalesce(due_time_utc, created_at), last_error, priority::int,
        namespace, status_code, max_attempts, due_time_utc, expires_at, locked_until,
        coalesce(owner_token, processed_by::uuid, (SELECT x.owner_token FROM {schema}.{p}dead_letters x WHERE x.id = o.id)),
        processed_at, updated_at, next_attempt_at,
@@ -67,7 +65,7 @@ FROM {schema}.{p}work_state o WHERE o.id = $1 AND o.door = $2
 SELECT attempt, kind, error, at, owner, next_due FROM {schema}.{p}work_history($1)
 
 -- name: count
-SELECT ready, scheduled, in_progress, dead, expired_leases, oldest_ready_ms, parked FROM {schema}.{p}work_count($1, $2)
+SELECT ready, scheduled, in_progress, dead, expired_leases, oldest_ready_ms, parked, waiting FROM {schema}.{p}work_count($1, $2)
 
 -- name: dead_retry
 SELECT old, new FROM {schema}.{p}dead_retry($1)
@@ -205,7 +203,7 @@ SELECT message_id, work_id, status_code, created_at, topic FROM {schema}.{p}join
 WHERE join_id = $1 ORDER BY created_at, work_id LIMIT $2
 
 -- name: joins
-SELECT * FROM {schema}.{p}work_joins($1, $2, $3, $4, $5)
+SELECT * FROM {schema}.{p}work_joins($1, $2, $3, $4, $5, $6)
 
 -- name: joins_wrong
 -- The doctor's: how many joins there are, how many are wrong (counters that are not what

@@ -136,6 +136,26 @@ SELECT j.id, j.salt, j.expected, j.attached, j.completed, j.failed, j.status, j.
  WHERE j.grouping_key = ?4 AND j.id > ?1 AND (?2 < 0 OR j.status = ?2)
  ORDER BY j.id LIMIT ?3
 
+-- name: join_step_newest
+-- Those of which a message is a step.
+SELECT j.id, j.salt, j.expected, j.attached, j.completed, j.failed, j.status, j.updated_at,
+       j.created_at, j.deadline, j.finished_at, j.grouping_key, j.metadata,
+       (SELECT count(*) FROM {p}join_wait w WHERE w.join_id = j.id)
+  FROM {p}join_head j
+ WHERE j.id IN (SELECT m.join_id FROM {p}join_member m WHERE m.message_id = ?5)
+   AND j.id < ?1 AND (?2 < 0 OR j.status = ?2) AND (?4 IS NULL OR j.grouping_key = ?4)
+ ORDER BY j.id DESC LIMIT ?3
+
+-- name: join_step_oldest
+-- Those of which a message is a step.
+SELECT j.id, j.salt, j.expected, j.attached, j.completed, j.failed, j.status, j.updated_at,
+       j.created_at, j.deadline, j.finished_at, j.grouping_key, j.metadata,
+       (SELECT count(*) FROM {p}join_wait w WHERE w.join_id = j.id)
+  FROM {p}join_head j
+ WHERE j.id IN (SELECT m.join_id FROM {p}join_member m WHERE m.message_id = ?5)
+   AND j.id > ?1 AND (?2 < 0 OR j.status = ?2) AND (?4 IS NULL OR j.grouping_key = ?4)
+ ORDER BY j.id LIMIT ?3
+
 -- ----------------------------------------------- timers, jobs, scheduler
 
 -- name: pending_of

@@ -139,14 +139,16 @@ SELECT due, id, topic
 
 -- name: claim_one
 SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
-       m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload
+       m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
+       m.due_at
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
  WHERE p.queue = ?1 AND p.level = ?2 AND p.due = ?3 AND p.id = ?4
 
 -- name: claim_walk
 -- The same for all that are due.
 SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
-       m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload
+       m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
+       m.due_at
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
  WHERE p.queue = ?1 AND p.level = ?2 AND p.due <= ?3
  ORDER BY p.due, p.id
@@ -161,14 +163,14 @@ SELECT due, id, topic, stream
 -- name: claim_one_more
 SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
        m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
-       p.stream, m.seq, m.source
+       m.due_at, p.stream, m.seq, m.source
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
  WHERE p.queue = ?1 AND p.level = ?2 AND p.due = ?3 AND p.id = ?4
 
 -- name: claim_walk_more
 SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
        m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
-       p.stream, m.seq, m.source
+       m.due_at, p.stream, m.seq, m.source
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
  WHERE p.queue = ?1 AND p.level = ?2 AND p.due <= ?3
  ORDER BY p.due, p.id
@@ -177,7 +179,7 @@ SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_
 -- What follows in a stream, as if it were in pending.
 SELECT max(coalesce(due_at, created_at), created_at), id, 0, 0, salt, topic, message_id, tenant_id,
        dedupe_key, correlation_id, headers, created_at, expires_at, max_attempts, payload,
-       stream, seq, source, level, due_at
+       due_at, stream, seq, source, level
   FROM {p}message
  WHERE stream = ?1 AND seq > ?2
  ORDER BY seq
@@ -314,10 +316,7 @@ SELECT salt, door, namespace, level, topic, payload, message_id, tenant_id, dedu
        retry_count, last_error, next_due, fence, locked_until,
        coalesce(lease_owner, done_owner, dead_owner), done_at, updated_at,
        reason, retried_as, waits_for, stream, seq, source,
-       coalesce(next_due,
-                (SELECT a.next_due FROM {p}attempt_log a
-                  WHERE a.message = s.id AND a.next_due IS NOT NULL ORDER BY a.n DESC LIMIT 1),
-                max(coalesce(due_at, created_at), created_at))
+       coalesce(due_at, created_at)
   FROM {p}message_state s WHERE id = ?1
 
 -- name: attempt_log_get
@@ -341,6 +340,11 @@ SELECT count(*)
   FROM {p}dead
  WHERE retried_as IS NULL
    AND queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
+
+-- name: count_waiting
+SELECT count(*)
+  FROM {p}join_wait w CROSS JOIN {p}message m ON m.id = w.id
+ WHERE m.queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
 
 -- name: queue_list
 SELECT namespace, paused, max_attempts, backoff, backoff_base_ms, backoff_max_ms, retention_s,

@@ -242,7 +242,7 @@ BEGIN
         SELECT m.id, coalesce(m.message_id, m.id), _fence, m.topic, m.payload, m.tenant_id, m.dedupe_key,
                m.correlation_id, m.stream, m.headers, u.attempts + 1,
                CASE WHEN u.attempts > 0 THEN (SELECT count(*)::int FROM {p}attempt_log a WHERE a.id = m.id AND a.kind = 1) ELSE 0 END,
-               m.created_at, u.due,
+               m.created_at, coalesce(m.due_at, m.created_at),
                CASE WHEN u.attempts > 0 THEN (SELECT a.error FROM {p}attempt_log a WHERE a.id = m.id AND a.kind IN (1, 2)
                                               ORDER BY a.id DESC, a.n DESC LIMIT 1) END,
                m.level::int, NULL::text, m.seq, m.source, _lost > 0

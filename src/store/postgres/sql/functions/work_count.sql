@@ -2,7 +2,8 @@
 -- Counts the small tables only; numbers in a stream have no gaps, so what is parked need not be read.
 CREATE OR REPLACE FUNCTION {p}work_count(
     _door smallint, _ns text, OUT ready bigint, OUT scheduled bigint, OUT in_progress bigint, OUT dead bigint,
-    OUT expired_leases bigint, OUT oldest_ready_ms bigint, OUT parked bigint)
+    OUT expired_leases bigint, OUT oldest_ready_ms bigint, OUT parked bigint,
+    OUT waiting bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -17,5 +18,6 @@ BEGIN
     SELECT count(*) INTO dead FROM {p}dead d WHERE d.queue = ANY (_queues) AND d.retried_as IS NULL;
     SELECT coalesce(sum(s.last_seq - t.upto), 0) INTO parked
     FROM {p}work_token t JOIN {p}stream s ON s.id = t.stream WHERE s.queue = ANY (_queues);
+    SELECT count(*) INTO waiting FROM {p}join_wait w JOIN {p}message m ON m.id = w.id WHERE m.queue = ANY (_queues);
 END
 $$;

@@ -17,8 +17,7 @@ BEGIN
     SELECT o.id, o.message_id, coalesce(o.fence, 0), o.topic, CASE WHEN _with_payload THEN o.payload END, o.tenant_id,
            o.dedupe_key, o.correlation_id, CASE WHEN _with_payload THEN o.headers::text END, o.attempts, o.retry_count,
            o.created_at,
-           coalesce(o.next_attempt_at, (SELECT a.next_due FROM {p}attempt_log a WHERE a.id = o.id AND a.next_due IS NOT NULL
-                                        ORDER BY a.n DESC LIMIT 1), greatest(o.due_time_utc, o.created_at)),
+           coalesce(o.due_time_utc, o.created_at),
            o.last_error, o.priority::int, o.namespace, o.status_code, o.max_attempts, o.due_time_utc, o.expires_at,
            o.locked_until, coalesce(o.owner_token, o.processed_by::uuid, x.owner), o.processed_at, o.updated_at,
            o.next_attempt_at,

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION {p}work_queues(_door smallint, _ns text)
         retention_s bigint, dead_retention_s bigint, dedupe_retention_s bigint, max_payload_bytes bigint,
         max_lease_s int, delete_on_ack boolean, ready bigint, scheduled bigint, in_progress bigint, dead bigint,
         expired_leases bigint, oldest_ready_ms bigint, join_wait_topic text, parked bigint,
-        dead_head int, affinity_grace_ms int)
+        dead_head int, affinity_grace_ms int, waiting bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -18,7 +18,8 @@ BEGIN
            q.retention_s, q.dead_retention_s, q.dedupe_retention_s, q.max_payload_bytes::bigint, q.max_lease_s,
            q.delete_on_ack, coalesce(p.ready, 0), coalesce(p.scheduled, 0), coalesce(l.open, 0)::bigint,
            coalesce(x.dead, 0), coalesce(l.expired, 0)::bigint, coalesce(p.oldest_ms, 0)::bigint,
-           q.join_wait_topic, coalesce(w.parked, 0)::bigint, q.dead_head::int, q.affinity_grace_ms
+           q.join_wait_topic, coalesce(w.parked, 0)::bigint, q.dead_head::int, q.affinity_grace_ms,
+           coalesce(j.waiting, 0)
     FROM {p}queue q
     LEFT JOIN (SELECT p.lane >> 2 AS queue, count(*) FILTER (WHERE p.due <= _t) AS ready,
                       count(*) FILTER (WHERE p.due > _t) AS scheduled,
@@ -29,6 +30,8 @@ BEGIN
     LEFT JOIN (SELECT x.queue, count(*) AS dead FROM {p}dead x WHERE x.retried_as IS NULL GROUP BY 1) x ON x.queue = q.id
     LEFT JOIN (SELECT s.queue, sum(s.last_seq - t.upto) AS parked
                FROM {p}work_token t JOIN {p}stream s ON s.id = t.stream GROUP BY 1) w ON w.queue = q.id
+    LEFT JOIN (SELECT m.queue, count(*) AS waiting
+               FROM {p}join_wait w JOIN {p}message m ON m.id = w.id GROUP BY 1) j ON j.queue = q.id
     WHERE q.door = _door AND (_ns IS NULL OR q.namespace = _ns)
     ORDER BY q.namespace;
 END

@@ -6,6 +6,11 @@ DROP FUNCTION IF EXISTS {p}work_pick(int, smallint, smallint[], timestamptz, int
 
 -- Joins: functions that take more than before are replaced, not overloaded.
 DROP FUNCTION IF EXISTS {p}work_join_add(uuid[], uuid[], uuid[], smallint[], timestamptz);
+DROP FUNCTION IF EXISTS {p}work_joins(text, int, boolean, int, uuid);
+DROP FUNCTION IF EXISTS {p}work_count(smallint, text);
+DROP FUNCTION IF EXISTS {p}work_queues(smallint, text);
+-- The joins of a message that has another message id than its own; of the others join_member_work_id tells.
+CREATE INDEX {p}join_member_message_id ON {p}join_member (message_id) WHERE message_id <> work_id;
 
 -- A job whose expression is changed still owes the instants of the old one that were due by then.
 DROP FUNCTION IF EXISTS {p}work_tick(uuid, int, boolean, boolean); -- answers more

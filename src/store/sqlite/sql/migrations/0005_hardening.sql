@@ -5,6 +5,9 @@ ALTER TABLE {p}job ADD COLUMN owed_from INTEGER;  -- up to anchor_at; NULL: noth
 ALTER TABLE {p}job ADD COLUMN owed_cron TEXT;
 ALTER TABLE {p}job ADD COLUMN owed_timezone TEXT;
 
+-- The joins of a message: posthorn show and explain name them.
+CREATE INDEX {p}join_member_message_id ON {p}join_member (message_id);
+
 UPDATE {p}store SET version = 5, serves_from = 5;
 INSERT INTO {p}migration (version, name, applied_at)
 VALUES (5, 'hardening', CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
