@@ -1,14 +1,19 @@
 /* batch.c - posthorn_process_work_batch: results, new messages, renewals and the next work in one
  * call. */
+#include "core/call.h"
 #include "core/error.h"
 #include "extension/arguments.h"
 #include "extension/delivery.h"
 #include "extension/message.h"
+#include "store/sqlite/verbs.h"
 
 #include <math.h>
 #include <string.h>
 
-#define DELAY_MAX_S 1e11 /* the library cuts at a year; this only keeps the product finite */
+#define REPORT_LATE 8 /* asked for, and said of a row: a settlement or renewal came too late */
+#define FLAGS_MOST 15
+#define RETENTION_BITE 5000 /* messages a minute */
+#define DELAY_MAX_S 1e11    /* the library cuts at a year; this only keeps the product finite */
 
 /* The arguments, in order. */
 /* clang-format off */
@@ -334,7 +339,7 @@ static int instance_load(struct ph__ext_call *call, ph_work_batch_opts *to)
     return r < 0 ? r : ph__arg_text(call, METADATA, &to->metadata);
 }
 
-static int numbers_load(struct ph__ext_call *call, ph_work_batch_opts *to)
+static int numbers_load(struct ph__ext_call *call, ph_work_batch_opts *to, bool *ret_late)
 {
     const struct {
         int argument;
@@ -348,9 +353,10 @@ static int numbers_load(struct ph__ext_call *call, ph_work_batch_opts *to)
         { STALE_THRESHOLD_SECONDS, PH_STALE_THRESHOLD_MAX_S, &to->stale_threshold_s },
     };
     int64_t flags = 0;
-    int r = ph__arg_number(call, FLAGS, 0, 7, &flags);
+    int r = ph__arg_number(call, FLAGS, 0, FLAGS_MOST, &flags);
 
-    to->flags = (unsigned)flags;
+    to->flags = (unsigned)flags & ~(unsigned)REPORT_LATE;
+    *ret_late = flags & REPORT_LATE;
     for (size_t i = 0; r == 0 && i < sizeof(numbers) / sizeof(*numbers); i++) {
         int64_t number = 0;
 
@@ -360,15 +366,94 @@ static int numbers_load(struct ph__ext_call *call, ph_work_batch_opts *to)
     return r;
 }
 
+/* -------------------------------------------------------------- what was too late */
+
+struct late {
+    bool inbox;
+    ph_work_id id;
+};
+
+/* What the call brought of one door, and what came of it. */
+struct brought {
+    const ph_settlement *settled;
+    const ph_lease_ref *renewed;
+    const ph_outcome *settle_outcomes, *renew_outcomes;
+    size_t settle_count, renew_count;
+    bool inbox;
+};
+
+static bool is_late(ph_outcome outcome)
+{
+    return outcome == PH_OUTCOME_STALE || outcome == PH_OUTCOME_UNKNOWN;
+}
+
+static size_t find_late(const struct brought *from, struct late *to)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < from->settle_count; i++) {
+        if (is_late(from->settle_outcomes[i]))
+            to[count++] = (struct late){ from->inbox, from->settled[i].lease.work_id };
+    }
+    for (size_t i = 0; i < from->renew_count; i++) {
+        if (is_late(from->renew_outcomes[i]))
+            to[count++] = (struct late){ from->inbox, from->renewed[i].work_id };
+    }
+    return count;
+}
+
+/* Behind the rows of what was claimed. The call has happened: without memory for the report it is
+ * undone, since a call that fails is. */
+static int late_load(struct ph__ext_call *call, const ph_work_batch_opts *opts,
+                     struct ph__answer *answer)
+{
+    const struct brought outbox = { opts->outbox,
+                                    opts->renew_outbox,
+                                    answer->work->outbox_outcomes,
+                                    answer->work->renew_outbox_outcomes,
+                                    opts->outbox_count,
+                                    opts->renew_outbox_count,
+                                    false };
+    const struct brought inbox = { opts->inbox,
+                                   opts->renew_inbox,
+                                   answer->work->inbox_outcomes,
+                                   answer->work->renew_inbox_outcomes,
+                                   opts->inbox_count,
+                                   opts->renew_inbox_count,
+                                   true };
+    size_t most = outbox.settle_count + outbox.renew_count + inbox.settle_count + inbox.renew_count;
+    struct late *late = ph__arena_alloc(&answer->arena, most * sizeof(*late));
+    size_t count;
+
+    if (!late)
+        return ph__fail_memory(&call->err);
+    count = find_late(&outbox, late);
+    count += find_late(&inbox, late + count);
+    answer->items = late;
+    answer->count += count;
+    return 0;
+}
+
+/* A worker in SQL may know nothing but this call: it takes its turn at retention. */
+static int tidy(struct ph__ext_call *call)
+{
+    PH__CALL(core);
+    ph_error spare;
+    int r = ph__call_begin(&core, call->ext->store, call->tx, 0, &call->err, &spare);
+
+    return r < 0 ? r : ph__sqlite_retention_in_turn(&core, RETENTION_BITE);
+}
+
 static int process_work_batch(struct ph__ext_call *call, struct ph__answer *answer)
 {
     ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    bool late = false;
     int r = instance_load(call, &opts);
 
     if (r == 0)
         r = parts_load(call, &opts);
     if (r == 0)
-        r = numbers_load(call, &opts);
+        r = numbers_load(call, &opts, &late);
     if (r == 0)
         r = ph__arg_text(call, NAMESPACE, &opts.ns);
     if (r == 0)
@@ -378,22 +463,38 @@ static int process_work_batch(struct ph__ext_call *call, struct ph__answer *answ
     if (r == 0)
         r = ph__ext_handled_check(call, opts.new_inbox, opts.new_inbox_count);
     if (r == 0)
+        r = tidy(call);
+    if (r == 0)
         r = ph_process_work_batch(call->ext->store, call->tx, &opts, 0, &answer->work, &call->err);
     if (r == 0)
         answer->count = ph_batch_count(answer->work->outbox) + ph_batch_count(answer->work->inbox);
-    return r;
+    return r == 0 && late ? late_load(call, &opts, answer) : r;
 }
 
 /* ------------------------------------------------------------------ the answer */
 
+/* All but the door, the flags and the id is null. */
+static void late_column(const struct late *late, int index, sqlite3_context *result)
+{
+    if (index == 0)
+        ph__result_text(result, late->inbox ? "inbox" : "outbox");
+    else if (index == 1)
+        sqlite3_result_int64(result, REPORT_LATE);
+    else if (index == 2)
+        ph__result_id(result, late->id.b);
+}
+
 static void column(const struct ph__answer *answer, size_t row, int index, sqlite3_context *result)
 {
     size_t outbox = ph_batch_count(answer->work->outbox);
+    size_t claimed = outbox + ph_batch_count(answer->work->inbox);
     bool is_inbox = row >= outbox;
     const ph_delivery *m = is_inbox ? ph_batch_at(answer->work->inbox, row - outbox)
                                     : ph_batch_at(answer->work->outbox, row);
 
-    if (index == 0)
+    if (row >= claimed)
+        late_column((const struct late *)answer->items + (row - claimed), index, result);
+    else if (index == 0)
         ph__result_text(result, is_inbox ? "inbox" : "outbox");
     else if (index == 1)
         sqlite3_result_int64(result, m->flags);
@@ -432,6 +533,9 @@ const struct ph__rows_verb ph__batch_rows[] = {
       .columns = "door TEXT, flags INTEGER, " PH__INBOX_COLUMNS,
       .column_count = PH__INBOX_COLUMN_COUNT + 2,
       .repeats = true,
+      .leases = true,
+      .alias = 1, /* flags */
+      .aliased = FLAGS,
       .run = process_work_batch,
       .column = column },
     { .run = NULL },

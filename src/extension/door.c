@@ -216,10 +216,10 @@ const struct ph__scalar_verb ph__door_scalars[] = {
     { .run = NULL },
 };
 
-#define SETTLES outcome_columns, 2, true
-#define ENDS ending_columns, 3, true
-#define CLAIMS PH__DELIVERY_COLUMNS, PH__DELIVERY_COLUMN_COUNT, true
-#define CLAIMS_INBOX PH__INBOX_COLUMNS, PH__INBOX_COLUMN_COUNT, true
+#define SETTLES outcome_columns, 2, true, false, 0, 0
+#define ENDS ending_columns, 3, true, false, 0, 0
+#define CLAIMS PH__DELIVERY_COLUMNS, PH__DELIVERY_COLUMN_COUNT, true, true, 0, 0
+#define CLAIMS_INBOX PH__INBOX_COLUMNS, PH__INBOX_COLUMN_COUNT, true, true, 0, 0
 #define VERBS_OF_DOOR(name, which, claims)                                                         \
     { { "posthorn_" name "_claim", 3,                                                              \
         { "owner", "lease_seconds", "batch_size", "namespace", "topics" } },                       \

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define COST_GOOD 1
+#define OMITTED_MOST 16            /* conditions and arguments that SQLite leaves to us alone */
 #define COST_ARGUMENT_MISSING 1e12 /* the error comes when it runs, and says which */
 
 struct table {
@@ -76,28 +77,78 @@ static int disconnect(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
-/* Takes every argument that is given. The plan's number has a bit for each. */
-static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *plan)
+static int refuse(sqlite3_vtab *vtab, const char *why)
+{
+    sqlite3_free(vtab->zErrMsg);
+    vtab->zErrMsg = sqlite3_mprintf("%s: %s", verb_of(vtab)->signature.name, why);
+    return vtab->zErrMsg ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+/* The argument that a condition gives; -1: none. */
+static int argument_of(const struct ph__rows_verb *verb,
+                       const struct sqlite3_index_constraint *constraint)
+{
+    if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
+        return -1;
+    if (verb->alias && constraint->iColumn == verb->alias)
+        return verb->aliased;
+    return constraint->iColumn < verb->column_count ? -1 : constraint->iColumn - verb->column_count;
+}
+
+static bool is_condition(const struct sqlite3_index_constraint *constraint)
+{
+    return constraint->op != SQLITE_INDEX_CONSTRAINT_LIMIT &&
+           constraint->op != SQLITE_INDEX_CONSTRAINT_OFFSET;
+}
+
+/* Where each argument is given, from 1. */
+static int find_arguments(sqlite3_vtab *vtab, const sqlite3_index_info *plan,
+                          int place[PH__EXT_ARGUMENTS_MAX])
 {
     const struct ph__rows_verb *verb = verb_of(vtab);
-    int place[PH__EXT_ARGUMENTS_MAX] = { 0 }; /* of the constraint, from 1 */
-    int next = 1;
 
     for (int i = 0; i < plan->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &plan->aConstraint[i];
-        int argument = constraint->iColumn - verb->column_count;
+        int argument = argument_of(verb, constraint);
 
-        if (argument < 0 || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
+        if (argument < 0 && verb->leases && is_condition(constraint))
+            return refuse(vtab, "a condition on what it answers would filter away messages that "
+                                "it has leased; read them all, then choose");
+        if (argument < 0)
             continue;
         if (!constraint->usable) /* it comes from a table that this plan reads later */
             return SQLITE_CONSTRAINT;
         if (!place[argument])
             place[argument] = i + 1;
     }
+    return SQLITE_OK;
+}
+
+/* SQLite compares with the column what comes late among the conditions or the arguments, although
+ * it is asked not to: harmless if the column is the argument's own. */
+static bool is_ours(const struct ph__rows_verb *verb, const sqlite3_index_info *plan, int condition,
+                    int argument)
+{
+    return plan->aConstraint[condition].iColumn >= verb->column_count ||
+           (condition < OMITTED_MOST && argument <= OMITTED_MOST);
+}
+
+/* Takes every argument that is given. The plan's number has a bit for each. */
+static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *plan)
+{
+    const struct ph__rows_verb *verb = verb_of(vtab);
+    int place[PH__EXT_ARGUMENTS_MAX] = { 0 };
+    int next = 1, rc = find_arguments(vtab, plan, place);
+
+    if (rc != SQLITE_OK)
+        return rc;
     plan->estimatedCost = COST_GOOD;
     plan->estimatedRows = 10;
     for (int i = 0; verb->signature.arguments[i]; i++) {
         if (place[i]) {
+            if (!is_ours(verb, plan, place[i] - 1, next))
+                return refuse(vtab, "flags is given by name after sixteen other arguments; give "
+                                    "fewer of them by name, or flags in its place");
             plan->aConstraintUsage[place[i] - 1].argvIndex = next++;
             plan->aConstraintUsage[place[i] - 1].omit = 1;
             plan->idxNum |= 1 << i;

@@ -30,6 +30,9 @@ struct ph__rows_verb {
     int column_count;
     bool repeats; /* asked again with the same arguments by one statement, it answers the same
                      without acting again; otherwise that is an error */
+    bool leases;  /* what it answers is leased: nothing of it may be filtered away */
+    int alias;    /* not 0: "column = value" with this column of the answer is the argument… */
+    int aliased;  /* …of this number: both have the same name, as on PostgreSQL */
     int (*run)(struct ph__ext_call *call, struct ph__answer *answer);
     void (*column)(const struct ph__answer *answer, size_t row, int column,
                    sqlite3_context *result);

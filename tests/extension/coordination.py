@@ -145,6 +145,70 @@ def test_flags_say_what_not_to_claim():
         assert [r["door"] for r in batch(d, call_flags=4)] == ["outbox"]
 
 
+def test_flags_are_given_by_the_name_that_they_have_on_postgresql():
+    with database() as d:
+        d.enqueue()
+        receive(d)
+        assert batch(d, flags=6) == []
+        assert d.one("SELECT count(*) FROM posthorn_lease") == 0
+        (row,) = batch(d, flags=2)
+        assert (row["door"], row["flags"]) == ("inbox", 0)
+        (row,) = d.query("SELECT door, flags FROM posthorn_process_work_batch(?, 'shop', 'here', 1) "
+                         "WHERE flags = 4", OWNER)
+        assert row == ("outbox", 0)
+        every = {name: None for name in (
+            "metadata", "outbox_completions", "outbox_failures", "inbox_completions",
+            "inbox_failures", "receptor_completions", "receptor_failures", "checkpoint_completions",
+            "checkpoint_failures", "new_outbox_messages", "new_inbox_messages", "renew_outbox_ids")}
+        d.enqueue()
+        try:
+            batch(d, **every, flags=2)
+        except Exception as error:
+            assert "flags is given by name after sixteen other arguments" in str(error), error
+        else:
+            assert False, "flags was compared with what is answered"
+        assert [r["door"] for r in batch(d, **every, call_flags=4)] == ["outbox"]
+
+
+def test_what_was_too_late_is_reported_if_asked_for():
+    with database() as d:
+        mine, other, gone = d.enqueue(), d.enqueue(), "99999999-9999-4999-8999-999999999999"
+        message = receive(d)["work_id"]
+        d.query("SELECT work_id FROM posthorn_outbox_claim(?, 30, 1)", OWNER)
+        d.query("SELECT work_id FROM posthorn_outbox_claim(?, 30, 1)", OTHER)
+        settled = dict(outbox_completions=[{"work_id": mine}, {"work_id": other}],
+                       inbox_failures=[{"work_id": message, "delay": 0}], renew_outbox_ids=[gone],
+                       renew_inbox_ids=[message])
+        rows = batch(d, flags=8 + 6, **settled)
+        assert [(r.pop("door"), r.pop("flags"), r.pop("work_id")) for r in rows] == [
+            ("outbox", 8, other), ("outbox", 8, gone), ("inbox", 8, message), ("inbox", 8, message)]
+        assert all(value is None for r in rows for value in r.values())
+        assert batch(d, flags=6, **settled) == []
+        rows = batch(d, flags=8, outbox_completions=[{"work_id": other}])
+        assert [(r["door"], r["flags"], r["payload"]) for r in rows] == [
+            ("inbox", 0, "p"), ("outbox", 8, None)]
+
+
+def test_the_exchange_does_retention_once_a_minute():
+    with database() as d:
+        d.clock("2040-01-01 00:00:00")
+        d.query("SELECT posthorn_queue_set('outbox', '', '{\"retention_s\": 1}')")
+
+        def done():
+            message = d.enqueue()
+            d.query("SELECT work_id FROM posthorn_outbox_claim(?, 30, 9)", OTHER)
+            d.query("SELECT outcome FROM posthorn_outbox_ack(?, ?)", OTHER, message)
+
+        done()
+        d.clock("2040-01-01 00:00:02")
+        assert batch(d) == [] and d.messages() == 0
+        done()
+        d.clock("2040-01-01 00:01:01")
+        assert batch(d) == [] and d.messages() == 1
+        d.clock("2040-01-01 00:01:02")
+        assert batch(d) == [] and d.messages() == 0
+
+
 def test_what_is_wrong_fails_the_whole():
     wrong = [
         ("outbox_completions", '{"work_id": 1}', "outbox_completions is not a JSON array"),
@@ -166,7 +230,8 @@ def test_what_is_wrong_fails_the_whole():
          'message 0: there is no option "due_at"'),
         ("renew_outbox_ids", "x", "renew_outbox_ids is neither a UUID nor"),
         ("metadata", "[]", "metadata"),
-        ("call_flags", 8, "call_flags is 8; allowed are 0 to 7"),
+        ("call_flags", 16, "call_flags is 16; allowed are 0 to 15"),
+        ("flags", 16, "call_flags is 16; allowed are 0 to 15"),
         ("lease_seconds", 0, "lease_seconds is 0"),
         ("stale_threshold_seconds", 0, "stale_threshold_seconds is 0"),
         ("max_partitions_per_instance", 0, "max_partitions_per_instance is 0"),

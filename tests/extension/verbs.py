@@ -261,12 +261,8 @@ def test_owners_are_fresh():
 def test_a_join_claims_once():
     """However the planner orders the tables."""
     joins = ["FROM words JOIN posthorn_outbox_claim(?, 30, 1) c",
-             "FROM words JOIN posthorn_outbox_claim(?, 30, 1) c ON c.topic = word",
              "FROM words CROSS JOIN posthorn_outbox_claim(?, 30, 1) c",
-             "FROM words LEFT JOIN posthorn_outbox_claim(?, 30, 1) c ON c.topic = word",
              "FROM posthorn_outbox_claim(?, 30, 1) c LEFT JOIN words ON c.topic = word",
-             "FROM posthorn_outbox_claim(?, 30, 1) c WHERE topic = 'a' OR topic = 'b' OR fence = 9",
-             "FROM posthorn_outbox_claim(?, 30, 1) c WHERE topic IN ('a', 'b')",
              "FROM words WHERE word IN (SELECT topic FROM posthorn_outbox_claim(?, 30, 1))",
              "FROM words WHERE EXISTS (SELECT 1 FROM posthorn_outbox_claim(?, 30, 1))"]
     with database() as d:
@@ -279,6 +275,31 @@ def test_a_join_claims_once():
             assert d.one("SELECT max(fence) FROM posthorn_lease") == number + 1, join
         assert d.one("SELECT count(*) FROM words CROSS JOIN posthorn_outbox_claim(?, 30, 1)",
                      OWNER) == 3
+
+
+def test_nothing_is_leased_that_a_condition_filters_away():
+    """As far as SQLite shows conditions to the function."""
+    conditions = ["WHERE topic = 'a'", "WHERE c.fence > 3", "WHERE topic IN ('a', 'b')",
+                  "WHERE stream IS NULL", "WHERE dedupe_key IS NOT NULL", "WHERE topic <> 'a'",
+                  "WHERE topic LIKE 'a%'", "WHERE attempts BETWEEN 1 AND 2", "WHERE c.rowid = 1",
+                  "WHERE topic = 'a' OR topic = 'b'", "JOIN words ON c.topic = word",
+                  "WHERE topic = (SELECT max(word) FROM words)",
+                  "WHERE batch_size > 5"]
+    with database() as d:
+        d.query("CREATE TABLE words (word TEXT)")
+        d.query("INSERT INTO words VALUES ('a'), ('b')")
+        d.enqueue("a")
+        for claim in ("posthorn_outbox_claim(?, 30, 9)",
+                      "posthorn_process_work_batch(?, 's', 'h', 1)"):
+            for condition in conditions:
+                text = error_of(d.db, f"SELECT * FROM {claim} c {condition}", OWNER)
+                assert "a condition on what it answers" in text, (condition, text)
+            text = error_of(d.db, "SELECT * FROM words LEFT JOIN posthorn_outbox_claim(?, 30, 9) c "
+                            "ON c.topic = word", OWNER)
+            assert "a condition on what it answers" in text, text
+        assert d.one("SELECT count(*) FROM posthorn_lease") == 0
+        assert d.query("SELECT topic FROM posthorn_outbox_claim(?, 30, 9) ORDER BY topic LIMIT 3",
+                       OWNER) == [("a",)]
 
 
 def test_arguments_from_another_table():

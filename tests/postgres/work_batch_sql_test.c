@@ -168,6 +168,71 @@ TEST(flags_say_what_became_of_a_message_before)
     REQ_STR("BAT-006", work(conn, ""), "outbox:x:4 inbox:i:4");
 }
 
+/* The work ids with their doors and flags, and how many of their other columns are not null. */
+static const char *late(struct t_conn *conn, const char *more)
+{
+    return t_value(conn, say("SELECT string_agg(concat_ws(':', door, flags, work_id, num_nonnulls("
+                             "message_id, fence, topic, payload, tenant_id, dedupe_key, "
+                             "correlation_id, stream, headers, attempts, retry_count, created_at, "
+                             "due_at, last_error, source)), ' ') FROM " BATCH "%s)",
+                             more));
+}
+
+TEST(what_was_too_late_is_reported_if_asked_for)
+{
+    struct t_conn *conn = set_up();
+    const char *x, *i, *settle;
+
+    t_sql(conn, "SELECT {t}enqueue('t', 'mine'), {t}inbox_receive('s', '1', 't', 'i')");
+    work(conn, ", flags => 4");
+    t_sql(conn, "SELECT {t}enqueue('t', 'x')");
+    t_sql(conn, "SELECT * FROM {t}outbox_claim(" OTHER ", 30, 10)");
+    x = id_of(conn, "x");
+    i = id_of(conn, "i");
+    settle = say(", outbox_completions => '[{\"work_id\": %s}, {\"work_id\": %s}]', "
+                 "inbox_failures => '[{\"work_id\": %s}]', renew_outbox_ids => '{" NOWHERE "}', "
+                 "renew_inbox_ids => '{%.36s}'",
+                 id_of(conn, "mine"), x, i, i + 1);
+    REQ_STR("BAT-006", late(conn, say("%s, flags => 14", settle)),
+            say("outbox:8:%.36s:0 outbox:8:" NOWHERE ":0 inbox:8:%.36s:0 inbox:8:%.36s:0", x + 1,
+                i + 1, i + 1));
+    CHECK_STR(late(conn, say("%s, flags => 6", settle)), "");
+    CHECK_STR(late(conn, ", flags => 14"), "");
+    CHECK_STR(work(conn, say(", flags => 10, outbox_completions => '[{\"work_id\": %s}]'", x)),
+              "inbox:i:0 outbox:8");
+}
+
+static void settle_one(struct t_conn *conn)
+{
+    t_sql(conn, "SELECT {t}enqueue('t', 'x')");
+    t_sql(conn, "SELECT {t}outbox_ack(" OTHER ", ARRAY(SELECT work_id FROM {t}outbox_claim(" OTHER
+                ", 30, 1)))");
+}
+
+TEST(workers_that_know_only_this_call_do_retention_once_a_minute)
+{
+    struct t_conn *conn = set_up(), *other = a_connection(NULL);
+    const char *count = "SELECT count(*) FROM {t}message";
+
+    t_clock_set(store, T_EPOCH + INT64_C(30) * 365 * 86400 * T_SECOND);
+    t_sql(conn, "SELECT {t}queue_set('outbox', '', '{\"retention_s\": 1}')");
+    settle_one(conn);
+    t_clock_advance(store, T_SECOND);
+    work(conn, "");
+    CHECK_INT(t_number(conn, count), 0);
+    settle_one(conn);
+    t_clock_advance(store, 59 * T_SECOND);
+    work(conn, "");
+    CHECK_INT(t_number(conn, count), 1);
+    t_clock_advance(store, T_SECOND);
+    t_sql(other, "BEGIN; SELECT FROM {t}store FOR UPDATE");
+    work(conn, ""); /* waits for nobody who is at it */
+    CHECK_INT(t_number(conn, count), 1);
+    t_sql(other, "ROLLBACK");
+    work(conn, "");
+    CHECK_INT(t_number(conn, count), 0);
+}
+
 TEST(flags_say_what_to_leave_out)
 {
     struct t_conn *conn = set_up();
@@ -307,7 +372,7 @@ TEST(plain_arguments_are_checked)
         { ME ", 's', 'h', -1", "process_id is -1" },
         { ME ", 's', 'h', 1, '[]'", "metadata is not a JSON object" },
         { ME ", 's', 'h', 1, jsonb_build_object('k', repeat('x', 70000))", "metadata has" },
-        { ME ", 's', 'h', 1, flags => 8", "flags is 8" },
+        { ME ", 's', 'h', 1, flags => 16", "flags is 16" },
         { ME ", 's', 'h', 1, flags => -1", "flags is -1" },
         { ME ", 's', 'h', 1, flags => NULL", "flags is null" },
         { ME ", 's', 'h', 1, namespace => NULL", "namespace is null" },

@@ -12,35 +12,49 @@
 struct stored {
     int state; /* 0: it is not known */
     int64_t heartbeat_at, stale_s;
+    bool same; /* as it says that it is */
 };
 
-static int load(struct ph__sqlite_tx *tx, const ph_owner *id, struct stored *ret_stored)
+static struct ph__query instance_query(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which,
+                                       const struct ph__instance *instance)
 {
-    struct ph__query query = ph__query(tx, PH__SQL_instance_get);
+    struct ph__query query = ph__query(tx, which);
+
+    ph__query_id(&query, instance->id.b);
+    ph__query_text(&query, instance->service);
+    ph__query_text(&query, instance->host);
+    ph__query_int(&query, instance->process_id);
+    ph__query_text(&query, instance->metadata);
+    ph__query_int(&query, instance->lease_s);
+    ph__query_int(&query, instance->stale_s);
+    ph__query_int(&query, instance->partition_count);
+    return query;
+}
+
+static int load(struct ph__sqlite_tx *tx, const struct ph__instance *instance,
+                struct stored *ret_stored)
+{
+    struct ph__query query = instance_query(tx, PH__SQL_instance_get, instance);
     int r;
 
     *ret_stored = (struct stored){ 0 };
-    ph__query_id(&query, id->b);
     r = ph__query_row(&query);
     if (r <= 0)
         return r;
     *ret_stored = (struct stored){ .state = (int)ph__column_int(&query, 0),
                                    .heartbeat_at = ph__column_int(&query, 1),
-                                   .stale_s = ph__column_int(&query, 2) };
+                                   .stale_s = ph__column_int(&query, 2),
+                                   .same = ph__column_int(&query, 3) != 0 };
     ph__query_end(&query);
     return 0;
 }
 
-/* Others go by the threshold that is stored, so that a longer one does not slow the heart before
- * it is. */
-static bool beat_is_due(const struct ph__sqlite_tx *tx, const struct stored *stored,
-                        const struct ph__instance *instance)
+static bool beat_is_due(const struct ph__sqlite_tx *tx, const struct stored *stored)
 {
-    int64_t threshold_s = stored->stale_s < instance->stale_s ? stored->stale_s : instance->stale_s;
-    int64_t rest = threshold_s * SECOND / BEATS_PER_THRESHOLD;
-    int64_t least = threshold_s > 1 ? SECOND : SECOND / 2; /* below the threshold in any case */
+    int64_t rest = stored->stale_s * SECOND / BEATS_PER_THRESHOLD;
+    int64_t least = stored->stale_s > 1 ? SECOND : SECOND / 2; /* below the threshold in any case */
 
-    return tx->now - stored->heartbeat_at > (rest > least ? rest : least);
+    return !stored->same || tx->now - stored->heartbeat_at > (rest > least ? rest : least);
 }
 
 /* 1 if there is a stale one other than this. */
@@ -63,42 +77,24 @@ int ph__instance_look(struct ph__sqlite_tx *tx, const struct ph__instance *insta
 {
     struct stored stored;
     ph_owner stale;
-    int r = load(tx, &instance->id, &stored);
+    int r = load(tx, instance, &stored);
 
     if (r < 0)
         return r;
     if (stored.state > PH_INSTANCE_LIVE)
         return PH_EEVICTED;
-    if (stored.state == 0 || beat_is_due(tx, &stored, instance))
+    if (stored.state == 0 || beat_is_due(tx, &stored))
         return 1;
     return find_stale(tx, &instance->id, &stale);
 }
 
-static int insert(struct ph__sqlite_tx *tx, const struct ph__instance *instance)
+/* Registers it, or writes its heartbeat. */
+static int write(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which,
+                 const struct ph__instance *instance)
 {
-    struct ph__query query = ph__query(tx, PH__SQL_instance_insert);
+    struct ph__query query = instance_query(tx, which, instance);
 
-    ph__query_id(&query, instance->id.b);
-    ph__query_text(&query, instance->service);
-    ph__query_text(&query, instance->host);
-    ph__query_int(&query, instance->process_id);
-    ph__query_text(&query, instance->metadata);
     ph__query_int(&query, tx->now);
-    ph__query_int(&query, instance->lease_s);
-    ph__query_int(&query, instance->stale_s);
-    ph__query_int(&query, instance->partition_count);
-    return ph__query_run(&query);
-}
-
-static int write_beat(struct ph__sqlite_tx *tx, const struct ph__instance *instance)
-{
-    struct ph__query query = ph__query(tx, PH__SQL_instance_beat);
-
-    ph__query_id(&query, instance->id.b);
-    ph__query_int(&query, tx->now);
-    ph__query_int(&query, instance->lease_s);
-    ph__query_int(&query, instance->stale_s);
-    ph__query_int(&query, instance->partition_count);
     return ph__query_run(&query);
 }
 
@@ -136,14 +132,14 @@ int ph__instance_beat(struct ph__sqlite_tx *tx, const struct ph__instance *insta
 {
     struct stored stored;
     int evicted = 0;
-    int r = load(tx, &instance->id, &stored);
+    int r = load(tx, instance, &stored);
 
     if (r == 0 && stored.state > PH_INSTANCE_LIVE)
         r = PH_EEVICTED;
     if (r == 0 && stored.state == 0)
-        r = insert(tx, instance);
-    else if (r == 0 && beat_is_due(tx, &stored, instance))
-        r = write_beat(tx, instance);
+        r = write(tx, PH__SQL_instance_insert, instance);
+    else if (r == 0 && beat_is_due(tx, &stored))
+        r = write(tx, PH__SQL_instance_beat, instance);
     if (r == 0)
         r = evict_all(tx, &instance->id, &evicted, ret_one);
     if (r < 0)
@@ -162,7 +158,7 @@ int ph__sqlite_instance_leave(struct ph__call *call, ph_owner id, bool *ret_left
 
     if (r < 0)
         return r;
-    r = load(&tx, &id, &stored);
+    r = load(&tx, &(struct ph__instance){ .id = id }, &stored);
     if (r == 0 && stored.state == PH_INSTANCE_LIVE) {
         r = end(&tx, &id, PH_INSTANCE_LEFT);
         if (r == 0)

@@ -116,30 +116,67 @@ static int delete_joins(struct ph__sqlite_tx *tx, int64_t limit, int64_t *count)
     return r;
 }
 
+static int delete_all(struct ph__sqlite_tx *tx, int limit, int64_t *count)
+{
+    struct ph__query query;
+    int r = delete_settled(tx, limit, count);
+
+    if (r == 0)
+        r = delete_dead(tx, limit, count);
+    if (r == 0)
+        r = delete_joins(tx, limit, count);
+    if (r == 0) { /* last: the keys of what was just deleted may go too */
+        query = retention_query(tx, PH__SQL_retention_dedupe, limit);
+        r = ph__query_run(&query);
+    }
+    if (r == 0) {
+        query = retention_query(tx, PH__SQL_retention_instance, limit);
+        r = ph__query_run(&query);
+    }
+    return r;
+}
+
 int ph__sqlite_retention(struct ph__call *call, int limit, int64_t *ret_count)
 {
     struct ph__sqlite_tx tx;
-    struct ph__query query;
     int64_t count = 0;
     int r = ph__sqlite_begin_write(&tx, call);
 
     if (r < 0)
         return r;
-    r = delete_settled(&tx, limit, &count);
-    if (r == 0)
-        r = delete_dead(&tx, limit, &count);
-    if (r == 0)
-        r = delete_joins(&tx, limit, &count);
-    if (r == 0) { /* last: the keys of what was just deleted may go too */
-        query = retention_query(&tx, PH__SQL_retention_dedupe, limit);
-        r = ph__query_run(&query);
-    }
-    if (r == 0) {
-        query = retention_query(&tx, PH__SQL_retention_instance, limit);
-        r = ph__query_run(&query);
-    }
-    r = ph__sqlite_end(&tx, r);
+    r = ph__sqlite_end(&tx, delete_all(&tx, limit, &count));
     if (r == 0)
         *ret_count = count;
     return r;
+}
+
+/* 1 if it is a minute or more since this was asked with that answer. */
+static int take_turn(struct ph__sqlite_tx *tx)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_retention_turn);
+    int64_t due;
+    int r;
+
+    ph__query_int(&query, tx->now);
+    r = ph__query_one(&query, &due, 0);
+    if (r < 0 || !due)
+        return r;
+    query = ph__query(tx, PH__SQL_retention_taken);
+    ph__query_int(&query, tx->now);
+    r = ph__query_run(&query);
+    return r < 0 ? r : 1;
+}
+
+int ph__sqlite_retention_in_turn(struct ph__call *call, int limit)
+{
+    struct ph__sqlite_tx tx;
+    int64_t count = 0;
+    int r = ph__sqlite_begin_write(&tx, call);
+
+    if (r < 0)
+        return r;
+    r = take_turn(&tx);
+    if (r > 0)
+        r = delete_all(&tx, limit, &count);
+    return ph__sqlite_end(&tx, r);
 }

@@ -41,6 +41,7 @@
     X(tick_first) X(tick_queues) X(tick_walk) X(tick_jobs) X(tick_next_job) X(tick_next_deadline)  \
     X(job_problem)                                                                                 \
     X(job_advance)                                                                                 \
+    X(retention_turn) X(retention_taken)                                                            \
     X(retention_done) X(done_delete) X(done_shorten) X(retention_dead) X(retention_dedupe)         \
     X(places_range) X(places_message) X(places_pending) X(places_dead) X(places_lease)             \
     X(places_done) X(places_wait) X(places_joins)                                                  \

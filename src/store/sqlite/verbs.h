@@ -67,6 +67,8 @@ int ph__sqlite_tick(struct ph__call *call, const struct ph__tick *tick,
 int ph__sqlite_advance(struct ph__call *call, const struct ph__job_step *steps, size_t count,
                        int64_t *ret_runs);
 int ph__sqlite_retention(struct ph__call *call, int limit, int64_t *ret_count);
+/* The same for workers that know only the one exchange: at most once a minute, whoever comes. */
+int ph__sqlite_retention_in_turn(struct ph__call *call, int limit);
 /* query.c */
 int ph__sqlite_query(struct ph__call *call, const char *sql, const struct ph__reader *reader);
 /* batch.c */

@@ -65,16 +65,21 @@ SELECT id FROM {p}instance WHERE service = ?1 AND state = 1 ORDER BY id
 -- ------------------------------------------------------------- instances
 
 -- name: instance_get
-SELECT state, heartbeat_at, stale_s FROM {p}instance WHERE id = ?1
+-- And whether it is stored as it says that it is.
+SELECT state, heartbeat_at, stale_s,
+       (service, host, process_id, lease_s, stale_s, partitions) = (?2, ?3, ?4, ?6, ?7, ?8)
+       AND metadata IS ?5
+  FROM {p}instance WHERE id = ?1
 
 -- name: instance_insert
-INSERT INTO {p}instance (id, service, host, process_id, metadata, started_at, heartbeat_at, lease_s,
-                         stale_s, partitions, state)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, 1)
+INSERT INTO {p}instance (id, service, host, process_id, metadata, lease_s, stale_s, partitions,
+                         started_at, heartbeat_at, state)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, 1)
 
 -- name: instance_beat
--- Touches no index.
-UPDATE {p}instance SET heartbeat_at = ?2, lease_s = ?3, stale_s = ?4, partitions = ?5
+UPDATE {p}instance
+   SET service = ?2, host = ?3, process_id = ?4, metadata = ?5, lease_s = ?6, stale_s = ?7,
+       partitions = ?8, heartbeat_at = ?9
  WHERE id = ?1
 
 -- name: instance_stale

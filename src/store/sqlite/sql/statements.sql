@@ -445,6 +445,12 @@ DELETE FROM {p}dead WHERE id = ?1
 
 -- ------------------------------------------------------------- retention
 
+-- name: retention_turn
+SELECT retention_at <= ?1 - 60000000 FROM {p}store WHERE one = 1
+
+-- name: retention_taken
+UPDATE {p}store SET retention_at = ?1 WHERE one = 1
+
 -- name: retention_done
 -- Through the index on (queue, at), queue by queue.
 SELECT d.id, d.ids

@@ -6,9 +6,10 @@
 -- Lists are JSON arrays of objects: completions {work_id, fence}; failures also {error,
 -- permanent, delay (seconds)}; receptors {work_id, receptor, error}; checkpoints {stream,
 -- consumer, seq, namespace, door, error}; new messages as in enqueue_many and inbox_receive.
--- flags: 1 keep what is completed, 2 do not claim outbox, 4 do not claim inbox. In the answer:
--- 1 stored in this call, 2 taken over from a worker that was lost, 4 a retry; message_id: of
--- the inbox, the id at the source.
+-- flags: 1 keep what is completed, 2 do not claim outbox, 4 do not claim inbox, 8 report what was
+-- too late. In the answer: 1 stored in this call, 2 taken over from a worker that was lost, 4 a
+-- retry; message_id: of the inbox, the id at the source. 8, if asked for: the lease of a message
+-- that was to be settled or renewed is not the instance's any more; all but door and work_id is null.
 -- Bad arguments: SQLSTATE 22023; no such message or stream: P0002; the instance was evicted, or
 -- has left: 55000. Then nothing was done. Another's lease disturbs nothing.
 -- Locks: as work_batch_whole and work_claim. An idle call takes no transaction id.
@@ -29,8 +30,8 @@ DECLARE
     _problem text := coalesce(
         {p}instance_problem(instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds),
         {p}claim_problem(instance_id, lease_seconds, batch_size, namespace, topics, NULL),
-        CASE WHEN flags IS NULL OR flags NOT BETWEEN 0 AND 7
-                 THEN format('flags is %s; allowed are the bits 1, 2 and 4', coalesce(flags::text, 'null'))
+        CASE WHEN flags IS NULL OR flags NOT BETWEEN 0 AND 15
+                 THEN format('flags is %s; allowed are the bits 1, 2, 4 and 8', coalesce(flags::text, 'null'))
              WHEN partition_count IS NULL OR partition_count NOT BETWEEN 1 AND 1000000
                  THEN format('partition_count is %s; allowed are 1 to 1000000', coalesce(partition_count::text, 'null'))
              WHEN max_partitions_per_instance < 1
@@ -46,12 +47,18 @@ DECLARE
     _in record;
     _done record;
     _new uuid[];
+    _tidies boolean;
 BEGIN
     PERFORM {p}batch_raise(_problem);
     SELECT * INTO _outbox FROM {p}batch_settlements('outbox', outbox_completions, outbox_failures);
     SELECT * INTO _inbox FROM {p}batch_settlements('inbox', inbox_completions, inbox_failures);
     IF coalesce(receptor_completions, receptor_failures, checkpoint_completions, checkpoint_failures, new_outbox_messages,
                 new_inbox_messages) IS NULL THEN
+        SELECT s.retention_at <= coalesce(s.clock, clock_timestamp()) - interval '1 minute' INTO _tidies
+        FROM {p}store s WHERE s.one;
+        IF _tidies THEN
+            PERFORM {p}batch_retention({p}clock());
+        END IF;
         SELECT * INTO _done FROM {p}work_batch(
             instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds, partition_count,
             flags & 1 > 0,
@@ -106,6 +113,10 @@ BEGIN
                             c.stream, c.headers, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.source
         FROM {p}work_claim(1::smallint, instance_id, lease_seconds, batch_size, namespace, topics, NULL, NULL, partition_count,
                            max_partitions_per_instance) c WHERE c.work_id IS NOT NULL;
+    END IF;
+    IF flags & 8 > 0 THEN
+        RETURN QUERY SELECT * FROM {p}batch_late('outbox', _outbox.ids, _done.outbox_outcomes, renew_outbox_ids[:], _done.outbox_renewed);
+        RETURN QUERY SELECT * FROM {p}batch_late('inbox', _inbox.ids, _done.inbox_outcomes, renew_inbox_ids[:], _done.inbox_renewed);
     END IF;
 END
 $$;

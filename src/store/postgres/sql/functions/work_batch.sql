@@ -26,13 +26,16 @@ DECLARE
     _well boolean;
     _more text;
 BEGIN
-    -- The usual case, in one look: its own heartbeat is young, and nobody's has stopped.
+    -- The usual case, in one look: it is stored as it says, its heartbeat is young, and nobody's has stopped.
     SELECT c.t, l.well INTO _t, _well
     FROM (SELECT coalesce(s.clock, clock_timestamp()) AS t FROM {p}store s WHERE s.one OFFSET 0) c -- clock(), without the call
     CROSS JOIN LATERAL (
         SELECT bool_and(CASE WHEN i.id = _id -- see work_beat
-                             THEN c.t - i.heartbeat_at <= greatest(least(i.stale_s, _stale_s) * interval '100 ms',
-                                                                   least(least(i.stale_s, _stale_s) * interval '500 ms', interval '1 s'))
+                             THEN c.t - i.heartbeat_at <= greatest(i.stale_s * interval '100 ms',
+                                                                   least(i.stale_s * interval '500 ms', interval '1 s'))
+                                  AND (i.service, i.host, i.process_id, i.lease_s, i.stale_s, i.partitions, i.metadata)
+                                      IS NOT DISTINCT FROM
+                                      (_service, _host, _process_id, _lease_s, _stale_s, _partitions, _metadata)
                              ELSE i.heartbeat_at + i.stale_s * interval '1 s' >= c.t END) AND bool_or(i.id = _id) AS well
         FROM {p}instance i WHERE i.state = 1) l;
     registered := false;

@@ -1,5 +1,5 @@
 -- work_beat(…): an instance says that it lives. Registers it if it is not known, writes its
--- heartbeat if the stored one is old, and evicts others whose hearts have stopped: their
+-- heartbeat if the stored one is old, or something else of it has changed, and evicts others whose hearts have stopped: their
 -- leases are taken back; evicted_one is one of them. ended_at: not null: it has left or was evicted, and nothing was
 -- done. joins: what ended with it (see work_join_fire).
 --
@@ -26,7 +26,10 @@ BEGIN
     registered := false;
     evicted := 0;
     LOOP
-        SELECT i.state, i.heartbeat_at, i.ended_at, least(i.stale_s, _stale_s) AS stale_s INTO _me FROM {p}instance i WHERE i.id = _id;
+        SELECT i.state, i.heartbeat_at, i.ended_at, i.stale_s,
+               (i.service, i.host, i.process_id, i.lease_s, i.stale_s, i.partitions, i.metadata)
+               IS NOT DISTINCT FROM (_service, _host, _process_id, _lease_s, _stale_s, _partitions, _metadata) AS same
+        INTO _me FROM {p}instance i WHERE i.id = _id;
         IF NOT FOUND THEN
             INSERT INTO {p}instance (id, started_at, heartbeat_at, process_id, lease_s, stale_s, partitions, state, service, host,
                                         metadata)
@@ -38,10 +41,11 @@ BEGIN
             ended_at := _me.ended_at;
             RETURN;
         ELSE
-            -- Others go by the threshold that is stored: a longer one must not slow the heart before it is.
-            EXIT WHEN _t - _me.heartbeat_at <= greatest(_me.stale_s * interval '100 ms',
-                                                        least(_me.stale_s * interval '500 ms', interval '1 s'));
-            UPDATE {p}instance i SET heartbeat_at = _t, lease_s = _lease_s, stale_s = _stale_s, partitions = _partitions
+            EXIT WHEN _me.same AND _t - _me.heartbeat_at <= greatest(_me.stale_s * interval '100 ms',
+                                                                     least(_me.stale_s * interval '500 ms', interval '1 s'));
+            UPDATE {p}instance i
+            SET heartbeat_at = _t, service = _service, host = _host, process_id = _process_id, metadata = _metadata,
+                lease_s = _lease_s, stale_s = _stale_s, partitions = _partitions
             WHERE i.id = _id AND i.state = 1;
             EXIT WHEN FOUND;
         END IF;

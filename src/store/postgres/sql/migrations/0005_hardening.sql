@@ -31,3 +31,6 @@ $$;
 
 -- A queue has any free number, not the next one of a sequence: see queue_get.
 ALTER TABLE {p}queue ALTER id DROP IDENTITY;
+
+-- When process_work_batch last did retention.
+ALTER TABLE {p}store ADD retention_at timestamptz NOT NULL DEFAULT now();
