@@ -325,8 +325,8 @@ typedef struct {
 /* Brings the schema to the version of this library, in one transaction.
  * Idempotent; two processes may run it at once; forward only: a newer schema
  * stays as it is, and is PH_ETOONEW if it no longer serves this library. Needs
- * the right to create objects (PH_EPERM). *ret_applied, if not NULL: how many
- * migrations were applied. */
+ * the right to create objects, and on PostgreSQL a schema that belongs to the role and in which
+ * nobody else may create (PH_EPERM). *ret_applied, if not NULL: how many migrations were applied. */
 PH_API PH_MUST_CHECK int ph_migrate(ph_store *store, int timeout_ms, int *ret_applied,
                                     ph_error *reterr);
 
@@ -335,9 +335,9 @@ PH_API PH_MUST_CHECK int ph_schema_inspect(ph_store *store, int timeout_ms,
                                            ph_schema_status *ret_status, ph_error *reterr);
 
 /* The migrations (or, with roles, the statements that create and grant the
- * roles producer, worker and reader) as text to review and run by hand. The
+ * roles producer, worker, scheduler and reader) as text to review and run by hand. The
  * migrations are those for an empty schema; an older one is brought up by
- * ph_migrate(). The roles can be granted again at any time.
+ * ph_migrate(). The roles can be granted again at any time; the text says how to name them.
  * Needs no connection. *ret_sql is owned by the caller: ph_free(). */
 PH_API PH_MUST_CHECK int ph_migrate_sql(ph_store *store, bool roles, char **ret_sql,
                                         ph_error *reterr);

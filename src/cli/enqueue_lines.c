@@ -121,6 +121,8 @@ static int member_set(struct cli *cli, struct line *line, const char *name, json
     if (!key->name)
         return cli_usage(cli, "there is no key \"%.80s\"; posthorn help %s lists them", name,
                          cli->command->name);
+    if (json_is_null(value) && strcmp(name, "payload") == 0)
+        return cli_usage(cli, "payload is null; leave it out, or give a text, which may be empty");
     if (json_is_null(value))
         return CLI_OK; /* as if it had been left out */
     if (strcmp(name, "payload") == 0 && json_is_string(value)) {

@@ -385,6 +385,8 @@ static int wait_load(const ph_wait *from, struct ph__wait *to, ph_error *err)
         r = ph__name_check(to->on_complete_topic, "on_complete_topic", false, err);
     if (r == 0)
         r = payload_check(to->on_complete_payload, "on_complete_payload", err);
+    if (r == 0 && to->on_fail_topic && !*to->on_fail_topic)
+        r = ph__fail(err, PH_EINVAL, "on_fail_topic is empty; leave it out to send nothing");
     if (r == 0 && to->on_fail_topic)
         r = ph__name_check(to->on_fail_topic, "on_fail_topic", false, err);
     if (r == 0)

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "extension/arguments.h"
 #include "extension/json_text.h"
+#include "util/time_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,10 +106,16 @@ static int set_time(struct ph__ext_call *call, const struct key *key, const json
 {
     const char *text = json_is_number(value) ? NULL : json_string_value(value);
     int64_t time;
+    bool zoned = true;
     int r;
 
     if (!text && !json_is_number(value))
-        text = ""; /* no time either */
+        text = "";                                             /* no time either */
+    if (text && ph__time_parse(text, &time, &zoned) && !zoned) /* whose midnight would it be? */
+        return ph__fail(&call->err, PH_EINVAL,
+                        "%s has no time zone; give one such as 2030-01-31T09:30:00Z, or seconds "
+                        "since 1970",
+                        key->name);
     r = ph__ext_time(call, key->name, text, json_number_value(value), &time);
     if (r == 0)
         memcpy(member(message, key), &time, sizeof(time));

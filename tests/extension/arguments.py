@@ -60,7 +60,9 @@ OPTIONS = [
     ('"due_at":true',
      "due_at is not a time; give one such as 2030-01-31T09:30:00Z, or seconds since 1970"),
     ('"due_at":1e15', "due_at lies outside the years 1 to 9999"),
-    ('"due_at":"2030-01-02","expires_at":"2030-01-01"',
+    ('"due_at":"2030-01-02 10:00"',
+     "due_at has no time zone; give one such as 2030-01-31T09:30:00Z, or seconds since 1970"),
+    ('"due_at":"2030-01-02Z","expires_at":"2030-01-01Z"',
      "expires_at is not after due_at; the message could never be claimed"),
     ('"headers":[1]',
      "headers are not a JSON object; with json_object() give json('{...}')"),
@@ -186,7 +188,7 @@ JOINS = [
     ("wait('{id}', 'true', 't', 'p')", "fail_if_any_step_failed is text; give a whole number"),
     ("wait('{id}', 1, '', 'p')", "on_complete_topic is empty; it is required"),
     ("wait('{id}', 1, 't', NULL)", "on_complete_payload is NULL; it is required"),
-    ("wait('{id}', 1, 't', '', '')", "on_fail_topic is empty; it is required"),
+    ("wait('{id}', 1, 't', '', '')", "on_fail_topic is empty; leave it out to send nothing"),
     ("cancel('x')", "join_id is not a UUID"),
 ]
 

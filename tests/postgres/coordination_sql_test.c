@@ -180,6 +180,33 @@ TEST(what_is_handled_in_the_same_transaction_is_done)
     t_check_places(conn);
 }
 
+/* Alone in its transaction nothing can have been done with it: the message would be lost. */
+TEST(what_is_handled_needs_a_transaction_of_the_callers)
+{
+    static const char *const fine[] = {
+        "BEGIN; SELECT {t}inbox_receive('s', '1', 't', 'p', handled => true); COMMIT",
+        "WITH x AS (INSERT INTO {schema}.mine VALUES (1)) "
+        "SELECT {t}inbox_receive('s', '2', 't', 'p', handled => true)",
+        "DO $$ BEGIN PERFORM {t}inbox_receive('s', '3', 't', 'p', handled => true); "
+        "INSERT INTO {schema}.mine VALUES (1); END $$",
+        "INSERT INTO {schema}.mine SELECT 1 FROM {t}inbox_receive('s', '4', 't', 'p', "
+        "handled => true)",
+    };
+    struct t_conn *conn = set_up();
+
+    t_sql(conn, "CREATE TABLE {schema}.mine (n int)");
+    refused(conn, "22023",
+            "inbox_receive: handled needs a transaction of yours, in which the work is done; begin "
+            "it with BEGIN",
+            "SELECT {t}inbox_receive('s', '1', 't', 'p', handled => true)");
+    for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++)
+        t_sql(conn, fine[i]);
+    t_begin(conn);
+    t_sql(conn, "SELECT {t}inbox_receive('s', '5', 't', 'p', handled => true)");
+    t_commit(conn);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}inbox WHERE status = 'done'"), 5);
+}
+
 TEST(inbox_receive_refuses)
 {
     static const char *const wrong[][2] = {
@@ -310,10 +337,10 @@ TEST(work_enqueue_many_numbers_no_message_twice)
 /* Nor more than are allowed, nor lists that do not fit together. */
 TEST(work_enqueue_many_wants_lists_of_one_length)
 {
-    static const char *const lists[] = { "'{t}'", "'{p}'",    "'{NULL}'", "'{NULL}'", "'{NULL}'",
+    static const char *const lists[] = { "'{a}'", "'{b}'",    "'{NULL}'", "'{NULL}'", "'{NULL}'",
                                          "NULL",  "'{1}'",    "'{NULL}'", "'{NULL}'", "'{NULL}'",
                                          "NULL",  "'{NULL}'", "NULL",     "NULL",     "NULL" };
-    static const char *const longer[] = { "'{t,t}'",       "'{p,p}'",       "'{NULL,NULL}'",
+    static const char *const longer[] = { "'{a,a}'",       "'{b,b}'",       "'{NULL,NULL}'",
                                           "'{NULL,NULL}'", "'{NULL,NULL}'", "'{a,b}'",
                                           "'{1,1}'",       "'{NULL,NULL}'", "'{NULL,NULL}'",
                                           "'{NULL,NULL}'", "'{NULL,NULL}'", "'{NULL,NULL}'",

@@ -412,6 +412,7 @@ TEST(join_wait_refuses)
         { "true, '', 'b'", "on_complete_topic is empty; it is required" },
         { "true, repeat('ü', 256), 'b'", "on_complete_topic has 256 characters" },
         { "true, 'a', NULL", "on_complete_payload is null; it is required, but may be empty" },
+        { "true, 'a', 'b', ''", "on_fail_topic is empty; leave it out to send nothing" },
         { "true, 'a', 'b', repeat('ü', 256)", "on_fail_topic has 256 characters" },
         { "true, 'a', 'b', namespace => NULL", "namespace is null" },
         { "true, 'a', 'b', namespace => repeat('ü', 256)", "namespace has 256 characters" },
@@ -437,7 +438,7 @@ TEST(a_wait_on_a_join_that_has_ended_fires_at_once)
 
     settle(conn, "ack", put_step(conn, join));
     t_sql(conn, "SELECT {t}queue_set('outbox', 'n', '{\"join_wait_topic\": \"w\\\"w\"}')");
-    wait = kept(t_value(conn, say("SELECT {t}join_wait(%s, true, 'good', E'tab\\t \"ü\\\\', '', "
+    wait = kept(t_value(conn, say("SELECT {t}join_wait(%s, true, 'good', E'tab\\t \"ü\\\\', NULL, "
                                   "NULL, 'n')",
                                   join)));
     REQ_STR("JOIN-050",

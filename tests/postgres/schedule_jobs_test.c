@@ -124,6 +124,9 @@ TEST(bad_jobs_are_refused)
     BAD("cron is null or empty", "'j', 't', NULL");
     BAD("cron is null or empty", "'j', 't', ''");
     BAD("cron has 256 bytes", "'j', 't', repeat('ä', 128)");
+    BAD("cron: 1 field(s); give five", "'j', 't', 'rubbish'");
+    BAD("cron: minute \"61\": it is out of range; allowed are 0 to 59", "'j', 't', '61 * * * *'");
+    BAD("cron: \"0 0 30 2 *\" is never true", "'j', 't', '0 0 30 2 *'");
     BAD("payload has 67108865 bytes", "'j', 't', '@daily', repeat('x', 67108865)");
     BAD("timezone is null or empty", "'j', 't', '@daily', '', NULL");
     BAD("timezone is null or empty", "'j', 't', '@daily', '', ''");
@@ -140,7 +143,7 @@ TEST(bad_jobs_are_refused)
     BAD("namespace has 256 characters", "'j', 't', '@daily', namespace => repeat('n', 256)");
 #undef BAD
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}jobs"), 0);
-    t_sql(conn, "SELECT {t}job_set(repeat('ä', 255), repeat('t', 255), repeat('x', 255), "
+    t_sql(conn, "SELECT {t}job_set(repeat('ä', 255), repeat('t', 255), rpad('* * * * *', 255), "
                 "misfire_limit => 10000, namespace => repeat('n', 255))");
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}jobs"), 1);
 }
@@ -327,7 +330,8 @@ TEST(a_problem_is_kept_with_the_job)
 {
     struct t_conn *conn = set_up();
 
-    t_sql(conn, "SELECT {t}job_set('good', 't', '@daily'), {t}job_set('bad', 't', 'rubbish')");
+    t_sql(conn, "SELECT {t}job_set('good', 't', '@daily'), "
+                "{t}job_set('bad', 't', '@daily', timezone => 'Mars/Olympus')");
     CHECK_STR(t_value(conn, "SELECT string_agg(name, ' ') FROM " TICK), "bad good");
     t_sql(conn, "SELECT {t}work_advance('{bad}', ARRAY[generation], '{NULL}', '{NULL}', "
                 "'{cannot be read}', '{1}', ARRAY[" NOW "]::timestamptz[]) FROM {t}job "

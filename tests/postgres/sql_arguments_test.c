@@ -147,6 +147,14 @@ TEST(enqueue_many_refuses)
           "message 0: message_id is not a JSON string" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"stream\": \"\"}]')",
           "message 0: stream is empty" },
+        { "enqueue_many('[{\"topic\": \"t\", \"payload\": null}]')",
+          "message 0: payload is null; it is required, but may be empty" },
+        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"due_at\": "
+          "\"2030-01-01 10:00\"}]')",
+          "message 0: due_at is not a time with its zone; give one such as 2030-01-31T09:30:00Z" },
+        { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"expires_at\": "
+          "\"2030-01-01T10:00:00\"}]')",
+          "message 0: expires_at is not a time with its zone" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"due_at\": \"soon\"}]')",
           "message 0: due_at is not a time" },
         { "enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\", \"due_at\": "
@@ -213,6 +221,10 @@ TEST(settling_refuses)
           "10001 work_ids; at most 10000" },
         { "outbox_ack(" OWNER ", ARRAY[" ID "]::uuid[], '{}')",
           "0 fences for 1 work_ids; give one each, or none" },
+        { "outbox_ack(" OWNER ", ARRAY[" ID "]::uuid[], '{-1}')",
+          "a fence is negative; give 0 for any" },
+        { "outbox_renew(" OWNER ", ARRAY[" ID "]::uuid[], 30, '{-1}')",
+          "a fence is negative; give 0 for any" },
         { "outbox_ack(" OWNER ", ARRAY[" ID "]::uuid[], '{1,2}')", "2 fences for 1 work_ids" },
         { "outbox_ack(" OWNER ", ARRAY[" ID "," ID "]::uuid[], '{{1},{2}}')",
           "fences has more than one dimension" },
@@ -266,7 +278,7 @@ TEST(settling_takes_odd_lists)
     /* Given twice, also with a fence that never was. */
     CHECK_STR(t_value(conn, "SELECT string_agg(outcome, ',') FROM {t}outbox_ack(" OWNER
                             ", ARRAY(SELECT work_id "
-                            "FROM c, generate_series(1, 2) WHERE payload = '3'), '{-5,9999}')"),
+                            "FROM c, generate_series(1, 2) WHERE payload = '3'), '{5,9999}')"),
               "stale,stale");
     CHECK_STR(t_value(conn,
                       "SELECT string_agg(outcome, ',') FROM {t}outbox_abandon(" OWNER

@@ -288,6 +288,8 @@ static const char *const wrong_lists[][3] = {
     { "outbox_failures", "[{\"work_id\": \"" NOWHERE "\", \"delay\": \"1 s\"}]",
       "delay is not a JSON number" },
     { "inbox_failures", "[{\"work_id\": \"" NOWHERE "\", \"delay\": -1}]", "delay is negative" },
+    { "outbox_completions", "[{\"work_id\": \"" NOWHERE "\", \"fence\": -1}]",
+      "fence is negative; give 0 for any" },
     { "receptor_completions", "[{\"work_id\": \"" NOWHERE "\"}]", "receptor is missing" },
     { "receptor_completions", "[{\"work_id\": \"" NOWHERE "\", \"receptor\": \"\"}]",
       "receptor is empty" },

@@ -16,7 +16,8 @@ BEGIN
            array_agg(CASE WHEN NOT b.failed THEN 1 WHEN (b.item ->> 'permanent')::boolean THEN 3 ELSE 2 END),
            array_agg({p}error_cut(b.item ->> 'error')),
            array_agg(coalesce(least((b.item ->> 'delay')::numeric * 1000, 31622400000), -1)),
-           (array_agg(b.place || ': delay is negative; give zero or more') FILTER (WHERE (b.item ->> 'delay')::numeric < 0))[1]
+           coalesce((array_agg(b.place || ': fence is negative; give 0 for any') FILTER (WHERE (b.item ->> 'fence')::numeric < 0))[1],
+                    (array_agg(b.place || ': delay is negative; give zero or more') FILTER (WHERE (b.item ->> 'delay')::numeric < 0))[1])
     INTO ids, fences, verbs, errors, delays, _problem
     FROM {p}batch_items(_door, _completions, _failures, '{"work_id": "uuid!", "fence": "whole"}',
                         '{"error": "text", "permanent": "boolean", "delay": "number"}') b;

@@ -1,5 +1,5 @@
--- job_problem(…) → what is wrong with a job, or null. Whether the expression and
--- the zone mean anything only a scheduler can say: it marks the job if not.
+-- job_problem(…) → what is wrong with a job, or null. Whether there is such a zone only a
+-- scheduler can say, which has zone files of its own: it marks the job if not.
 CREATE OR REPLACE FUNCTION {p}job_problem(
     _name text, _topic text, _cron text, _payload text, _timezone text, _misfire text, _misfire_limit int,
     _overlap text, _ns text) RETURNS text
@@ -13,6 +13,7 @@ BEGIN
         WHEN char_length(_topic) > 255 THEN format('topic has %s characters; at most 255 are allowed', char_length(_topic))
         WHEN _cron IS NULL OR _cron = '' THEN 'cron is null or empty; it is required'
         WHEN octet_length(_cron) > 255 THEN format('cron has %s bytes; at most 255 are allowed', octet_length(_cron))
+        WHEN {p}cron_problem(_cron) IS NOT NULL THEN {p}cron_problem(_cron)
         WHEN octet_length(_payload) > 67108864
             THEN format('payload has %s bytes; at most 67108864 are allowed', octet_length(_payload))
         WHEN _timezone IS NULL OR _timezone = '' THEN 'timezone is null or empty; leave it out for UTC'

@@ -1,8 +1,8 @@
 -- job_set(name, topic, cron, …): creates a job, or changes all of the one with
 -- this name; set to what it is already, nothing changes. The next instant of another
 -- expression is computed by a scheduler, from now on; what was due by now still runs.
--- A paused job stays paused. Bad arguments: SQLSTATE 22023. Nobody can check cron and
--- timezone here: if a scheduler cannot read them it says so in the view jobs.
+-- A paused job stays paused. Bad arguments: SQLSTATE 22023. The zone
+-- cannot be checked here: if a scheduler does not have it, it says so in the view jobs.
 CREATE OR REPLACE FUNCTION {p}job_set(
     name text, topic text, cron text, payload text = NULL, timezone text = 'UTC', misfire text = 'once',
     misfire_limit int = 100, overlap text = 'allow', namespace text = '') RETURNS void

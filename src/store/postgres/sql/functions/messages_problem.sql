@@ -24,6 +24,9 @@ BEGIN
             WHEN a.k IN ('priority', 'max_attempts')
                 THEN CASE WHEN a.v::text !~ '^-?[0-9]{1,9}$' THEN format('%s is not a whole number', a.k) END
             WHEN jsonb_typeof(a.v) <> 'string' THEN format('%s is not a JSON string', a.k)
+            WHEN a.k IN ('due_at', 'expires_at') -- whose midnight would it be, without a zone?
+                 AND a.v #>> '{}' !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?([Zz]|[-+][0-9]{2}(:?[0-9]{2})?)$'
+                THEN format('%s is not a time with its zone; give one such as 2030-01-31T09:30:00Z', a.k)
             END AS problem
         FROM jsonb_each(CASE WHEN jsonb_typeof(e.m) = 'object' THEN e.m ELSE '{}' END) a(k, v)) x ON x.problem IS NOT NULL
     WHERE x.problem IS NOT NULL OR jsonb_typeof(e.m) <> 'object'

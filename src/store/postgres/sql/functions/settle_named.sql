@@ -19,6 +19,7 @@ DECLARE
         WHEN array_ndims(_fences) > 1 THEN 'fences has more than one dimension; give a plain list'
         WHEN cardinality(_fences) <> cardinality(_ids)
             THEN format('%s fences for %s work_ids; give one each, or none', cardinality(_fences), cardinality(_ids))
+        WHEN 0 > ANY (_fences) THEN 'a fence is negative; give 0 for any'
         WHEN _delay_ms < 0 THEN 'delay is negative; give zero or more'
         WHEN _verb = 0 AND (_lease_s IS NULL OR _lease_s NOT BETWEEN 1 AND 86400)
             THEN format('lease_seconds is %s; allowed are 1 to 86400', coalesce(_lease_s::text, 'null'))

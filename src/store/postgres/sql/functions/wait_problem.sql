@@ -13,6 +13,7 @@ BEGIN
         WHEN char_length(_on_complete_topic) > 255
             THEN format('on_complete_topic has %s characters; at most 255 are allowed', char_length(_on_complete_topic))
         WHEN _on_complete_payload IS NULL THEN 'on_complete_payload is null; it is required, but may be empty'
+        WHEN _on_fail_topic = '' THEN 'on_fail_topic is empty; leave it out to send nothing'
         WHEN char_length(_on_fail_topic) > 255
             THEN format('on_fail_topic has %s characters; at most 255 are allowed', char_length(_on_fail_topic))
         WHEN _ns IS NULL THEN 'namespace is null; leave it out for the default'

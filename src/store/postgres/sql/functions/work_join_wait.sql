@@ -24,7 +24,6 @@ BEGIN
     IF _fault IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'join_wait: ' || _fault;
     END IF;
-    _on_fail_topic := nullif(_on_fail_topic, '');
     _on_fail_payload := coalesce(_on_fail_payload, '');
     SELECT * INTO _head FROM {p}join_head h WHERE h.id = _join FOR UPDATE;
     IF NOT FOUND THEN
