@@ -1,6 +1,8 @@
 /* text.c - texts for people: safe to show, how wide, wrapped. */
 #include "frame.h"
 
+#include "util/shown.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,14 +80,6 @@ size_t cli_text_fit(const char *text, size_t width)
     return at;
 }
 
-/* What a terminal would obey instead of show, or what turns the direction of text around. */
-static bool is_unsafe(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x200e && code <= 0x200f) ||
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
-           code == 0xfeff;
-}
-
 static size_t escape(uint32_t code, char *to)
 {
     switch (code) {
@@ -108,7 +102,7 @@ char *cli_escaped(const char *text)
 
     shown = to = cli_need(malloc(strlen(text) * 4 + 1)); /* the longest growth: 1 byte to \x1b */
     for (; (length = code_point(text, &code)) > 0; text += length) {
-        if (is_unsafe(code)) {
+        if (ph__text_obeyed(code)) {
             to += escape(code, to);
         } else if (code == 0xfffd) {
             memcpy(to, "\xef\xbf\xbd", 3);
@@ -137,7 +131,7 @@ static bool has_unsafe(const char *text)
     uint32_t code;
 
     for (; (length = code_point(text, &code)) > 0; text += length) {
-        if (is_unsafe(code))
+        if (ph__text_obeyed(code))
             return true;
     }
     return false;
@@ -151,7 +145,7 @@ static const char *quoted_ansi(struct cli *cli, const char *text)
     uint32_t code;
 
     for (; (length = code_point(text, &code)) > 0; text += length) {
-        if (is_unsafe(code)) {
+        if (ph__text_obeyed(code)) {
             to += escape(code, to);
             continue;
         }

@@ -85,6 +85,12 @@ static bool change(const char **at, struct ph__rule_change *ret_change)
     return right;
 }
 
+/* The time of a change may be a week away, an offset not. */
+static bool is_offset(int seconds_east)
+{
+    return seconds_east > -PH__OFFSET_MAX_S && seconds_east < PH__OFFSET_MAX_S;
+}
+
 bool ph__rule_parse(const char *text, struct ph__rule *ret_rule)
 {
     struct ph__rule rule = { 0 };
@@ -108,7 +114,7 @@ bool ph__rule_parse(const char *text, struct ph__rule *ret_rule)
             return false;
     }
     *ret_rule = rule;
-    return *text == '\0';
+    return *text == '\0' && is_offset(rule.standard_s) && is_offset(rule.daylight_s);
 }
 
 /* ------------------------------------------------------------------- applying */

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PH__OFFSET_MAX_S (26 * 3600) /* beyond any real one: -12 to +14 hours, with room to spare */
+
 /* One of the two changes of a year. */
 struct ph__rule_change {
     enum { PH__RULE_WEEKDAY, PH__RULE_JULIAN, PH__RULE_DAY } kind;

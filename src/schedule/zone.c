@@ -17,7 +17,6 @@
 #define NAME_MAX_LENGTH 100
 #define FILE_MAX ((off_t)1024 * 1024)
 #define HEADER_SIZE 44
-#define OFFSET_MAX_S (26 * 3600) /* beyond any real one: -12 to +14 hours, with room to spare */
 
 struct change {
     int64_t at_s;
@@ -116,7 +115,9 @@ static const char *read_changes(struct ph__zone *zone, const struct header *head
     }
     zone->change_count = header->changes;
     for (size_t i = 0; i < header->types; i++) {
-        if (abs(type_offset(types, (int)i)) >= OFFSET_MAX_S)
+        int offset_s = type_offset(types, (int)i);
+
+        if (offset_s <= -PH__OFFSET_MAX_S || offset_s >= PH__OFFSET_MAX_S)
             return "an offset is more than a day";
     }
     return NULL;
@@ -246,8 +247,13 @@ static int load_open_file(struct ph__zone *zone, const char *name, int fd, ph_er
 
     if (fstat(fd, &status) < 0)
         return fail_file(err, name, errno);
-    if (!S_ISREG(status.st_mode) || status.st_size > FILE_MAX)
-        return fail_file(err, name, S_ISDIR(status.st_mode) ? ENOENT : EFBIG);
+    if (S_ISDIR(status.st_mode))
+        return fail_file(err, name, ENOENT);
+    if (!S_ISREG(status.st_mode))
+        return ph__fail(err, PH_EINVAL, "the file of the time zone \"%.100s\" is not a plain file",
+                        name);
+    if (status.st_size > FILE_MAX)
+        return fail_file(err, name, EFBIG);
     bytes = ph__alloc(status.st_size > 0 ? (size_t)status.st_size : 1);
     if (!bytes)
         return ph__fail_memory(err);
@@ -279,7 +285,7 @@ static int load_file(struct ph__zone *zone, const char *name, ph_error *err)
     zone->path = path_of(name);
     if (!zone->path)
         return ph__fail_memory(err);
-    fd = open(zone->path, O_RDONLY | O_CLOEXEC);
+    fd = open(zone->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* it may be anything */
     if (fd < 0)
         return fail_file(err, name, errno);
     r = load_open_file(zone, name, fd, err);
@@ -361,7 +367,7 @@ int ph__zone_offset(const struct ph__zone *zone, int64_t at_s, int64_t *ret_unti
  * that has it is right; and if the next one begins behind it, it was skipped between the two. */
 int64_t ph__zone_instant(const struct ph__zone *zone, int64_t local_s)
 {
-    int64_t at_s = local_s - OFFSET_MAX_S, until_s;
+    int64_t at_s = local_s - PH__OFFSET_MAX_S, until_s;
 
     for (;;) {
         int offset_s = ph__zone_offset(zone, at_s, &until_s);

@@ -1,5 +1,7 @@
 #include "util/text.h"
 
+#include "util/shown.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -75,24 +77,43 @@ void ph__text_mend(struct ph__buffer *to, const char *text, size_t max)
     }
 }
 
-/* U+0080 … U+009F: controls too, and U+0085 ends a line. */
-static bool is_c1_control(const uint8_t *at)
+/* The code point of so many well-formed bytes. */
+static uint32_t decode(const uint8_t *b, size_t length)
 {
-    return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
+    uint32_t code = length == 1 ? b[0] : b[0] & (0x7fu >> length);
+
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (b[i] & 0x3f);
+    return code;
+}
+
+static void escape_one(struct ph__buffer *to, const uint8_t *at, size_t length)
+{
+    uint32_t code = decode(at, length);
+
+    if (code == '\n')
+        ph__buffer_text(to, "\\n");
+    else if (code == '\\')
+        ph__buffer_text(to, "\\\\");
+    else if (!ph__text_obeyed(code))
+        ph__buffer_bytes(to, at, length);
+    else
+        ph__buffer_printf(to, code < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)code);
 }
 
 void ph__text_escape(struct ph__buffer *to, const char *text)
 {
-    for (const uint8_t *at = (const uint8_t *)text; *at; at++) {
-        if (is_c1_control(at))
-            ph__buffer_printf(to, "\\u%04x", *++at);
-        else if (*at == '\n')
-            ph__buffer_text(to, "\\n");
-        else if (*at == '\\')
-            ph__buffer_text(to, "\\\\");
-        else if (*at < 0x20 || *at == 0x7f)
-            ph__buffer_printf(to, "\\x%02x", *at);
+    const uint8_t *at = (const uint8_t *)text;
+    size_t left = strlen(text);
+
+    while (left > 0) {
+        size_t step = code_point_length(at, left);
+
+        if (step > 0)
+            escape_one(to, at, step);
         else
-            ph__buffer_bytes(to, at, 1);
+            ph__buffer_printf(to, "\\x%02x", *at);
+        at += step ? step : 1;
+        left -= step ? step : 1;
     }
 }

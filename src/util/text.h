@@ -15,8 +15,8 @@ bool ph__text_valid(const char *bytes, size_t length, size_t *ret_code_points);
  * code point so that at most max bytes are appended. */
 void ph__text_mend(struct ph__buffer *to, const char *text, size_t max);
 
-/* Appends text with control characters (and backslashes) escaped, so that it
- * stays on one line of a log. */
+/* Appends text with characters that are obeyed instead of shown (shown.h), backslashes and bytes
+ * that are not UTF-8 escaped, so that it stays on one line of a log. */
 void ph__text_escape(struct ph__buffer *to, const char *text);
 
 #endif

@@ -232,6 +232,53 @@ TEST(files_that_are_missing_cut_or_damaged)
     ph__zone_free(zone);
 }
 
+static void put_be32(uint8_t *at, uint32_t number)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(number >> (24 - 8 * i));
+}
+
+/* A file of version 1 with one type: this offset, for ever. */
+static int load_offset(int32_t offset_s)
+{
+    uint8_t bytes[44 + 6 + 4] = "TZif";
+    struct ph__zone *zone = NULL;
+    int r;
+
+    put_be32(bytes + 36, 1); /* types */
+    put_be32(bytes + 40, 4); /* letters */
+    put_be32(bytes + 44, (uint32_t)offset_s);
+    write_zone("Offset", bytes, sizeof(bytes));
+    r = ph__zone_load("Offset", &zone, &t_err);
+    ph__zone_free(zone);
+    return r;
+}
+
+TEST(offsets_of_more_than_a_day_are_refused)
+{
+    static const int32_t bad[] = { INT32_MIN, INT32_MIN + 1, INT32_MAX, 26 * 3600, -26 * 3600 };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        CHECK_INT(load_offset(bad[i]), PH_EINVAL);
+        CHECK(strstr(t_err.message, "an offset is more than a day") != NULL);
+    }
+    CHECK_INT(load_offset(14 * 3600), 0);
+    CHECK_INT(load_offset(-12 * 3600), 0);
+}
+
+/* Nobody writes to it: whoever opens it for reading would wait for ever. */
+TEST(a_pipe_is_no_zone_file)
+{
+    struct ph__zone *zone = NULL;
+    char path[300];
+
+    snprintf(path, sizeof(path), "%s/Pipe", t_dir());
+    CHECK(mkfifo(path, 0600) == 0);
+    CHECK(setenv("TZDIR", t_dir(), 1) == 0);
+    CHECK_INT(ph__zone_load("Pipe", &zone, &t_err), PH_EINVAL);
+    CHECK(strstr(t_err.message, "is not a plain file") != NULL);
+}
+
 /* A zone that nobody can look at just now is not a wrong one. */
 TEST(without_a_free_file_descriptor_it_is_not_the_zones_fault)
 {
@@ -276,6 +323,10 @@ TEST(rules_of_footers)
                                        "EST5EDT,J0,J366",
                                        "<+03>",
                                        "EST168",
+                                       "EST167",
+                                       "EST-167",
+                                       "EST26",
+                                       "EST5EDT-26,M3.2.0,M11.1.0",
                                        "EST5EDT,M3.2.0,M11.1.0x",
                                        "<+03-3" };
     struct ph__rule rule;

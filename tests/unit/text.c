@@ -109,3 +109,28 @@ TEST(escaping_keeps_a_log_line_one_line)
     CHECK_STR(buffer.data, "a\\nb\\x0dc\\x09d\\\\e\\x1b[0m\\x7f\xc3\xa4");
     ph__buffer_free(&buffer);
 }
+
+/* Line separators, what turns text around, what cannot be seen; and what is none of it. */
+TEST(escaping_shows_what_would_be_obeyed)
+{
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        { "\xc2\x85", "\\u0085" },          { "\xc2\x9b", "\\u009b" },
+        { "\xe2\x80\xa8", "\\u2028" },      { "\xe2\x80\xa9", "\\u2029" },
+        { "\xe2\x80\xae", "\\u202e" },      { "\xe2\x81\xa6", "\\u2066" },
+        { "\xe2\x80\x8f", "\\u200f" },      { "\xd8\x9c", "\\u061c" },
+        { "\xe2\x80\x8b", "\\u200b" },      { "\xef\xbb\xbf", "\\ufeff" },
+        { "\xf3\xa0\x80\x81", "\\ue0001" }, { "\xff\xc3", "\\xff\\xc3" },
+        { "\xe2\x82\xac", "\xe2\x82\xac" }, { "\xf0\x9f\x93\xaf", "\xf0\x9f\x93\xaf" },
+        { "\xd7\x90", "\xd7\x90" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct ph__buffer buffer = { 0 };
+
+        ph__text_escape(&buffer, cases[i].text);
+        CHECK_STR(buffer.data, cases[i].shown);
+        ph__buffer_free(&buffer);
+    }
+}
