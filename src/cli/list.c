@@ -5,7 +5,8 @@
 
 /* A page, and what a set of databases needs beside it. */
 struct page {
-    const struct cli_door *door;
+    const struct cli_door *door; /* NULL: all of them */
+    bool inbox, others;          /* there are messages of the inbox; of doors but the outbox */
     const ph_list_opts *opts;
     const char *columns;
     bool streams;
@@ -69,36 +70,44 @@ static const char *noun_of(const struct page *page)
     return page->opts->state == PH_LIST_DEAD ? "dead letter" : page->door->noun;
 }
 
-/* The one database there is. */
-static void print_page(struct cli *cli, const struct page *page, const ph_message_list *messages,
-                       int64_t now)
+/* With all that its rows need. Of several doors each row names its own. */
+static const char *columns_of(struct cli *cli, const struct page *page)
 {
-    size_t count = ph_message_list_count(messages);
-    char id[PH_ID_TEXT_SIZE];
+    const char *columns = page->columns;
 
-    cli_columns_set(cli, cli_columns_for(cli, page->columns, page->door, has_streams(messages)));
-    for (size_t i = 0; i < count; i++)
-        cli_row(cli,
-                cli_json_message(cli, page->door, ph_message_list_at(messages, i), now, false));
+    if (!page->door && page->others)
+        columns = cli_printf(cli, "work_id door%s", columns + strlen("work_id"));
+    return cli_columns_for(cli, columns, page->inbox ? cli_inbox : cli_outbox, page->streams);
+}
+
+/* The one database there is. */
+static void print_page(struct cli *cli, const struct page *page, const json_t *messages)
+{
+    size_t count = json_array_size(messages), i;
+    json_t *message;
+
+    cli_columns_set(cli, columns_of(cli, page));
+    json_array_foreach(messages, i, message) cli_row(cli, json_incref(message));
     if (count == 0)
         cli_note(cli, "no %ss", noun_of(page));
     if (count == (size_t)page->opts->limit)
-        cli_list_more(cli,
-                      ph_id_text(ph_message_list_at(messages, count - 1)->message->work_id.b, id));
+        cli_list_more(cli, json_string_value(
+                               json_object_get(json_array_get(messages, count - 1), "work_id")));
 }
 
-/* ------------------------------------------------------------------- a set of databases */
+/* ------------------------------------------------------------- several lists in order */
 
-static bool comes_before(const json_t *a, const json_t *b, bool oldest_first)
+/* by: what lists of one store (work_id) or of several (created_at) are in order by. */
+static bool comes_before(const json_t *a, const json_t *b, const char *by, bool oldest_first)
 {
-    int order = strcmp(json_string_value(json_object_get(a, "created_at")),
-                       json_string_value(json_object_get(b, "created_at")));
+    int order = strcmp(json_string_value(json_object_get(a, by)),
+                       json_string_value(json_object_get(b, by)));
 
     return oldest_first ? order < 0 : order > 0;
 }
 
 /* The first so many of two lists; each keeps its own order. */
-static json_t *merged(const json_t *a, const json_t *b, const ph_list_opts *opts)
+static json_t *merged(const json_t *a, const json_t *b, const char *by, const ph_list_opts *opts)
 {
     json_t *both = cli_need(json_array());
     size_t i = 0, j = 0;
@@ -108,7 +117,7 @@ static json_t *merged(const json_t *a, const json_t *b, const ph_list_opts *opts
 
         if (!x && !y)
             break;
-        if (!x || (y && comes_before(y, x, opts->oldest_first))) {
+        if (!x || (y && comes_before(y, x, by, opts->oldest_first))) {
             json_array_append(both, y);
             j++;
         } else {
@@ -135,24 +144,17 @@ static void add_total(struct cli *cli, struct page *page)
     json_array_append_new(page->stores, row);
 }
 
-static void add_page(struct cli *cli, struct page *page, const ph_message_list *list, int64_t now)
+static void add_page(struct cli *cli, struct page *page, const json_t *messages)
 {
-    size_t count = ph_message_list_count(list);
+    size_t count = json_array_size(messages), i;
     bool more = count == (size_t)page->opts->limit;
-    json_t *messages = cli_need(json_array()), *all;
+    json_t *all, *message;
 
-    for (size_t i = 0; i < count; i++) {
-        json_t *message =
-            cli_json_message(cli, page->door, ph_message_list_at(list, i), now, false);
-
+    json_array_foreach(messages, i, message)
         json_object_set_new(message, "store", cli_json_text(cli->place));
-        json_array_append_new(messages, message);
-    }
-    all = merged(page->messages, messages, page->opts);
+    all = merged(page->messages, messages, "created_at", page->opts);
     json_decref(page->messages);
-    json_decref(messages);
     page->messages = all;
-    page->streams |= has_streams(list);
     page->found += count;
     page->more |= more;
     json_array_append_new(page->stores, store_json(cli_json_text(cli->place), count, more));
@@ -195,7 +197,7 @@ static void print_set(struct cli *cli, struct page *page)
         cli_row(cli, json_pack("{s:O, s:O}", "messages", page->messages, "stores", page->stores));
         return;
     }
-    cli_columns_set(cli, cli_columns_for(cli, page->columns, page->door, page->streams));
+    cli_columns_set(cli, columns_of(cli, page));
     json_array_foreach(page->messages, i, message) cli_row(cli, json_incref(message));
     cli_flush(cli);
     tell_stores(cli, page);
@@ -203,24 +205,56 @@ static void print_set(struct cli *cli, struct page *page)
 
 /* --------------------------------------------------------------------------------- both */
 
+/* Puts the messages of one door among those that were found behind others. */
+static int gather(struct cli *cli, struct page *page, const struct cli_door *door, int64_t now,
+                  json_t **messages)
+{
+    json_t *here = cli_need(json_array()), *all;
+    ph_message_list *list = NULL;
+
+    if (door->list(cli->store, PH_OWN_TX, page->opts, cli->timeout_ms, &list, &cli->err) < 0) {
+        json_decref(here);
+        return cli_fail_store(cli);
+    }
+    for (size_t i = 0; i < ph_message_list_count(list); i++) {
+        json_t *message = cli_json_message(cli, door, ph_message_list_at(list, i), now, false);
+
+        if (!page->door)
+            json_object_set_new(message, "door", json_string(door->name));
+        json_array_append_new(here, message);
+    }
+    page->streams |= has_streams(list);
+    page->inbox |= door == cli_inbox && (page->door || json_array_size(here) > 0);
+    page->others |= door != cli_outbox && json_array_size(here) > 0;
+    all = merged(*messages, here, "work_id", page->opts);
+    json_decref(*messages);
+    json_decref(here);
+    *messages = all;
+    ph_message_list_free(list);
+    return CLI_OK;
+}
+
 static int one(struct cli *cli, void *context)
 {
     struct page *page = context;
-    ph_message_list *messages = NULL;
+    json_t *messages = cli_need(json_array());
     int64_t now = 0;
-    size_t count;
+    int code = CLI_OK;
 
-    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
-        page->door->list(cli->store, PH_OWN_TX, page->opts, cli->timeout_ms, &messages, &cli->err) <
-            0)
-        return cli_fail_store(cli);
-    count = ph_message_list_count(messages);
-    if (cli_is_set(cli))
-        add_page(cli, page, messages, now);
-    else
-        print_page(cli, page, messages, now);
-    ph_message_list_free(messages);
-    return count ? CLI_OK : CLI_NOT_FOUND;
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0)
+        code = cli_fail_store(cli);
+    for (size_t i = 0; i < CLI_DOOR_COUNT && code == CLI_OK; i++) {
+        if (!page->door || page->door == &cli_doors[i])
+            code = gather(cli, page, &cli_doors[i], now, &messages);
+    }
+    if (code == CLI_OK && cli_is_set(cli))
+        add_page(cli, page, messages);
+    else if (code == CLI_OK)
+        print_page(cli, page, messages);
+    if (code == CLI_OK && json_array_size(messages) == 0)
+        code = CLI_NOT_FOUND;
+    json_decref(messages);
+    return code;
 }
 
 int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,

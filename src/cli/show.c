@@ -235,7 +235,7 @@ static int run_dead_list(struct cli *cli)
 
     opts.state = PH_LIST_DEAD;
     return cli_list_messages(
-        cli, cli_door(cli), &opts,
+        cli, cli_given(cli, "door") ? cli_door(cli) : NULL, &opts,
         cli_given(cli, "payload")
             ? "work_id namespace topic attempts dead_reason updated_at last_error payload"
             : cli->command->columns);
@@ -296,13 +296,18 @@ const struct cli_command cli_list = {
 };
 
 static const struct cli_option dead_list_options[] = {
-    CLI_DOOR_OPTION("dead messages, those from elsewhere, timers or job runs"),
+    { .name = "door",
+      .type = CLI_WORD,
+      .argument = "DOOR",
+      .help = "only dead messages, those from elsewhere, timers or job runs; without it, all",
+      .choices = CLI_DOORS },
     CLI_LIST_OPTIONS,
     { 0 },
 };
 
 static const char *const dead_list_description[] = {
-    "Lists dead letters that were not put back, the newest first. A message is dead because a "
+    "Lists dead letters that were not put back, of all doors, the newest first. A message is dead "
+    "because a "
     "worker said so (failed), because its attempts were spent (attempts), because its worker "
     "vanished on the last attempt (lost), or because its time was over (expired).",
     "Of a set of databases it lists the newest of all, and says how many match in each store, as "

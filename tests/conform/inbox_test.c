@@ -507,6 +507,32 @@ TEST(a_dead_letter_of_the_inbox_is_retried_with_its_source)
     all_is_well(store);
 }
 
+TEST(dead_letters_tell_their_door_and_where_they_came_from)
+{
+    ph_store *store = open_at_epoch();
+    struct t_conn *conn = t_connect();
+    ph_owner owner = ph_owner_new();
+
+    receive(store, "s", "1");
+    for (int i = 0; i < 2; i++) {
+        const struct door *door = i ? &outbox_door : &inbox_door;
+        ph_batch *batch;
+
+        if (i)
+            outbox_door.make(store, NULL, "1");
+        batch = door_claim(door, store, owner, NULL, 1);
+        CHECK_STR(settled(door, store, owner, batch, "fail 1"), "failed");
+        ph_batch_free(batch);
+    }
+    REQ_STR("INB-007",
+            t_value(conn, t_is_pg() ? "SELECT string_agg(concat_ws(':', door, source, source_id), "
+                                      "' ' ORDER BY door) FROM {t}dead_letters"
+                                    : "SELECT group_concat(t, ' ') FROM (SELECT door || "
+                                      "coalesce(':' || source || ':' || source_id, '') AS t "
+                                      "FROM {t}dead_letters ORDER BY door)"),
+            "inbox:s:1 outbox");
+}
+
 TEST(a_discarded_letter_is_still_remembered)
 {
     ph_store *store = open_at_epoch();

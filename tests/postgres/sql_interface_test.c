@@ -170,7 +170,7 @@ TEST(views_have_the_agreed_columns)
         "dedupe_key text, correlation_id text, priority smallint, headers jsonb, "
         "created_at timestamp with time zone, reason text, error text, attempts integer, "
         "retry_count integer, died_at timestamp with time zone, owner_token uuid, "
-        "retried_as uuid, history jsonb");
+        "retried_as uuid, history jsonb, door text, source text, source_id text");
     check_columns(
         conn, "queues",
         "door text, namespace text, paused boolean, max_attempts integer, backoff text, "

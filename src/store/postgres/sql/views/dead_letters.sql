@@ -1,4 +1,5 @@
--- dead_letters: one row per dead message, with why, and the history of its attempts.
+-- dead_letters: one row per dead message of every door, with why, and the history of its attempts;
+-- of the inbox also where it came from, and its id there.
 CREATE OR REPLACE VIEW {p}dead_letters AS
 SELECT m.id,
        coalesce(m.message_id, m.id) AS message_id,
@@ -18,7 +19,10 @@ SELECT m.id,
        x.died_at,
        x.owner AS owner_token,
        x.retried_as,
-       h.history
+       h.history,
+       CASE q.door WHEN 0 THEN 'outbox' WHEN 1 THEN 'inbox' WHEN 2 THEN 'timers' WHEN 3 THEN 'job_runs' END AS door,
+       m.source,
+       CASE WHEN m.source IS NOT NULL THEN m.dedupe_key END AS source_id
 FROM {p}dead x
 JOIN {p}message m ON m.id = x.id
 JOIN {p}queue q ON q.id = m.queue
