@@ -51,8 +51,8 @@ ph_priority cli_priority(int word);
 /* A payload from an operand or an option; "-": all of stdin. Returns an exit code. */
 int cli_payload(struct cli *cli, const char *text, const char **ret_payload, size_t *ret_length);
 
-/* Lists messages behind a door (NULL: all doors) as rows, by the options CLI_LIST_OPTIONS; opts has the state. Of a
- * set of databases the first of all, and how many are where. */
+/* Lists messages behind a door (NULL: all doors) as rows, by the options CLI_LIST_OPTIONS; opts has
+ * the state. Of a set of databases the first of all, and how many are where. */
 int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,
                       const char *columns);
 extern const struct cli_field cli_list_store_fields[];
