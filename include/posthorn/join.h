@@ -66,7 +66,9 @@ PH_API PH_MUST_CHECK int ph_join_start(ph_store *store, ph_tx tx, int expected_s
 /* Makes an outbox message a step of a join; twice is as once. A message that
  * is still to be done is counted when it ends; one that has ended already is
  * counted now. A message that an operator has put back is meant by its newest
- * stay in the queue. A message may be a step of many joins.
+ * stay in the queue. A message may be a step of many joins. Of several messages
+ * with a message id that was given to them, the first that ends counts, be it
+ * enqueued before or after; if the newest has ended already, that one.
  * Errors, all of which leave your transaction sound: PH_EINVAL (an id is
  * zero), PH_ENOTFOUND (no such join or message), PH_ESTATE (the join has all
  * its steps, was cancelled or ended by its deadline, or the message is a wait), … */

@@ -338,9 +338,12 @@ TEST(attach_finds_messages_by_the_id_that_their_producer_gave)
     CHECK(same_id(info->members[0].work_id.b, second.work_id.b));
     ph_join_info_free(info);
     end_step(store, PH_FAIL);
-    CHECK_STR(standing(store, join), "0+0/1 pending"); /* that was the first */
+    CHECK_STR(standing(store, join), "0+1/1 failed"); /* the first that ends counts */
+    info = find_join(store, join);
+    CHECK(same_id(info->members[0].work_id.b, first.work_id.b));
+    ph_join_info_free(info);
     end_step(store, PH_ACK);
-    CHECK_STR(standing(store, join), "1+0/1 completed");
+    CHECK_STR(standing(store, join), "0+1/1 failed");
 }
 
 /* ------------------------------------------------------------------ many joins */

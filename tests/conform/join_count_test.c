@@ -478,3 +478,69 @@ TEST(a_dead_step_that_is_discarded_stays_counted)
     attach(store, join, e.message_id); /* it is still a step */
     CHECK_STR(standing(store, join), "0+1/2 pending");
 }
+
+/* ------------------------------------------------ several messages with one message id */
+
+static const ph_message_id shared_id = { { 0x77, 1, 2, 3, 4, 5, 0x40, 7, 0x80, 9 } };
+
+/* One more message with the shared id. */
+static void put_shared(ph_store *store, ph_priority priority)
+{
+    ph_message m = a_message(STEP, "x");
+
+    m.message_id = &shared_id;
+    m.priority = priority;
+    put(store, &m);
+}
+
+TEST(of_two_messages_with_one_message_id_the_first_that_ends_counts)
+{
+    for (int way = 0; way < 8; way++) {
+        bool older_first = way & 1, attach_first = way & 2, fails = way & 4;
+        ph_store *store = t_open(NULL);
+        struct t_conn *conn = t_connect();
+        ph_join_id join = start_join(store, 2), done = start_join(store, 1);
+
+        put_shared(store, PH_PRIORITY_NORMAL);
+        if (attach_first)
+            attach(store, join, shared_id);
+        put_shared(store, older_first ? PH_PRIORITY_BULK : PH_PRIORITY_URGENT);
+        attach(store, join, shared_id);
+        attach(store, done, shared_id);
+        end_step(store, fails ? PH_FAIL : PH_ACK);
+        REQ_STR("JOIN-030", standing(store, join), fails ? "0+1/2 pending" : "1+0/2 pending");
+        REQ_STR("JOIN-030", standing(store, done), fails ? "0+1/1 failed" : "1+0/1 completed");
+        REQ_STR("JOIN-030", steps_of(store, join), fails ? "failed" : "completed");
+        end_step(store, fails ? PH_ACK : PH_FAIL); /* the other one is too late */
+        REQ_STR("JOIN-030", standing(store, join), fails ? "0+1/2 pending" : "1+0/2 pending");
+        t_check_joins(conn);
+        t_start_over();
+    }
+}
+
+TEST(messages_with_one_message_id_that_end_in_one_call_count_once)
+{
+    for (int deleted = 0; deleted < 2; deleted++) {
+        ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+        ph_store *store = t_open(NULL);
+        struct t_conn *conn = t_connect();
+        ph_join_id join = start_join(store, 3);
+        ph_owner owner = ph_owner_new();
+        ph_lease_ref refs[3];
+        ph_outcome outcomes[3];
+
+        settings.delete_on_ack = deleted ? 1 : -1;
+        set_queue(store, &settings);
+        for (int i = 0; i < 3; i++)
+            put_shared(store, PH_PRIORITY_NORMAL);
+        attach(store, join, shared_id);
+        CHECK_INT(take_steps(store, owner, refs, 3), 3);
+        OK(ph_outbox_ack(store, PH_OWN_TX, owner, refs, 3, 0, outcomes, &t_err));
+        REQ_STR("JOIN-030", standing(store, join), "1+0/3 pending");
+        put_step(store, join);
+        end_step(store, PH_ACK);
+        CHECK_STR(standing(store, join), "2+0/3 pending");
+        t_check_joins(conn);
+        t_start_over();
+    }
+}

@@ -42,6 +42,7 @@
     X(job_set_set)                                                                                 \
     X(job_set_tick)                                                                                \
     X(join_ack_ack)                                                                                \
+    X(join_shared_ack)                                                                             \
     X(join_ack_fail_rollback)                                                                      \
     X(join_attach_ack)                                                                             \
     X(join_attach_attach)                                                                          \

@@ -52,6 +52,7 @@ struct iso_drafts {
     ph_message messages[ITEMS_MAX];
     char streams[ITEMS_MAX][32];
     ph_join_id join_id;
+    ph_message_id shared;
 };
 int iso_drafts_make(struct turn *turn, const char *const *names, size_t count,
                     struct iso_drafts *ret_drafts);

@@ -125,11 +125,16 @@ int iso_drafts_make(struct turn *turn, const char *const *names, size_t count,
 {
     const struct iso_command *command = turn->command;
     const char *topic = iso_option(command, "topic"), *join = iso_option(command, "join");
+    const char *shared = iso_option(command, "shared");
     int64_t due = iso_option_number(command, "due", 0), now = 0;
     int64_t expires = iso_option_number(command, "expires", 0);
     int r = due || expires ? ph_clock(turn->actor->store, turn->tx, 0, &now, &turn->err) : 0;
 
     ret_drafts->join_id = iso_world_join_id(turn->actor->world, join ? join : "");
+    if (shared) { /* no other round has it */
+        memcpy(ret_drafts->shared.b, iso_world_join_id(turn->actor->world, shared).b, 16);
+        ret_drafts->shared.b[15] ^= 0x55;
+    }
     for (size_t i = 0; i < count; i++) {
         ph_message *message = &ret_drafts->messages[i];
 
@@ -142,6 +147,7 @@ int iso_drafts_make(struct turn *turn, const char *const *names, size_t count,
         message->expires_at = expires ? now + expires * T_SECOND : 0;
         message->max_attempts = (int)iso_option_number(command, "max", 0);
         message->join_id = join ? &ret_drafts->join_id : NULL;
+        message->message_id = shared ? &ret_drafts->shared : NULL;
         message->stream =
             stream_of(turn, i, ret_drafts->streams[i], sizeof(ret_drafts->streams[i]));
     }

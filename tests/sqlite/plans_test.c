@@ -35,6 +35,7 @@ static const struct {
     { "stream_shown", "SCAN r" }, /* one row per batch that is being worked on */
     { "stream_shown", "SCAN l" },
     { "stream_shown", "USE TEMP B-TREE FOR ORDER BY" }, /* of one run */
+    { "steps_given_any", "SCAN" },                      /* no further than the first */
     { "belongings_any", "SCAN" },                       /* no further than the first */
     { "lease_with_runs", "SCAN" },
     { "places_streams", "SCAN" }, /* deep */

@@ -113,6 +113,7 @@ static int look_at(struct ph__attaching *a, struct step *step)
 static int insert(struct ph__attaching *a, const uint8_t message_id[16], const struct step *step)
 {
     struct ph__query query = ph__query(a->tx, PH__SQL_member_insert);
+    ph_work_id own = ph__id_make(step->number, step->salt);
 
     ph__query_int(&query, a->head.number);
     ph__query_id(&query, message_id);
@@ -121,6 +122,7 @@ static int insert(struct ph__attaching *a, const uint8_t message_id[16], const s
     ph__query_int(&query, ++a->head.attached);
     ph__query_int_or_null(&query, step->shown); /* pending: as the message */
     ph__query_int(&query, a->tx->now);
+    ph__query_int(&query, memcmp(message_id, own.b, sizeof(own.b)) != 0);
     a->head.completed += step->shown == PH__STEP_COMPLETED;
     a->head.failed += step->shown == PH__STEP_FAILED;
     if (step->shown != PH__STEP_PENDING)

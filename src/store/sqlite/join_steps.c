@@ -148,15 +148,35 @@ static int count_found(struct ph__sqlite_tx *tx, struct found *found)
     return r;
 }
 
+/* Several messages may have the message id of a step: the first that ends is the one that counts. */
+static int take_given(struct ph__sqlite_tx *tx, const struct ph__ended *ended)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_steps_given_any);
+    int r = ph__query_row(&query);
+
+    if (r <= 0)
+        return r;
+    ph__query_end(&query);
+    r = 0;
+    for (size_t i = 0; r == 0 && i < ended->count; i++) {
+        query = ph__query(tx, PH__SQL_steps_given_take);
+        ph__query_int(&query, number_of(ended->marks[i]));
+        r = ph__query_run(&query);
+    }
+    return r;
+}
+
 int ph__steps_count(struct ph__sqlite_tx *tx)
 {
     struct found found = { 0 };
-    int r = 0;
+    int r;
 
     if (tx->ended.count == 0)
         return 0;
     sort_marks(tx->ended.marks, tx->ended.count);
-    r = find_steps(tx, &tx->ended, &found);
+    r = take_given(tx, &tx->ended);
+    if (r == 0)
+        r = find_steps(tx, &tx->ended, &found);
     tx->ended.count = 0;
     if (r == 0)
         r = count_found(tx, &found);

@@ -45,8 +45,24 @@ UPDATE {p}join_member SET status = ?2 WHERE message = ?1 AND status IS NULL
 SELECT status FROM {p}join_step WHERE join_id = ?1 AND message_id = ?2
 
 -- name: member_insert
-INSERT INTO {p}join_member (join_id, message_id, message, salt, n, status, created_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+INSERT INTO {p}join_member (join_id, message_id, message, salt, n, status, created_at, given)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+
+-- name: steps_given_any
+SELECT 1 FROM {p}join_member WHERE given AND status IS NULL LIMIT 1
+
+-- name: steps_given_take
+-- A message has ended: it becomes the one that counts where another with its message id was to, and
+-- has not ended.
+UPDATE {p}join_member AS m
+   SET message = ?1, salt = (SELECT b.salt FROM {p}message b WHERE b.id = ?1)
+ WHERE m.message_id = (SELECT b.message_id FROM {p}message b WHERE b.id = ?1)
+   AND m.given AND m.status IS NULL AND m.message <> ?1
+   AND (SELECT h.status FROM {p}join_head h WHERE h.id = m.join_id) = 0
+   AND NOT EXISTS (SELECT 1 FROM {p}dead x WHERE x.id = m.message)
+   AND NOT EXISTS (SELECT 1 FROM {p}done d
+                    WHERE d.hi BETWEEN m.message AND m.message + 1000 AND d.lo <= m.message
+                      AND instr(d.ids, printf(',%012x', m.message)) > 0)
 
 -- name: member_report
 UPDATE {p}join_member SET status = ?3 WHERE join_id = ?1 AND message_id = ?2

@@ -3,7 +3,7 @@
 -- steps. The one place that does so. Both lists in ascending order, or null. The
 -- caller has taken the messages out of pending or their lease in this transaction.
 --
--- Without steps among them: one look at an index. See work_count_found for the rest.
+-- Without steps among them: one look at two indexes. See work_count_found for the rest.
 -- Plans: pinned by the settings of its callers.
 CREATE OR REPLACE FUNCTION {p}work_count_steps(_done uuid[], _dead uuid[], _t timestamptz) RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -11,8 +11,16 @@ AS $$
 DECLARE
     _low uuid := least(_done[1], _dead[1]);
     _high uuid := greatest(_done[cardinality(_done)], _dead[cardinality(_dead)]);
+    _there boolean;
+    _given boolean;
 BEGIN
-    IF EXISTS (SELECT FROM {p}join_member m WHERE m.work_id >= _low AND m.work_id <= _high) THEN
+    SELECT EXISTS (SELECT FROM {p}join_member m WHERE m.work_id >= _low AND m.work_id <= _high),
+           EXISTS (SELECT FROM {p}join_member m WHERE m.message_id <> m.work_id AND m.status IS NULL)
+    INTO _there, _given;
+    IF _given AND {p}work_steps_given(_done || _dead) THEN
+        _there := true;
+    END IF;
+    IF _there THEN
         RETURN {p}work_count_found(_done, _dead, _low, _high, _t);
     END IF;
     RETURN NULL;

@@ -11,6 +11,8 @@ DROP FUNCTION IF EXISTS {p}work_count(smallint, text);
 DROP FUNCTION IF EXISTS {p}work_queues(smallint, text);
 -- The joins of a message that has another message id than its own; of the others join_member_work_id tells.
 CREATE INDEX {p}join_member_message_id ON {p}join_member (message_id) WHERE message_id <> work_id;
+-- Steps that may be counted by more than one message: see work_steps_given.
+CREATE INDEX {p}join_member_given ON {p}join_member (message_id) WHERE message_id <> work_id AND status IS NULL;
 
 -- A job whose expression is changed still owes the instants of the old one that were due by then.
 DROP FUNCTION IF EXISTS {p}work_tick(uuid, int, boolean, boolean); -- answers more

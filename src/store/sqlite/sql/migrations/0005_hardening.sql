@@ -7,6 +7,10 @@ ALTER TABLE {p}job ADD COLUMN owed_timezone TEXT;
 
 -- The joins of a message: posthorn show and explain name them.
 CREATE INDEX {p}join_member_message_id ON {p}join_member (message_id);
+-- Steps whose message id was given: several messages may have it, and the first that ends counts.
+ALTER TABLE {p}join_member ADD COLUMN given INTEGER NOT NULL DEFAULT 0;
+UPDATE {p}join_member SET given = 1 WHERE hex(message_id) <> printf('%012X8000%016X', message, salt);
+CREATE INDEX {p}join_member_given ON {p}join_member (given) WHERE given AND status IS NULL;
 
 -- When posthorn_process_work_batch last did retention.
 ALTER TABLE {p}store ADD COLUMN retention_at INTEGER NOT NULL DEFAULT 0;
