@@ -36,10 +36,12 @@
  *   id and forget what it had claimed.
  *   A stream's partition is the number in the first 15 hex digits of SHA-256 of
  *   its key, modulo partition_count. Each partition belongs to one live instance
- *   of a service (by rendezvous hashing): for affinity_grace_ms the others of that
- *   service leave a due head to that one, then any of them may take it. Who is of
- *   another service, or no instance, does not wait. Affinity is for warm caches;
- *   the order does not depend on it. */
+ *   of a service (by rendezvous hashing) that claims the queue and the topic of
+ *   the head: for affinity_grace_ms the others of that service leave a due head to
+ *   that one, then any of them may take it. Who did not come for one, or let a
+ *   lease run out, has no partitions until its next claim: nobody waits for it.
+ *   Who is of another service, or no instance, does not wait. Affinity is for warm
+ *   caches; the order does not depend on it. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 
 #ifndef POSTHORN_COORDINATION_H
@@ -116,7 +118,8 @@ typedef struct {
     int head_attempts;     /* ready, scheduled, in progress */
     ph_owner locked_by;    /* in progress: who */
     int64_t locked_until;
-    const char *affinity_service; /* that was asked for; NULL: none, or it has no live instance */
+    const char *affinity_service; /* that was asked for; NULL: none, or none of its live instances
+                                   * claims the head's queue and topic, and comes */
     ph_owner affinity_owner; /* the instance of that service to which the partition belongs */
     int64_t created_at;
 } ph_stream_info;

@@ -131,10 +131,10 @@ static ph_stream_info with_owner(const struct cli *cli, const ph_instance_list *
     const char *service;
     ph_stream_info copy = *stream;
 
-    if (!stream->affinity_service || cli_given(cli, "service"))
+    if (cli_given(cli, "service"))
         return copy;
     service = cli_workers_service(workers, cli_door(cli), stream->ns);
-    if (service && strcmp(service, stream->affinity_service) == 0)
+    if (service && (!stream->affinity_service || strcmp(service, stream->affinity_service) == 0))
         return copy;
     copy.partition = ph_stream_partition(stream->stream, (int)cli_number(cli, "partitions"));
     copy.affinity_service = NULL;

@@ -1,6 +1,7 @@
 /* affinity_test.c - instances and the streams that are theirs for a while: "a claim of an instance
  * (and only that) passes over heads whose partition belongs to another live instance of its service
- * for as long as due > T - affinity_grace_ms" (docs/states.md, Streams, Affinity). */
+ * for as long as due > T - affinity_grace_ms" (docs/states.md, Streams, Affinity). Who does not
+ * come for them is in absence_test.c. */
 #include "lanes.h"
 
 #include <stdlib.h>
@@ -53,8 +54,8 @@ TEST(a_due_head_is_left_to_the_instance_that_its_partition_belongs_to)
     ph_work_batch_opts opts = a_claim(a, 100);
     ph_work_batch *batch;
 
-    beat(store, a);
-    beat(store, b);
+    come(store, a);
+    come(store, b);
     fill_all(store, 1);
     fill(&outbox_door, store, "-x");
     owners(store, owned);
@@ -83,8 +84,8 @@ TEST(the_other_one_takes_what_is_its_own)
     ph_work_batch_opts opts = a_claim(a, 100);
     ph_work_batch *first, *second;
 
-    beat(store, a);
-    beat(store, b);
+    come(store, a);
+    come(store, b);
     fill_all(store, 1);
     fill_all(store, 2); /* runs, too */
     owners(store, owned);
@@ -104,8 +105,8 @@ TEST(who_is_no_instance_takes_any_stream)
 {
     ph_store *store = open_at_epoch();
 
-    beat(store, ph_owner_new());
-    beat(store, ph_owner_new());
+    come(store, ph_owner_new());
+    come(store, ph_owner_new());
     fill_all(store, 1);
     REQ_INT("STR-014", claimable(store, 100), LANES);
     all_is_well(store);
@@ -118,8 +119,8 @@ TEST(affinity_is_among_the_instances_of_one_service)
     ph_work_batch_opts opts = a_claim(ph_owner_new(), 100);
     ph_work_batch *batch;
 
-    beat(store, ph_owner_new());
-    beat(store, ph_owner_new());
+    come(store, ph_owner_new());
+    come(store, ph_owner_new());
     fill_all(store, 1);
     opts.service_name = "another";
     batch = work(store, &opts);
@@ -139,8 +140,8 @@ TEST(the_grace_is_a_setting_of_the_queue)
 
     settings.affinity_grace_ms = 60000;
     set_queue(store, &settings);
-    beat(store, a);
-    beat(store, b);
+    come(store, a);
+    come(store, b);
     fill_all(store, 1);
     owners(store, owned);
     t_clock_advance(store, 60 * T_SECOND - 1);
@@ -163,8 +164,8 @@ TEST(a_retry_is_left_to_the_owner_of_its_partition_first)
     ph_owner outsider = ph_owner_new();
     ph_batch *batch;
 
-    beat(store, a);
-    beat(store, b);
+    come(store, a);
+    come(store, b);
     fill(&outbox_door, store, "a1 a2");
     mine = see_lane(&outbox_door, store, "a").affinity_owner;
     other = same_id(mine.b, a.b) ? b : a;
@@ -187,7 +188,7 @@ TEST(a_retry_is_picked_up_though_the_instances_have_changed)
     ph_work_batch_opts opts = a_claim(a, 50), more = a_call(a);
     ph_work_batch *batch;
 
-    beat(store, a);
+    come(store, a);
     fill(&outbox_door, store, "a1 a2 a3");
     batch = work(store, &opts);
     CHECK_STR(payloads(batch->outbox), "a1 a2 a3");
@@ -196,12 +197,12 @@ TEST(a_retry_is_picked_up_though_the_instances_have_changed)
     more.outbox = &item;
     more.outbox_count = 1;
     work_only(store, &more);
-    beat(store, b); /* out … */
-    beat(store, c);
+    come(store, b); /* out … */
+    come(store, c);
     t_clock_advance(store, 5 * T_SECOND);
     OK(ph_instance_leave(store, PH_OWN_TX, a, 0, NULL, &t_err)); /* … and in */
     OK(ph_instance_leave(store, PH_OWN_TX, b, 0, NULL, &t_err));
-    beat(store, d);
+    come(store, d);
     REQ_STR("STR-009", instance_claimed(store, c, 50), "");
     REQ_STR("STR-009", instance_claimed(store, d, 50), "");
     t_clock_advance(store, 5 * T_SECOND);
@@ -238,6 +239,9 @@ TEST(a_list_goes_by_the_partitions_of_the_service)
     CHECK_INT(see_lane(&outbox_door, store, "a").partition, ph_stream_partition("a", 7));
     OK(ph_instance_leave(store, PH_OWN_TX, a, 0, NULL, &t_err));
     CHECK_INT(see_lane(&outbox_door, store, "a").partition, ph_stream_partition("a", 9));
+    CHECK(
+        ph_id_is_zero(see_lane(&outbox_door, store, "a").affinity_owner.b)); /* b claims nothing */
+    come(store, b);
     CHECK(same_id(see_lane(&outbox_door, store, "a").affinity_owner.b, b.b));
     OK(ph_stream_list_get(store, PH_OWN_TX, &wanted, 0, &list, &t_err));
     CHECK_INT(ph_stream_list_at(list, 0)->partition, ph_stream_partition("a", 0));
@@ -254,14 +258,14 @@ TEST(partitions_move_only_from_who_goes_and_to_who_comes)
     ph_owner a = ph_owner_new(), b = ph_owner_new(), c = ph_owner_new();
     ph_owner two[LANES], three[LANES], again[LANES];
 
-    beat(store, a);
+    come(store, a);
     fill_all(store, 1);
     owners(store, two);
     CHECK_INT(how_many(two, a), LANES); /* alone: all of them */
     CHECK_STR(see_lane(&outbox_door, store, "a").affinity_service, SERVICE);
-    beat(store, b);
+    come(store, b);
     owners(store, two);
-    beat(store, c);
+    come(store, c);
     owners(store, three);
     CHECK(how_many(three, c) > 0);
     for (int i = 0; i < LANES; i++)
@@ -271,7 +275,7 @@ TEST(partitions_move_only_from_who_goes_and_to_who_comes)
     REQ_INT("STR-014", memcmp(again, two, sizeof(two)), 0);
     /* evicted, not left: the same */
     t_clock_advance(store, 601 * T_SECOND);
-    beat(store, a);
+    come(store, a);
     CHECK_INT(see_instance(store, b).state, PH_INSTANCE_EVICTED);
     owners(store, again);
     REQ_INT("STR-014", how_many(again, a), LANES);
@@ -288,7 +292,7 @@ TEST(a_new_instance_steals_nothing_that_is_being_worked_on)
     ph_work_batch *batch, *done;
     size_t count;
 
-    beat(store, a);
+    come(store, a);
     fill_all(store, 1);
     batch = work(store, &opts);
     count = ph_batch_count(batch->outbox);
@@ -327,8 +331,8 @@ TEST(the_inbox_has_the_same_affinity)
     ph_work_batch *batch;
     size_t count = 0;
 
-    beat(store, a);
-    beat(store, b);
+    come(store, a);
+    come(store, b);
     fill(&inbox_door, store, "a1 b1 c1 d1 e1 f1 g1 h1 i1 j1 k1 l1 m1 n1 o1 p1 q1 r1 s1 t1");
     for (int i = 0; i < 2; i++) {
         ph_owner self = i ? b : a;

@@ -407,6 +407,17 @@ void beat(ph_store *store, ph_owner instance)
     work_only(store, &opts);
 }
 
+void come(ph_store *store, ph_owner instance)
+{
+    ph_work_batch_opts opts = a_claim(instance, 1);
+
+    for (int door = 0; door < 2; door++)
+        OK(ph_queue_pause(store, PH_OWN_TX, (ph_door)door, NULL, 0, &t_err));
+    work_only(store, &opts);
+    for (int door = 0; door < 2; door++)
+        OK(ph_queue_resume(store, PH_OWN_TX, (ph_door)door, NULL, 0, &t_err));
+}
+
 const char *instance_claimed(ph_store *store, ph_owner instance, int n)
 {
     ph_work_batch_opts opts = a_claim(instance, n);

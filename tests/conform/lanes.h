@@ -104,6 +104,8 @@ void work_only(ph_store *store, const ph_work_batch_opts *opts);
 int try_work(ph_store *store, const ph_work_batch_opts *opts);
 /* Registers an instance, or beats its heart. */
 void beat(ph_store *store, ph_owner instance);
+/* The instance claims from outbox and inbox, all topics, and gets nothing: they are paused. */
+void come(ph_store *store, ph_owner instance);
 /* What a claim of an instance gets of the outbox; it stays leased. */
 const char *instance_claimed(ph_store *store, ph_owner instance, int n);
 

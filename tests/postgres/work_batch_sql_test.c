@@ -457,3 +457,50 @@ TEST(an_idle_call_takes_no_transaction_id)
     REQ_STR("BAT-002", t_value(conn, "SELECT pg_current_xact_id_if_assigned()"), "");
     t_commit(conn);
 }
+
+#define CALL_OTHER "SELECT count(*) FROM {t}process_work_batch(" OTHER ", 'svc', 'host', 2)"
+
+static long long takes_all(struct t_conn *conn)
+{
+    return t_number(conn, "SELECT count(*) FROM " BATCH ")");
+}
+
+static bool other_comes(struct t_conn *conn)
+{
+    return t_number(conn, "SELECT comes::int FROM {t}claimer WHERE instance = " OTHER
+                          " AND door = 0") != 0;
+}
+
+static void put_heads(struct t_conn *conn, const char *prefix)
+{
+    t_sql(conn, say("SELECT {t}enqueue('t', 'x', stream => '%s' || i) FROM generate_series(1, 8) i",
+                    prefix));
+    t_clock_advance(store, 2 * T_SECOND); /* longer than the grace */
+}
+
+/* Who did not come is marked, and sets that right when it claims: neither waits for the other's
+ * transaction. */
+TEST(claims_do_not_wait_for_each_others_marks)
+{
+    struct t_conn *conn = set_up(), *other = a_connection(NULL);
+
+    t_sql(conn, "SET lock_timeout = '100ms'");
+    t_sql(other, "SET lock_timeout = '100ms'");
+    CHECK_INT(takes_all(conn) + t_number(other, CALL_OTHER), 0);
+    put_heads(conn, "a");
+    t_begin(conn);
+    CHECK_INT(takes_all(conn), 8);
+    REQ_INT("STR-014", t_number(other, CALL_OTHER), 0);
+    CHECK(other_comes(other));
+    t_commit(conn);
+    CHECK(!other_comes(other));
+    t_begin(other);
+    REQ_INT("STR-014", t_number(other, CALL_OTHER), 0);
+    CHECK(other_comes(other));
+    put_heads(conn, "b");
+    REQ_INT("STR-014", takes_all(conn), 8);
+    t_commit(other);
+    CHECK(other_comes(conn));
+    t_disconnect(other);
+    t_disconnect(conn);
+}

@@ -1,7 +1,9 @@
 #include "store/sqlite/affinity.h"
 
 #include "core/error.h"
+#include "store/sqlite/claimer.h"
 #include "store/sqlite/lease_row.h"
+#include "store/sqlite/topics.h"
 
 #include <string.h>
 
@@ -30,65 +32,44 @@ static uint64_t score(int partition, const ph_owner *instance)
     return mix(mix((uint64_t)partition ^ half(instance->b)) ^ half(instance->b + 8));
 }
 
-/* Of instances in the order of their ids: the first of those with the highest score. */
-static size_t winner(int partition, const ph_owner *instances, size_t count)
+static struct ph__query live_query(struct ph__sqlite_tx *tx, const char *service,
+                                   enum ph__door door, const char *ns)
 {
-    uint64_t best = 0;
-    size_t found = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        uint64_t mine = score(partition, &instances[i]);
-
-        if (i == 0 || mine > best) {
-            best = mine;
-            found = i;
-        }
-    }
-    return found;
-}
-
-static int load_live(struct ph__sqlite_tx *tx, const char *service, struct ph__arena *arena,
-                     const ph_owner **ret_live, size_t *ret_count)
-{
-    struct ph__query query = ph__query(tx, PH__SQL_instance_live);
-    size_t count = 0, room = 0;
-    ph_owner *live = NULL;
-    int r;
+    struct ph__query query = ph__query(tx, PH__SQL_claimer_live);
 
     ph__query_text(&query, service);
-    while ((r = ph__query_row(&query)) > 0) {
-        if (count == room) {
-            ph_owner *more = ph__arena_alloc(arena, (room * 2 + 16) * sizeof(*more));
-
-            if (!more) {
-                r = ph__fail_memory(tx->call->err);
-                break;
-            }
-            if (count)
-                memcpy(more, live, count * sizeof(*more));
-            live = more;
-            room = room * 2 + 16;
-        }
-        (void)ph__column_id(&query, 0, live[count++].b);
-    }
-    ph__query_end(&query);
-    *ret_live = live;
-    *ret_count = count;
-    return r;
+    ph__query_int(&query, door);
+    ph__query_text(&query, ns);
+    return query;
 }
 
-int ph__partition_owner(struct ph__sqlite_tx *tx, const char *service, int partition,
+static const char *stored_topics(const struct ph__query *query)
+{
+    return (const char *)sqlite3_column_text(query->stmt, 2);
+}
+
+int ph__partition_owner(struct ph__sqlite_tx *tx, const struct ph__partition *partition,
                         ph_owner *ret_owner, bool *ret_found)
 {
-    struct ph__arena arena = { 0 };
-    const ph_owner *live;
-    size_t count;
-    int r = load_live(tx, service, &arena, &live, &count);
+    struct ph__query query = live_query(tx, partition->service, partition->door, partition->ns);
+    uint64_t best = 0;
+    int r;
 
-    *ret_found = r == 0 && count > 0;
-    if (*ret_found)
-        *ret_owner = live[winner(partition, live, count)];
-    ph__arena_free(&arena);
+    *ret_found = false;
+    while ((r = ph__query_row(&query)) > 0) {
+        ph_owner id;
+        uint64_t its;
+
+        if (partition->topic && !ph__claimer_wants(stored_topics(&query), partition->topic))
+            continue;
+        (void)ph__column_id(&query, 0, id.b);
+        its = score(partition->number, &id);
+        if (*ret_found && its <= best)
+            continue;
+        best = its;
+        *ret_owner = id;
+        *ret_found = true;
+    }
     return r;
 }
 
@@ -108,10 +89,9 @@ static bool holds(const struct ph__affinity *a, int partition)
     return false;
 }
 
-int ph__affinity_took(struct ph__affinity *a, int64_t hash)
+/* Counts a partition of which the claim holds a run. */
+static int hold(struct ph__affinity *a, int partition)
 {
-    int partition = partition_of(a, hash);
-
     if (!a->claim->max_partitions || holds(a, partition))
         return 0;
     if (a->held_count == a->held_room) {
@@ -158,7 +138,7 @@ static int count_runs(struct ph__affinity *a, const struct ph__query *query)
             continue;
         r = hash_of(a, run->stream, &hash);
         if (r > 0)
-            r = ph__affinity_took(a, hash);
+            r = hold(a, partition_of(a, hash));
     }
     return r;
 }
@@ -178,6 +158,49 @@ static int load_held(struct ph__affinity *a)
     return r;
 }
 
+/* The topics of a rival that this claim may take, too. */
+static int load_topics(struct ph__affinity *a, const char *stored, struct ph__rival *rival)
+{
+    const char *rest = stored, *topic;
+    uint32_t *hashes;
+    size_t length, room = 0;
+
+    if (ph__claimer_covers(stored, a->claim))
+        return 0;
+    while (ph__claimer_topic(&rest, &topic, &length))
+        room++;
+    hashes = ph__arena_alloc(a->arena, (room + 1) * sizeof(*hashes));
+    if (!hashes)
+        return ph__fail_memory(a->tx->call->err);
+    while (ph__claimer_topic(&stored, &topic, &length))
+        hashes[rival->topic_count++] = ph__topic_hash_bytes(topic, length);
+    rival->topics = hashes;
+    return 0;
+}
+
+static int load_rivals(struct ph__affinity *a, const char *service)
+{
+    struct ph__query query = live_query(a->tx, service, a->claim->door, a->claim->ns);
+    size_t room = 0;
+    int r;
+
+    while ((r = ph__query_row(&query)) > 0) {
+        struct ph__rival rival = { .since = ph__column_int(&query, 1) };
+
+        (void)ph__column_id(&query, 0, rival.id.b);
+        if (memcmp(rival.id.b, a->claim->owner.b, sizeof(rival.id.b)) == 0)
+            continue;
+        a->rivals = ph__arena_grow(a->arena, a->rivals, a->rival_count, &room, sizeof(*a->rivals));
+        r = a->rivals ? load_topics(a, stored_topics(&query), &rival)
+                      : ph__fail_memory(a->tx->call->err);
+        if (r < 0)
+            break;
+        a->rivals[a->rival_count++] = rival;
+    }
+    ph__query_end(&query);
+    return r;
+}
+
 static int load_service(struct ph__affinity *a)
 {
     struct ph__query query = ph__query(a->tx, PH__SQL_instance_service);
@@ -190,7 +213,7 @@ static int load_service(struct ph__affinity *a)
         return r;
     r = ph__column_text(&query, 0, a->arena, &service, NULL);
     ph__query_end(&query);
-    return r < 0 ? r : load_live(a->tx, service, a->arena, &a->live, &a->live_count);
+    return r < 0 ? r : load_rivals(a, service);
 }
 
 int ph__affinity_load(struct ph__affinity *a, struct ph__sqlite_tx *tx,
@@ -206,20 +229,48 @@ int ph__affinity_load(struct ph__affinity *a, struct ph__sqlite_tx *tx,
         r = load_service(a);
     if (r == 0 && claim->max_partitions > 0)
         r = load_held(a);
-    a->on = a->live_count > 1 || claim->max_partitions > 0;
+    a->on = a->rival_count > 0 || claim->max_partitions > 0;
     return r;
 }
 
-int ph__affinity_passes(struct ph__affinity *a, int64_t stream, int64_t due)
+static bool rival_wants(const struct ph__rival *rival, uint32_t topic)
+{
+    if (!rival->topics)
+        return true;
+    for (size_t i = 0; i < rival->topic_count; i++) {
+        if (rival->topics[i] == topic)
+            return true;
+    }
+    return false;
+}
+
+/* The rival to which the partition belongs, for heads of this topic; NULL: it is the claimer's. */
+static struct ph__rival *find_owner(struct ph__affinity *a, int partition, uint32_t topic)
+{
+    uint64_t best = score(partition, &a->claim->owner);
+    struct ph__rival *owner = NULL;
+
+    for (size_t i = 0; i < a->rival_count; i++) {
+        uint64_t its = score(partition, &a->rivals[i].id);
+
+        if (its > best && rival_wants(&a->rivals[i], topic)) {
+            best = its;
+            owner = &a->rivals[i];
+        }
+    }
+    return owner;
+}
+
+int ph__affinity_passes(struct ph__affinity *a, const struct ph__head *head)
 {
     bool full = a->claim->max_partitions > 0 && a->held_count >= (size_t)a->claim->max_partitions;
-    bool graced = a->live_count > 1 && due > a->grace_from;
+    bool graced = a->rival_count > 0 && head->due > a->grace_from;
     int64_t hash = 0;
     int r, partition;
 
     if (!full && !graced)
         return 0;
-    r = hash_of(a, stream, &hash);
+    r = hash_of(a, head->stream, &hash);
     if (r <= 0)
         return r;
     partition = partition_of(a, hash);
@@ -227,6 +278,29 @@ int ph__affinity_passes(struct ph__affinity *a, int64_t stream, int64_t due)
         a->passed++;
         return 1;
     }
-    return graced && memcmp(a->live[winner(partition, a->live, a->live_count)].b, a->claim->owner.b,
-                            sizeof(ph_owner)) != 0;
+    return graced && find_owner(a, partition, head->topic) != NULL;
+}
+
+/* The head was due before the grace began: if it was somebody's, that one did not come. */
+static int note_absent(struct ph__affinity *a, const struct ph__head *head, int partition)
+{
+    struct ph__rival *owner;
+    ph_owner id;
+
+    if (a->rival_count == 0 || head->due > a->grace_from)
+        return 0;
+    owner = find_owner(a, partition, head->topic);
+    if (!owner || owner->since > head->due)
+        return 0;
+    id = owner->id;
+    *owner = a->rivals[--a->rival_count];
+    return ph__claimer_stays_away(a->tx, id, a->claim);
+}
+
+int ph__affinity_took(struct ph__affinity *a, const struct ph__head *head, int64_t hash)
+{
+    int partition = partition_of(a, hash);
+    int r = note_absent(a, head, partition);
+
+    return r < 0 ? r : hold(a, partition);
 }

@@ -1,6 +1,7 @@
 /* claim.c - takes due messages out of pending, under one new lease row. */
 #include "core/error.h"
 #include "core/id.h"
+#include "store/sqlite/claimer.h"
 #include "store/sqlite/claiming.h"
 #include "store/sqlite/exchange.h"
 #include "store/sqlite/joins.h"
@@ -189,11 +190,15 @@ static int visit(struct ph__claiming *c, const struct ph__query *query, int leve
 /* Is the row of claim_look none for this claim? */
 static int passes(struct ph__claiming *c, const struct ph__query *query)
 {
-    if (!ph__topics_may_want(&c->topics, (uint32_t)ph__column_int(query, 2)))
+    struct ph__head head = { .topic = (uint32_t)ph__column_int(query, 2) };
+
+    if (!ph__topics_may_want(&c->topics, head.topic))
         return 1;
     if (!c->affinity.on || ph__column_is_null(query, 3))
         return 0;
-    return ph__affinity_passes(&c->affinity, ph__column_int(query, 3), ph__column_int(query, 0));
+    head.stream = ph__column_int(query, 3);
+    head.due = ph__column_int(query, 0);
+    return ph__affinity_passes(&c->affinity, &head);
 }
 
 /* The next row of claim_look that may be wanted: 1, or 0 if there is none. */
@@ -488,16 +493,31 @@ static int enter(struct ph__claiming *c)
     if (r < 0 || !c->queue.id || c->queue.paused)
         return r;
     c->more_columns = c->queue.has_streams || c->claim->door == PH__INBOX;
-    if (c->queue.has_streams)
-        r = ph__affinity_load(&c->affinity, c->tx, c->claim, c->queue.affinity_grace_ms, c->arena);
-    return r < 0 ? r : 1;
+    return 1;
+}
+
+static int load_affinity(struct ph__claiming *c)
+{
+    if (!c->queue.has_streams)
+        return 0;
+    return ph__affinity_load(&c->affinity, c->tx, c->claim, c->queue.affinity_grace_ms, c->arena);
+}
+
+static bool is_of_instance(const struct ph__claiming *c)
+{
+    return c->claim->partition_count > 0;
 }
 
 /* 1 if a claim would find something to do. Takes no lock. */
 static int look(struct ph__claiming *c)
 {
-    int r = enter(c);
+    int r = is_of_instance(c) ? ph__claimer_is_known(c->tx, c->claim) : 1;
 
+    if (r <= 0)
+        return r < 0 ? r : 1;
+    r = enter(c);
+    if (r > 0)
+        r = load_affinity(c) < 0 ? c->tx->call->err->code : 1;
     if (r <= 0)
         return r;
     r = ph__reap_needed(c->tx, c->claim->door);
@@ -539,8 +559,10 @@ static int count_steps(struct ph__claiming *c)
 static int claim_under_lock(struct ph__claiming *c)
 {
     int64_t reaped = 0, joins;
-    int r = enter(c);
+    int r = is_of_instance(c) ? ph__claimer_comes(c->tx, c->claim) : 0;
 
+    if (r == 0)
+        r = enter(c);
     if (r <= 0)
         return r;
     r = 0;
@@ -549,6 +571,10 @@ static int claim_under_lock(struct ph__claiming *c)
     if (r == 0)
         r = ph__reap_leases(c->tx, c->claim->door, REAP_LEASES_MAX, &reaped);
     c->tx->call->ends.reaped += reaped;
+    if (r == 0 && reaped > 0 && is_of_instance(c)) /* one of them may have been its own */
+        r = ph__claimer_comes(c->tx, c->claim);
+    if (r == 0)
+        r = load_affinity(c);
     if (r == 0)
         r = claim_levels(c);
     if (r == 0)

@@ -79,8 +79,11 @@ static int add_run(struct ph__claiming *c)
     return 0;
 }
 
-static int load_key(struct ph__claiming *c, struct ph__claim_run *run)
+static int load_key(struct ph__claiming *c, const struct ph__query *row, struct ph__claim_run *run)
 {
+    const char *topic = (const char *)sqlite3_column_text(row->stmt, PH__CLAIM_TOPIC);
+    struct ph__head head = { run->stream, ph__column_int(row, PH__CLAIM_DUE),
+                             ph__topic_hash(topic) };
     struct ph__query query = ph__query(c->tx, PH__SQL_stream_by_id);
     int r;
 
@@ -93,7 +96,7 @@ static int load_key(struct ph__claiming *c, struct ph__claim_run *run)
         return r;
     r = ph__column_text(&query, 3, c->arena, &run->key, NULL);
     if (r == 0 && c->affinity.on)
-        r = ph__affinity_took(&c->affinity, ph__column_int(&query, 4));
+        r = ph__affinity_took(&c->affinity, &head, ph__column_int(&query, 4));
     ph__query_end(&query);
     return r;
 }
@@ -111,7 +114,7 @@ int ph__claim_run(struct ph__claiming *c, const struct ph__query *query, bool al
                                    .first_seq = ph__column_int(query, PH__CLAIM_SEQ),
                                    .last_seq = ph__column_int(query, PH__CLAIM_SEQ),
                                    .first = c->batch->count - 1 };
-    r = load_key(c, run);
+    r = load_key(c, query, run);
     if (r < 0)
         return r;
     c->batch->items[run->first].stream = run->key;

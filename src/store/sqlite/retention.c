@@ -130,6 +130,10 @@ static int delete_all(struct ph__sqlite_tx *tx, int limit, int64_t *count)
         r = ph__query_run(&query);
     }
     if (r == 0) {
+        query = retention_query(tx, PH__SQL_retention_claimer, limit);
+        r = ph__query_run(&query);
+    }
+    if (r == 0) {
         query = retention_query(tx, PH__SQL_retention_instance, limit);
         r = ph__query_run(&query);
     }

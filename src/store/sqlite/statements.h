@@ -19,7 +19,7 @@
     X(belongings_any) X(message_belongs) X(receptors_delete)                                       \
     X(stream_get) X(stream_by_id) X(stream_insert) X(stream_update) X(stream_idle) X(stream_next)  \
     X(stream_token) X(stream_blocked) X(stream_delete) X(stream_tokens) X(stream_behind)           \
-    X(lease_with_runs) X(instance_service) X(instance_live)                                        \
+    X(lease_with_runs) X(instance_service) X(claimer_live) X(claimer_get) X(claimer_set) X(claimer_away) \
     X(places_streams) X(places_busy) X(places_tokens)                                              \
     X(message_insert) X(pending_insert) X(dedupe_get) X(dedupe_insert)                             \
     X(claim_look) X(claim_one) X(claim_walk) X(fence_last) X(pending_delete)                       \
@@ -55,7 +55,7 @@
     X(join_group_oldest) X(join_step_newest) X(join_step_oldest)                                   \
     X(retention_join) X(members_delete) X(join_delete)                                             \
     X(instance_get) X(instance_insert) X(instance_beat) X(instance_stale) X(instance_end)          \
-    X(instance_list) X(lease_lost) X(retention_instance)                          \
+    X(instance_list) X(lease_lost) X(retention_claimer) X(retention_instance)    \
     X(receptor_message) X(receptor_report) X(receptor_list)                                        \
     X(stream_by_name) X(consumer_get) X(consumer_put) X(stream_between) X(consumer_list)           \
     X(stream_after) X(stream_list) X(stream_one) X(stream_shown) X(outlook)

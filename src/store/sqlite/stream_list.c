@@ -16,7 +16,7 @@ struct listing {
 
 /* The columns of stream_list and stream_one, and of stream_shown. */
 enum { NAMESPACE, KEY, ID, HASH, LAST_SEQ, BUSY, CREATED_AT };
-enum { HEAD, SALT, SEQ, DUE, ATTEMPTS, OWNER, UNTIL };
+enum { HEAD, SALT, SEQ, DUE, ATTEMPTS, OWNER, UNTIL, TOPIC };
 
 /* A stream's token is a row of pending, which has a due time, or a run in a lease. */
 static ph_stream_state state_of(const struct ph__query *token)
@@ -49,7 +49,9 @@ static void show_token(const struct ph__query *token, ph_stream_info *info)
     info->locked_until = ph__column_int(token, UNTIL);
 }
 
-static int load_token(struct ph__sqlite_tx *tx, int64_t id, ph_stream_info *info)
+/* *ret_topic: of its head, from the arena; as it was: there is none. */
+static int load_token(struct ph__sqlite_tx *tx, int64_t id, struct ph__arena *arena,
+                      ph_stream_info *info, const char **ret_topic)
 {
     struct ph__query query = ph__query(tx, PH__SQL_stream_shown);
     int r;
@@ -59,18 +61,21 @@ static int load_token(struct ph__sqlite_tx *tx, int64_t id, ph_stream_info *info
     if (r <= 0)
         return r;
     show_token(&query, info);
+    r = ph__column_text(&query, TOPIC, arena, ret_topic, NULL);
     ph__query_end(&query);
-    return 0;
+    return r;
 }
 
-static int load_affinity(const struct listing *l, ph_stream_info *info)
+static int load_affinity(const struct listing *l, const char *topic, ph_stream_info *info)
 {
+    struct ph__partition partition = { l->service, info->partition, l->query->door, info->ns,
+                                       topic };
     bool found = false;
     int r;
 
     if (!l->service)
         return 0;
-    r = ph__partition_owner(l->tx, l->service, info->partition, &info->affinity_owner, &found);
+    r = ph__partition_owner(l->tx, &partition, &info->affinity_owner, &found);
     if (r == 0 && found)
         info->affinity_service = l->service;
     return r;
@@ -80,6 +85,7 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
 {
     const struct listing *l = rows->context;
     ph_stream_info *info = item;
+    const char *topic = NULL;
     int r = ph__column_text(query, NAMESPACE, rows->arena, &info->ns, NULL);
 
     if (r == 0)
@@ -90,9 +96,9 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
     info->next_seq = info->last_seq + 1;
     info->created_at = ph__column_int(query, CREATED_AT);
     if (r == 0 && ph__column_int(query, BUSY))
-        r = load_token(l->tx, ph__column_int(query, ID), info);
+        r = load_token(l->tx, ph__column_int(query, ID), rows->arena, info, &topic);
     info->unsettled = info->last_seq - info->next_seq + 1;
-    return r < 0 ? r : load_affinity(l, info);
+    return r < 0 ? r : load_affinity(l, topic, info);
 }
 
 static int load_list(struct listing *l, ph_stream_list *list)

@@ -16,15 +16,18 @@ static int compare_hashes(const void *a, const void *b)
 }
 
 /* FNV-1a. */
-uint32_t ph__topic_hash(const char *topic)
+uint32_t ph__topic_hash_bytes(const char *topic, size_t length)
 {
     uint32_t hash = 2166136261u;
 
-    if (!topic)
-        return 0;
-    for (const unsigned char *at = (const unsigned char *)topic; *at; at++)
-        hash = (hash ^ *at) * 16777619u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)topic[i]) * 16777619u;
     return hash;
+}
+
+uint32_t ph__topic_hash(const char *topic)
+{
+    return topic ? ph__topic_hash_bytes(topic, strlen(topic)) : 0;
 }
 
 bool ph__topics_load(struct ph__topics *topics, const char *const *list, size_t count,

@@ -15,6 +15,7 @@ struct ph__topics {
 
 /* Stored in pending: never change it. NULL: 0. */
 uint32_t ph__topic_hash(const char *topic);
+uint32_t ph__topic_hash_bytes(const char *topic, size_t length);
 
 /* False when memory is out. */
 bool ph__topics_load(struct ph__topics *topics, const char *const *list, size_t count,

@@ -59,8 +59,27 @@ SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, id
 -- name: instance_service
 SELECT service FROM {p}instance WHERE id = ?1 AND state = 1
 
--- name: instance_live
-SELECT id FROM {p}instance WHERE service = ?1 AND state = 1 ORDER BY id
+-- name: claimer_live
+-- Of a service: who claims from a queue, and comes.
+SELECT i.id, c.since, c.topics
+  FROM {p}instance i CROSS JOIN {p}claimer c ON c.instance = i.id
+ WHERE i.service = ?1 AND i.state = 1 AND c.door = ?2 AND c.namespace = ?3 AND c.comes
+ ORDER BY i.id
+
+-- name: claimer_get
+SELECT comes, topics FROM {p}claimer WHERE instance = ?1 AND door = ?2 AND namespace = ?3
+
+-- name: claimer_set
+-- Only of an instance that is live.
+INSERT INTO {p}claimer (instance, door, namespace, since, comes, topics)
+SELECT id, ?2, ?3, ?4, 1, ?5 FROM {p}instance WHERE id = ?1 AND state = 1
+    ON CONFLICT (instance, door, namespace) DO UPDATE
+       SET since = iif(comes, since, excluded.since), comes = 1, topics = excluded.topics
+
+-- name: claimer_away
+-- ?2 NULL: from every queue.
+UPDATE {p}claimer SET comes = 0
+ WHERE instance = ?1 AND (?2 IS NULL OR (door = ?2 AND namespace = ?3)) AND comes
 
 -- ------------------------------------------------------------- instances
 
@@ -173,4 +192,6 @@ SELECT q.namespace, s.key, s.id, s.hash, s.last_seq, s.busy, s.created_at
  ORDER BY q.namespace LIMIT ?6
 
 -- name: stream_shown
-SELECT head, head_salt, head_seq, due, attempts, owner, until FROM {p}stream_state WHERE id = ?1
+SELECT head, head_salt, head_seq, due, attempts, owner, until,
+       (SELECT m.topic FROM {p}message m WHERE m.id = s.head)
+  FROM {p}stream_state s WHERE id = ?1

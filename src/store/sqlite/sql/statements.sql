@@ -487,6 +487,11 @@ SELECT j.id
  WHERE q.door = 0 AND q.namespace = '' AND q.retention_s >= 0 AND j.finished_at IS NOT NULL
  ORDER BY j.finished_at, j.id LIMIT ?2
 
+-- name: retention_claimer
+DELETE FROM {p}claimer
+ WHERE instance IN (SELECT id FROM {p}instance
+                     WHERE state <> 1 AND ended_at < ?1 - 86400000000 LIMIT ?2)
+
 -- name: retention_instance
 -- For a day a zombie is told that it was evicted.
 DELETE FROM {p}instance

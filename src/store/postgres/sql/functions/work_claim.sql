@@ -11,8 +11,9 @@
 -- a run of what follows it (work_take). Before that, empty tokens whose next message has come
 -- become heads; the others are looked at when there is room, when they are many, and in any case
 -- after 100 ms (work_tokens), which locks streams' rows, SKIP LOCKED.
--- partitions above 0: the owner is an instance, to which heads of some partitions are left for
--- a while (work_pick); max_partitions: of how many it may hold runs at the same time.
+-- partitions above 0: the owner is an instance, which is noted if it is news that it claims here
+-- (work_comes). Heads of some partitions are left to it, and those of others to others, for a while
+-- (work_pick), unless those do not come (work_left_lying); max_partitions: of how many it may hold runs at the same time.
 -- from_due, from_id: per level, where this claimer's last full batch began; a
 -- hint that spares it the walk over index entries of rows already taken. Without
 -- it the hint table serves, which slow claims write (at most once per second).
@@ -70,14 +71,20 @@ BEGIN
     SELECT c.t, q.id, q.max_attempts, q.paused, q.has_streams, q.affinity_grace_ms * interval '1 ms' AS grace, h AS hint, r.reap_from,
            _door = 0 AND EXISTS (SELECT FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= c.t) AS some_overdue,
            EXISTS (SELECT FROM {p}lease l WHERE l.door = _door AND l.until >= r.reap_from AND l.until < c.t
-                   ORDER BY l.door, l.until LIMIT 1) AS some_expired
+                   ORDER BY l.door, l.until LIMIT 1) AS some_expired,
+           _partitions > 0 AND NOT EXISTS (
+               SELECT FROM {p}claimer o WHERE o.instance = _owner AND o.door = _door AND o.namespace = _ns AND o.comes
+                 AND (o.topics IS NULL OR o.topics = _topics OR o.topics @> _topics)) AS comes_anew
     INTO _q
     FROM {p}queue q CROSS JOIN LATERAL (SELECT coalesce(q.clock, clock_timestamp()) AS t OFFSET 0) c
     LEFT JOIN {p}hint h ON h.queue = q.id
     CROSS JOIN LATERAL (SELECT CASE WHEN h.reap_from < c.t AND c.t < h.reap_whole_next THEN h.reap_from
                                     ELSE '-infinity' END AS reap_from OFFSET 0) r
     WHERE q.door = _door AND q.namespace = _ns;
-    IF NOT FOUND OR _q.paused THEN
+    IF _q.comes_anew OR (_partitions > 0 AND NOT FOUND) THEN
+        PERFORM {p}work_comes(_owner, _door, _ns, _topics, coalesce(_q.t, {p}clock()));
+    END IF;
+    IF _q.id IS NULL OR _q.paused THEN
         RETURN;
     END IF;
     _t := _q.t;
@@ -104,6 +111,9 @@ BEGIN
         SELECT concat_ws(E'\n', 'R ' || nullif(r.count, 0), r.joins) INTO _more
         FROM {p}work_reap(_door, _t, _q.reap_from, 20) r;
         _joins := concat_ws(E'\n', _joins, nullif(_more, ''));
+        IF _partitions > 0 THEN -- one of them may have been its own
+            PERFORM {p}work_comes(_owner, _door, _ns, _topics, _t);
+        END IF;
     END IF;
 
     IF (SELECT CASE WHEN f.is_called THEN f.last_value ELSE 0 END FROM {p}fence f) % 16 = 15 THEN
@@ -117,7 +127,8 @@ BEGIN
     END IF;
 
     _tokens_seen := NOT _has_streams;
-    SELECT NULL::bigint AS seed, NULL::bigint[] AS others, NULL::bigint[] AS held INTO _near;
+    SELECT NULL::bigint AS seed, NULL::bigint[] AS others, NULL::int[] AS other_topics, NULL::timestamptz AS since,
+           NULL::bigint[] AS held INTO _near;
     IF _has_streams THEN
         _ask := (_n + _cap - 1) / _cap;
         IF _hint.written_at <= _t AND _t < _hint.whole_look_next THEN
@@ -136,15 +147,22 @@ BEGIN
             PERFORM {p}work_tokens(_queue, _t, _tokens_from, false);
         END IF;
         IF _partitions > 0 THEN
-            _near := {p}work_affinity(_owner, _partitions, _max_partitions, _t);
+            _near := {p}work_affinity(_owner, _door, _ns, _topics, _partitions, _max_partitions, _t);
+            IF _q.grace <= interval '0' THEN -- nothing is left to others
+                _near.others := NULL;
+                _near.since := NULL;
+            END IF;
         END IF;
     END IF;
     LOOP
         _picked := {p}work_pick(_queue, _max, _levels, _t, _ask, _topics, _hashes, _bound,
                                 CASE WHEN _bound IS NOT NULL THEN _from_id END, _has_streams, _partitions,
                                 CASE WHEN cardinality(_near.held) >= _max_partitions THEN _near.held END,
-                                _t - _q.grace, _near.seed, _near.others);
+                                _t - _q.grace, _near.seed, _near.others, _near.other_topics);
         _got := coalesce(cardinality(_picked.ids), 0);
+        IF _picked.lying >= _near.since THEN -- rare: whoever it was left to did not come
+            PERFORM {p}work_left_lying(_owner, _door, _ns, _partitions, _t - _q.grace, _picked.ids, _picked.streams, _picked.dues);
+        END IF;
         IF _picked.unfit IS NOT NULL THEN -- rare: some have expired or spent their attempts
             PERFORM {p}work_bury_unfit(array_agg(u.id), array_agg(u.attempts), array_agg(u.expired), _t)
             FROM unnest(_picked.ids, _picked.attempts, _picked.expired, _picked.unfit) u(id, attempts, expired, unfit)

@@ -12,15 +12,18 @@
 -- decides, before a row is locked or counted.
 -- from_due, from_id: per level (1…4), where to start reading the index; null: the start.
 -- partitions above 0: the claimer is an instance. It takes heads of the partitions `only`
--- (null: of all; otherwise of a thousand rows per level), and those that became due after `grace` only if none of the others (seeds of
--- the live instances of its service; null: there are none) has a higher score than its own seed.
+-- (null: of all; otherwise of a thousand rows per level), and those that became due after `grace` only
+-- if none of the others that want its topic (seeds and topics, see work_affinity; null: there are none)
+-- has a higher score than its own seed. lying: when the last of the heads was due that others could
+-- have had before; null: none of them.
 -- has_streams false: heads are passed over, which are younger than the caller's look at the queue.
 -- Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_pick(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics text[], _hashes int[], _from_due timestamptz[],
     _from_id uuid[], _has_streams boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
+    _other_topics int[],
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[],
-    OUT unfit boolean[], OUT expired boolean[], OUT streams bigint[], OUT seqs bigint[])
+    OUT unfit boolean[], OUT expired boolean[], OUT streams bigint[], OUT seqs bigint[], OUT lying timestamptz)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -57,8 +60,8 @@ BEGIN
             LIMIT _n) c;
     ELSE
         SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special),
-               array_agg(c.stream), array_agg(c.seq)
-        INTO _rows, ids, attempts, dues, _some_special, streams, seqs FROM (
+               array_agg(c.stream), array_agg(c.seq), max(c.due) FILTER (WHERE c.stream IS NOT NULL AND c.due <= _grace)
+        INTO _rows, ids, attempts, dues, _some_special, streams, seqs, lying FROM (
             SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
                 SELECT p.ctid AS tid, p.id, p.attempts, p.due, p.stream, p.seq,
                        p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
@@ -73,8 +76,8 @@ BEGIN
                       AND (_partitions = 0 OR p.stream IS NULL
                            OR ((_only IS NULL OR (SELECT s.hash % _partitions FROM {p}stream s WHERE s.id = p.stream) = ANY (_only))
                                AND (_others IS NULL OR p.due <= _grace OR NOT EXISTS (
-                                   SELECT FROM {p}stream s, unnest(_others) o(seed)
-                                   WHERE s.id = p.stream AND hashint8extended(s.hash % _partitions, o.seed)
+                                   SELECT FROM {p}stream s, unnest(_others, _other_topics) o(seed, topic)
+                                   WHERE s.id = p.stream AND coalesce(o.topic = p.topic, true) AND hashint8extended(s.hash % _partitions, o.seed)
                                                              > hashint8extended(s.hash % _partitions, _seed)))))
                 ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
             LIMIT _n) c;

@@ -24,7 +24,8 @@ BEGIN
     CROSS JOIN LATERAL (SELECT * FROM {p}streams v
                         WHERE v.door = CASE _door WHEN 0 THEN 'outbox' ELSE 'inbox' END AND v.namespace = s.namespace
                           AND v.stream = s.key OFFSET 0) v
-    CROSS JOIN LATERAL (SELECT {p}partition_owner(_service, (s.hash % _partitions)::int) AS owner OFFSET 0) o
+    CROSS JOIN LATERAL (SELECT {p}partition_owner(_service, (s.hash % _partitions)::int, _door, s.namespace,
+                                                   (SELECT m.topic FROM {p}message m WHERE m.id = v.head)) AS owner OFFSET 0) o
     WHERE _idle_too OR v.state <> 'idle'
     ORDER BY s.namespace, s.key LIMIT _limit;
 END

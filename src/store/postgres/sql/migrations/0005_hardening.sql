@@ -1,5 +1,19 @@
 -- 0005: what attacks from outside have found. Each part says what it is for.
 
+-- What an instance claims: partitions belong only to those who claim the queue and the topic of a
+-- head, and who come for it. No key: two sessions of one instance must not wait for each other.
+CREATE TABLE {p}claimer (
+    since     timestamptz NOT NULL, -- it has come ever since, as far as is known
+    instance  uuid NOT NULL,
+    door      smallint NOT NULL,
+    comes     boolean NOT NULL,     -- false: it left a head lying, or its lease ran out; until it claims again
+    namespace text COLLATE "C" NOT NULL,
+    topics    text[]                -- null: all
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
+CREATE INDEX {p}claimer_instance ON {p}claimer (instance);
+DROP FUNCTION IF EXISTS {p}work_affinity(uuid, int, int, timestamptz);
+DROP FUNCTION IF EXISTS {p}partition_owner(text, int);
+
 -- A claim compares topics themselves where it picks rows, not only their hashes.
 DROP FUNCTION IF EXISTS {p}work_pick(int, smallint, smallint[], timestamptz, int, int[], timestamptz[], uuid[], boolean, int, bigint[],
                                      timestamptz, bigint, bigint[]);

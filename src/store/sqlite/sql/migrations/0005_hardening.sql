@@ -45,6 +45,18 @@ SELECT s.work_id AS id, coalesce({uuid:s.message_id}, s.work_id) AS message_id,
        s.source, iif(s.source IS NOT NULL, s.dedupe_key, NULL) AS source_id
   FROM {p}dead x CROSS JOIN {p}message_state s ON s.id = x.id;
 
+-- What an instance claims: partitions belong only to those who claim the queue and the topic of a
+-- head, and who come for it.
+CREATE TABLE {p}claimer (
+    instance  BLOB NOT NULL,
+    door      INTEGER NOT NULL,
+    namespace TEXT NOT NULL,
+    since     INTEGER NOT NULL, -- it has come ever since, as far as is known
+    comes     INTEGER NOT NULL, -- 0: it left a head lying, or its lease ran out; until it claims again
+    topics    TEXT,             -- each as LENGTH:TOPIC, one behind the other; NULL: all
+    PRIMARY KEY (instance, door, namespace)
+) STRICT, WITHOUT ROWID;
+
 UPDATE {p}store SET version = 5, serves_from = 5;
 INSERT INTO {p}migration (version, name, applied_at)
 VALUES (5, 'hardening', CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
