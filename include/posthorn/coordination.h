@@ -281,7 +281,7 @@ typedef struct {
     const char *service_name;  /* required */
     const char *host_name;     /* NULL: this machine's */
     int process_id;            /* 0: this process's */
-    const char *metadata;      /* a JSON object, or NULL; kept at registration */
+    const char *metadata;      /* a JSON object, or NULL */
     const ph_settlement *outbox; /* what became of claimed messages */
     size_t outbox_count;
     const ph_settlement *inbox;
@@ -327,9 +327,9 @@ typedef struct {
     int evicted;                        /* stale instances that this call has removed */
 } ph_work_batch;
 
-/* One transaction, one round trip: registration or
- * heartbeat (written only when the stored one is older than a tenth of the
- * threshold); removal of stale instances; receptor and checkpoint results; then
+/* One transaction, one round trip: registration or heartbeat (written when the
+ * stored one is older than a tenth of the threshold, or the instance has changed
+ * otherwise); removal of stale instances; receptor and checkpoint results; then
  * settlements, renewals, new messages; then claims of outbox and inbox.
  * Own leases only: another's item is PH_OUTCOME_STALE, and disturbs nothing. A
  * part that is wrong in itself (bad JSON, no such stream) fails the whole call,
