@@ -192,6 +192,10 @@ TEST(what_is_handled_needs_a_transaction_of_the_callers)
         "INSERT INTO {schema}.mine SELECT 1 FROM {t}inbox_receive('s', '4', 't', 'p', "
         "handled => true)",
     };
+    static const char *const batch =
+        "SELECT * FROM {t}process_work_batch(" OWNER ", 's', 'h', 1, new_inbox_messages => "
+        "'[{\"source\": \"s\", \"message_id\": \"6\", \"topic\": \"t\", \"payload\": \"p\", "
+        "\"handled\": true}]')";
     struct t_conn *conn = set_up();
 
     t_sql(conn, "CREATE TABLE {schema}.mine (n int)");
@@ -199,12 +203,14 @@ TEST(what_is_handled_needs_a_transaction_of_the_callers)
             "inbox_receive: handled needs a transaction of yours, in which the work is done; begin "
             "it with BEGIN",
             "SELECT {t}inbox_receive('s', '1', 't', 'p', handled => true)");
+    refused(conn, "22023", "new_inbox_messages: handled needs a transaction of yours", batch);
     for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++)
         t_sql(conn, fine[i]);
     t_begin(conn);
     t_sql(conn, "SELECT {t}inbox_receive('s', '5', 't', 'p', handled => true)");
+    t_sql(conn, batch);
     t_commit(conn);
-    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}inbox WHERE status = 'done'"), 5);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}inbox WHERE status = 'done'"), 6);
 }
 
 TEST(inbox_receive_refuses)

@@ -48,7 +48,13 @@ DECLARE
     _done record;
     _new uuid[];
     _tidies boolean;
+    _context text;
 BEGIN
+    IF new_inbox_messages @> '[{"handled": true}]' THEN
+        GET DIAGNOSTICS _context = PG_CONTEXT;
+        _problem := coalesce(_problem, CASE WHEN {p}call_is_alone(_context)
+            THEN 'new_inbox_messages: handled needs a transaction of yours, in which the work is done' END);
+    END IF;
     PERFORM {p}batch_raise(_problem);
     SELECT * INTO _outbox FROM {p}batch_settlements('outbox', outbox_completions, outbox_failures);
     SELECT * INTO _inbox FROM {p}batch_settlements('inbox', inbox_completions, inbox_failures);
