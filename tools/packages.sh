@@ -11,6 +11,16 @@ missing_packages() {
     done
 }
 
+# Runs apt-get with its output in the file $1, and says what it is at.
+told() {
+    local log=$1
+    shift
+    "$@" 2>&1 | tee "$log" | sed -uEn \
+        -e 's/^Get:[0-9]+ [^ ]+ [^ ]+ [^ ]+ ([^][ ]+) .*/    fetching \1/p' \
+        -e 's/^(Unpacking|Setting up) ([^ ]+).*/    \1 \2/p' >&2
+    return "${PIPESTATUS[0]}"
+}
+
 # Installs those of the given packages that are missing. The log goes to the file $1.
 need_packages() {
     local log=$1 as_root=() missing
@@ -32,8 +42,9 @@ need_packages() {
     local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y
         --no-install-recommends "${missing[@]}")
     # The package lists may be absent or old: then once more with new ones.
-    if ! "${install[@]}" >"$log" 2>&1 &&
-        ! { "${as_root[@]}" apt-get update && "${install[@]}"; } >"$log" 2>&1; then
+    if ! told "$log" "${install[@]}" &&
+        ! { echo "    fetching the package lists" >&2 &&
+            told "$log" "${as_root[@]}" apt-get update && told "$log" "${install[@]}"; }; then
         cat "$log" >&2
         echo "Could not install: ${missing[*]}" >&2
         return 1

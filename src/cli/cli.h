@@ -33,7 +33,7 @@ enum cli_type {
     CLI_NUMBER,   /* a whole number from min to max */
     CLI_MS,       /* a duration such as 500ms, 30s, 5m, 2h, 7d; a bare number is seconds; in ms */
     CLI_SECONDS,  /* the same in whole seconds */
-    CLI_LIFETIME, /* the same, or "forever" (PH_FOREVER) */
+    CLI_LIFETIME, /* the same, but with a unit; or "forever" (PH_FOREVER) */
     CLI_TIME,     /* ISO 8601 with zone, "now", "+10m", "@epoch"; ask with cli_time() */
     CLI_ID,       /* a UUID; ask with cli_id() */
     CLI_REST,     /* all that follows it, options or not: operands from rest_at on, as after "--" */
@@ -67,6 +67,7 @@ enum cli_field_type {
     CLI_F_TIME,
     CLI_F_LIFETIME, /* seconds, null for ever; as text "7 d" or "forever" */
     CLI_F_FROM_NOW, /* seconds; as text "in 3 h" or "5 min ago" */
+    CLI_F_AGO,      /* the same, but of what is past, and not negative */
     CLI_F_UUID,
     CLI_F_STATE, /* a word that has a colour */
     CLI_F_JSON,  /* any JSON value */
@@ -386,6 +387,8 @@ const char *cli_json_error(struct cli *cli, const json_error_t *error);
 /* Texts as they are safe to show: control characters escaped, invalid UTF-8 replaced. From
  * cli_alloc(). */
 const char *cli_shown(struct cli *cli, const char *text);
+/* The one of these that a slip of the pen may have meant; NULL: none. */
+const char *cli_word_near(const char *word, const char *const *candidates, size_t count);
 /* A word of a command line that users may copy. */
 const char *cli_quoted(struct cli *cli, const char *text);
 /* Time that only goes forward, in microseconds; for waiting and measuring. */

@@ -242,6 +242,15 @@ static void consider(struct nearest *nearest, const char *word, const char *cand
     }
 }
 
+const char *cli_word_near(const char *word, const char *const *candidates, size_t count)
+{
+    struct nearest nearest = { NULL, WORD_MAX };
+
+    for (size_t i = 0; i < count; i++)
+        consider(&nearest, word, candidates[i], candidates[i]);
+    return nearest.name;
+}
+
 const char *cli_command_near(struct cli *cli, const char *first, const char *word)
 {
     struct nearest nearest = { NULL, WORD_MAX };

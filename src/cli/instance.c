@@ -2,12 +2,24 @@
 #include "commands.h"
 #include "cli.h"
 
+/* A heartbeat is written when the last one is older than a tenth of the threshold, at the next call:
+ * there is one at least every third of a lease. */
+static const char *liveness(const ph_instance_info *instance, int64_t now)
+{
+    int64_t silent_us = now - instance->last_heartbeat_at;
+
+    if (silent_us > instance->stale_threshold_s * 1000000LL)
+        return "stale";
+    return silent_us > instance->stale_threshold_s * 300000LL + instance->lease_s * 1000000LL / 3
+               ? "late"
+               : "live";
+}
+
 static const char *state_of(const ph_instance_info *instance, int64_t now)
 {
     switch (instance->state) {
     case PH_INSTANCE_LIVE:
-        return now - instance->last_heartbeat_at > instance->stale_threshold_s * 1000000LL ? "stale"
-                                                                                           : "live";
+        return liveness(instance, now);
     case PH_INSTANCE_LEFT:
         return "left";
     case PH_INSTANCE_EVICTED:
@@ -67,7 +79,8 @@ static int run_list(struct cli *cli)
 static const char *const list_description[] = {
     "Lists the running workers: every dispatcher, posthorn work among them, and every program that "
     "uses process_work_batch. Each has an id of its own at every start, under which it claims.",
-    "live: its heart beats. stale: it was silent for longer than its threshold, and the next call "
+    "live: its heart beats. late: three heartbeats are missing, so look whether it still runs. "
+    "stale: it was silent for longer than its threshold, and the next call "
     "of any other instance removes it; its messages are handed out again then. With --all also "
     "those of the last day that have gone: left (it has said good-bye) and evicted (it was removed "
     "because it was silent).",
@@ -94,10 +107,9 @@ static const struct cli_field list_fields[] = {
     { "service", CLI_F_TEXT, "what it does: shared by all that do the same", "Service", NULL },
     { "host", CLI_F_TEXT, "the machine it runs on", "Host", NULL },
     { "process_id", CLI_F_NUMBER, "its process there", "Process", NULL },
-    { "state", CLI_F_STATE, "live, stale, left or evicted", "State", NULL },
+    { "state", CLI_F_STATE, "live, late, stale, left or evicted", "State", NULL },
     { "in_progress", CLI_F_NUMBER, "messages that it has claimed", "In progress", NULL },
-    { "silent_s", CLI_F_LIFETIME, "seconds since its last heartbeat was written", "Silent for",
-      NULL },
+    { "silent_s", CLI_F_AGO, "seconds since its last heartbeat was written", "Last seen", NULL },
     { "stale_threshold_s", CLI_F_LIFETIME, "after so many seconds of silence it is removed",
       "Stale after", NULL },
     { "lease_s", CLI_F_LIFETIME, "how many seconds its leases last", "Lease", NULL },

@@ -76,6 +76,8 @@ static char *text_of(const struct cli_field *field, const json_t *value, bool fu
         return cli_need(strdup("-"));
     if (field->type == CLI_F_FROM_NOW)
         return cli_need(strdup(cli_from_now_text(json_integer_value(value) * 1000, from_now)));
+    if (field->type == CLI_F_AGO)
+        return cli_need(strdup(cli_from_now_text(json_integer_value(value) * -1000, from_now)));
     if (json_is_string(value) && field->type == CLI_F_TIME && !full) {
         const char *time = json_string_value(value);
 

@@ -37,7 +37,7 @@ static json_t *fields_json(const struct cli_field *field)
         [CLI_F_TEXT] = "string",     [CLI_F_NUMBER] = "number",   [CLI_F_BOOL] = "boolean",
         [CLI_F_TIME] = "time",       [CLI_F_LIFETIME] = "number", [CLI_F_UUID] = "uuid",
         [CLI_F_STATE] = "string",    [CLI_F_JSON] = "json",       [CLI_F_ROWS] = "array",
-        [CLI_F_FROM_NOW] = "number",
+        [CLI_F_FROM_NOW] = "number", [CLI_F_AGO] = "number",
     };
     json_t *array = json_array();
 

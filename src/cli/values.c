@@ -107,7 +107,7 @@ static const char *expected(struct cli *cli, const struct cli_option *option)
     case CLI_SECONDS:
         return "give whole seconds, such as 30s, 5m, 2h or 7d";
     case CLI_LIFETIME:
-        return "give a duration such as 12h or 7d, or forever";
+        return "give a duration with its unit, such as 12h or 7d, or forever";
     case CLI_TIME:
         return "give now, +10m, @1893456000 or 2030-01-01T09:00:00Z (with its zone)";
     case CLI_ID:
@@ -129,6 +129,8 @@ static bool parse_typed(const struct cli_option *option, const char *text, struc
             to->number = PH_FOREVER;
             return true;
         }
+        if (strspn(text, "0123456789.") == strlen(text))
+            return false; /* days were meant, and seconds would delete what there is */
         __attribute__((fallthrough));
     case CLI_SECONDS:
         if (!parse_duration(text, &to->number) || to->number % 1000)

@@ -187,24 +187,32 @@ const char *cli_command_line(struct cli *cli, const char *command)
     return cli_printf(cli, "%s %s", line, command);
 }
 
-/* The library's cure is a call; here it is a command. */
-static const char *with_our_cure(struct cli *cli, const ph_error *err)
+/* The library's cure is a call; here it is a command. What follows is about the call. */
+static const char *with_our_cure(struct cli *cli, const char *message)
 {
-    const char *cure = strstr(err->message, "; call ph_migrate()");
+    static const struct {
+        const char *call, *before, *command, *after;
+    } cures[] = {
+        { "call ph_migrate()", "run: ", "migrate up", "" },
+        { "see ph_migrate_sql()", "", "migrate sql --roles", " prints that" },
+        { "see ph_jobs_list()", "see: ", "job list", "" },
+    };
 
-    if (!cure)
-        return err->message;
-    return cli_printf(cli, "%.*s; run: %s", (int)(cure - err->message), err->message,
-                      cli_command_line(cli, "migrate up"));
+    for (size_t i = 0; i < sizeof(cures) / sizeof(*cures); i++) {
+        const char *at = strstr(message, cures[i].call);
+
+        if (at)
+            return cli_printf(cli, "%.*s%s%s%s", (int)(at - message), message, cures[i].before,
+                              cli_command_line(cli, cures[i].command), cures[i].after);
+    }
+    return message;
 }
 
 int cli_fail_store(struct cli *cli)
 {
     const ph_error *err = &cli->err;
-    const char *text = err->message;
+    const char *text = with_our_cure(cli, err->message);
 
-    if (err->code == PH_ENOSCHEMA || err->code == PH_ETOOOLD)
-        text = with_our_cure(cli, err);
     if (!*text)
         text = ph_status_text(err->code);
     for (size_t i = 0; i < sizeof(store_errors) / sizeof(*store_errors); i++) {

@@ -317,6 +317,7 @@ static int check(struct work *work)
     code = cli_set_options_check(cli);
     if (code != CLI_OK)
         return code;
+    work->seen = cli_alloc(cli, (cli->rest_at + 1) * sizeof(*work->seen));
     work->time_limit_ms = (int)cli_number(cli, "time-limit");
     work->kill_after_ms = (int)cli_number(cli, "kill-after");
     work->stop_limit_ms = (int)cli_number(cli, "stop-limit");
@@ -563,6 +564,7 @@ static int run_dispatcher(struct work *work, ph_dispatcher *dispatcher)
     if (ph_dispatcher_stats_get(dispatcher, &stats, &cli->err) < 0)
         return cli_fail_store(cli);
     sum_up(cli, &stats);
+    work_topics_tell(work);
     return code == CLI_OK ? exit_code(work, &stats) : code;
 }
 

@@ -16,6 +16,7 @@ struct work {
     size_t passed_count;
     int time_limit_ms, kill_after_ms, stop_limit_ms;
     int64_t retry_delay_ms; /* negative: as the queue says */
+    atomic_bool *seen;      /* per TOPIC: a message of it was handled */
     bool verbose;
     bool gives_db;         /* commands are told of the database */
     int stdout_fd;         /* of the commands */
@@ -47,6 +48,13 @@ int work_db_open(const struct work *work, const char *store);
 /* Takes the names of databases, and what belongs to them, from where other processes could read
  * it: our arguments, environment and memory. Before anything looks at them. Returns 0 or errno. */
 int work_db_hide(struct cli *cli);
+
+/* ---------------------------------------------------------- work_topics.c */
+
+/* A message of this topic has come. */
+void work_topic_seen(struct work *work, const char *topic);
+/* At the end: tells of TOPICs that nobody has ever stored a message of. Opens the database anew. */
+void work_topics_tell(struct work *work);
 
 /* ------------------------------------------------------------ work_stop.c */
 

@@ -250,6 +250,7 @@ ph_verdict work_handle(void *context, ph_work *message)
 
     if (cli_is_set(work->cli))
         handled.store = ph_work_store_id(message);
+    work_topic_seen(work, delivery->topic);
     db_fd = work_db_open(work, handled.store);
     if (db_fd == -1)
         result.code = errno;

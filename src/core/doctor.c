@@ -205,8 +205,9 @@ static int examine_door(struct ph__call *call, struct ph__examination *examinati
 
 /* What is to be said of instances. */
 struct instances {
-    int64_t live, silent, hasty, apart;
-    const ph_instance_info *silent_one, *hasty_one, *apart_one; /* the first of each */
+    int64_t live, late, silent, hasty, apart;
+    const ph_instance_info *late_one, *silent_one, *hasty_one, *apart_one; /* the first of each */
+    int64_t late_s;
 };
 
 /* By service: do it and the one before it share streams by different numbers of partitions? */
@@ -214,6 +215,14 @@ static bool is_apart(const ph_instance_list *list, size_t i)
 {
     return i > 0 && strcmp(list->items[i].service, list->items[i - 1].service) == 0 &&
            list->items[i].partition_count != list->items[i - 1].partition_count;
+}
+
+/* Three heartbeats are missing: each is written by the first call after a tenth of the threshold,
+ * and there is a call every third of a lease. */
+static bool is_late(const ph_instance_info *instance, int64_t now)
+{
+    return now - instance->last_heartbeat_at >
+           instance->stale_threshold_s * INT64_C(300000) + instance->lease_s * INT64_C(1000000) / 3;
 }
 
 static void count_instances(const ph_instance_list *list, int64_t now, struct instances *to)
@@ -225,6 +234,10 @@ static void count_instances(const ph_instance_list *list, int64_t now, struct in
         if (each->last_heartbeat_at + each->stale_threshold_s * INT64_C(1000000) < now) {
             to->silent++;
             to->silent_one = each;
+        } else if (is_late(each, now)) {
+            to->late++;
+            to->late_one = each;
+            to->late_s = (now - each->last_heartbeat_at) / 1000000;
         }
         if (each->stale_threshold_s < 2 * (int64_t)each->lease_s) {
             to->hasty++;
@@ -256,6 +269,13 @@ static void report_instances(struct ph__examination *examination, const struct i
                     "%s on %s",
                     found->silent, ph_id_text(found->silent_one->id.b, id),
                     found->silent_one->service, found->silent_one->host);
+    if (found->late > 0)
+        ph__finding(examination, "instances", PH_FINDING_WARNING,
+                    "see whether it still runs; its messages come back when their leases run out",
+                    "%" PRId64 " live instances have missed three heartbeats, for example %s of %s "
+                    "on %s: last seen %" PRId64 " s ago",
+                    found->late, ph_id_text(found->late_one->id.b, id), found->late_one->service,
+                    found->late_one->host, found->late_s);
     if (found->apart > 0)
         ph__finding(examination, "instances", PH_FINDING_WARNING,
                     "give all instances of a service the same number of partitions",
@@ -263,7 +283,7 @@ static void report_instances(struct ph__examination *examination, const struct i
                     "partitions, for example %s by %d: they do not agree on whose turn it is",
                     found->apart_one->service, ph_id_text(found->apart_one->id.b, id),
                     found->apart_one->partition_count);
-    if (found->silent == 0 && found->hasty == 0 && found->apart == 0)
+    if (found->silent + found->late + found->hasty + found->apart == 0)
         ph__finding(examination, "instances", PH_FINDING_OK, NULL, "%" PRId64 " live instances",
                     found->live);
 }

@@ -89,7 +89,10 @@ int ph__object_check(const char *object, const char *what, bool are_many, ph_err
         return ph__fail(err, PH_EINVAL, "%s %s %zu bytes; at most %d are allowed", what,
                         are_many ? "have" : "has", strlen(object), PH_HEADERS_MAX);
     json = json_loads(object, JSON_DECODE_INT_AS_REAL, &where);
-    if (!json || !json_is_object(json)) {
+    if (!json)
+        return ph__fail(err, PH_EINVAL, "%s %s not a JSON object; it goes wrong at byte %d", what,
+                        are_many ? "are" : "is", where.position);
+    if (!json_is_object(json)) {
         json_decref(json);
         return ph__fail(err, PH_EINVAL, "%s %s not a JSON object", what, are_many ? "are" : "is");
     }

@@ -115,7 +115,7 @@ void ph__station_succeeded(struct ph__station *station)
     station->last_error.code = 0;
     pthread_mutex_unlock(&dispatcher->lock);
     if (station->said_codes)
-        ph__say(station, PH_LOG_INFO, "the database is back", NULL, NULL, NULL);
+        ph__say(station, PH_LOG_WARN, "the database is back", NULL, NULL, NULL);
     station->said_codes = 0;
     station->exchange_failed = false;
     station->retry_us = station->retry_step_us = 0;

@@ -56,11 +56,17 @@ static int value(const struct field *field, const char **at)
     return -1;
 }
 
+static const char out_of_range[] = "it is out of range";
+
 static int fail_part(const struct field *field, const char *part, size_t length, const char *why,
                      ph_error *err)
 {
-    return ph__fail(err, PH_EINVAL, "cron: %s \"%.*s\": %s", field->name,
-                    (int)(length < 60 ? length : 60), part, why);
+    int shown = (int)(length < 60 ? length : 60);
+
+    if (why == out_of_range)
+        return ph__fail(err, PH_EINVAL, "cron: %s \"%.*s\": %s; give %d to %d", field->name, shown,
+                        part, why, field->least, field->most);
+    return ph__fail(err, PH_EINVAL, "cron: %s \"%.*s\": %s", field->name, shown, part, why);
 }
 
 struct range {
@@ -104,7 +110,7 @@ static const char *read_range(const struct field *field, const char *at, const c
     if (at != end)
         return "there is something behind it that does not belong there";
     if (range->from < field->least || range->from > field->most || range->to > field->most)
-        return "it is out of range";
+        return out_of_range;
     if (range->from > range->to)
         return "the range ends before it begins; write it as two";
     return NULL;

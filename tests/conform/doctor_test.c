@@ -68,7 +68,7 @@ static void beat(ph_store *store, ph_owner instance, int lease_s, int stale_s)
     ph_work_batch_free(batch);
 }
 
-TEST(instances_that_are_silent_or_hasty_are_told)
+TEST(instances_that_are_late_silent_or_hasty_are_told)
 {
     ph_store *store = t_open(NULL);
     ph_owner hasty = ph_owner_new();
@@ -87,8 +87,15 @@ TEST(instances_that_are_silent_or_hasty_are_told)
     CHECK(strstr(found.text, "less than twice their lease") != NULL);
     CHECK(strstr(found.text, "59 s, and its lease is 30 s") != NULL);
     OK(ph_instance_leave(store, PH_OWN_TX, hasty, 0, NULL, &t_err));
-    t_clock_advance(store, 60 * T_SECOND);
-    CHECK_INT(check_of(store, false, "instances").level, PH_FINDING_OK); /* at the very moment */
+    t_clock_advance(store, 28 * T_SECOND); /* three tenths of 60 s, and a third of 30 s */
+    CHECK_INT(check_of(store, false, "instances").level, PH_FINDING_OK);
+    t_clock_advance(store, T_SECOND);
+    found = check_of(store, false, "instances");
+    CHECK_INT(found.level, PH_FINDING_WARNING);
+    CHECK(strstr(found.text, "1 live instances have missed three heartbeats") != NULL);
+    CHECK(strstr(found.text, "last seen 29 s ago") != NULL);
+    t_clock_advance(store, 31 * T_SECOND);
+    CHECK(strstr(check_of(store, false, "instances").text, "missed three heartbeats") != NULL);
     t_clock_advance(store, 1);
     found = check_of(store, false, "instances");
     CHECK_INT(found.level, PH_FINDING_WARNING);

@@ -51,7 +51,7 @@ TEST(bad_arguments_of_the_exchange_are_refused)
     WRONG(service_name, repeated("x", PH_NAME_MAX + 1), "service_name");
     WRONG(host_name, "", "host_name");
     WRONG(metadata, "[]", "metadata is not a JSON object");
-    WRONG(metadata, "{", "metadata is not a JSON object");
+    WRONG(metadata, "{", "metadata is not a JSON object; it goes wrong at byte 1");
     WRONG(flags, 8u, "flags");
     WRONG(ns, "\xff", "namespace");
     WRONG(batch_size, -1, "batch_size");

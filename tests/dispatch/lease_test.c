@@ -305,7 +305,7 @@ TEST(a_renewal_tells_that_the_database_is_back)
     t_rollback(rig.conn);
     AWAIT(rig_stats(&rig).connected);
     CHECK_INT(part.calls, 1);
-    AWAIT(journal_count(rig.journal, PH_LOG_INFO, "dispatcher", "back") == 1); /* said next */
+    AWAIT(journal_count(rig.journal, PH_LOG_WARN, "dispatcher", "back") == 1); /* said next */
     gate_open(&gate);
     rig_drain(&rig);
     rig_end(&rig);

@@ -24,11 +24,11 @@ static void rest(int ms)
 
 static void check_said_once(struct rig *rig)
 {
-    if (journal_count(rig->journal, PH_LOG_WARN, "dispatcher", NULL) != 1)
+    if (journal_count(rig->journal, PH_LOG_WARN, "dispatcher", "cannot be used") != 1)
         journal_print(rig->journal);
-    CHECK_INT(journal_count(rig->journal, PH_LOG_WARN, "dispatcher", NULL), 1);
+    CHECK_INT(journal_count(rig->journal, PH_LOG_WARN, "dispatcher", "cannot be used"), 1);
     CHECK_INT(journal_count(rig->journal, PH_LOG_ERROR, NULL, NULL), 0);
-    CHECK_INT(journal_count(rig->journal, PH_LOG_INFO, "dispatcher", "back"), 1);
+    CHECK_INT(journal_count(rig->journal, PH_LOG_WARN, "dispatcher", "back"), 1);
 }
 
 static void lock_everything(struct t_conn *conn)

@@ -214,7 +214,7 @@ SCHEDULES = [
     ("job_set('', 't', '@daily')", "name is empty; it is required"),
     ("job_set('j', '', '@daily')", "topic is empty; it is required"),
     ("job_set('j', 't', '')", 'cron is empty; give an expression such as "0 3 * * *"'),
-    ("job_set('j', 't', '61 * * * *')", 'cron: minute "61": it is out of range'),
+    ("job_set('j', 't', '61 * * * *')", 'cron: minute "61": it is out of range; give 0 to 59'),
     ("job_set('j', 't', '@daily', 5)", "payload is a number; give text: CAST(... AS TEXT) makes it"),
     ("job_set('j', 't', '@daily', '', 'Mars/Olympus')", NO_ZONE),
     ("job_set('j', 't', '@daily', '', '../passwd')",

@@ -115,8 +115,8 @@ TEST(a_store_that_was_set_aside_is_served_when_its_schema_is_right)
         AWAIT(counted(&tally, base_at(n)->id) == 2);
         CHECK_INT(standing(&fleet, base_at(n)->id).serving, PH_SERVING_SERVED);
         CHECK_INT(standing(&fleet, base_at(n)->id).error, 0);
-        CHECK_INT(said(base_at(n)->id, PH_LOG_WARN, "dispatcher", NULL), 1);
-        CHECK_INT(said(base_at(n)->id, PH_LOG_INFO, "dispatcher", "back"), 1);
+        CHECK_INT(said(base_at(n)->id, PH_LOG_WARN, "dispatcher", "cannot be used"), 1);
+        CHECK_INT(said(base_at(n)->id, PH_LOG_WARN, "dispatcher", "back"), 1);
     }
     fleet_end(&fleet);
     for (int n = 0; n < 3; n++)

@@ -65,10 +65,10 @@ static void init(struct fleet *fleet, int connections)
 
 static void check_said(const char *id, int warnings)
 {
-    if (said(id, PH_LOG_WARN, "dispatcher", NULL) != warnings)
+    if (said(id, PH_LOG_WARN, "dispatcher", "cannot be used") != warnings)
         log_print();
-    CHECK_INT(said(id, PH_LOG_WARN, "dispatcher", NULL), warnings);
-    AWAIT(said(id, PH_LOG_INFO, "dispatcher", "back") == warnings); /* a moment after the handler */
+    CHECK_INT(said(id, PH_LOG_WARN, "dispatcher", "cannot be used"), warnings);
+    AWAIT(said(id, PH_LOG_WARN, "dispatcher", "back") == warnings); /* a moment after the handler */
 }
 
 /* ------------------------------------------------------------------------- locked */
@@ -315,7 +315,7 @@ TEST(a_store_that_is_down_from_the_start_is_tried_ever_more_rarely)
     for (int i = 0; tries(down) < 7; i++)
         carry_on(&fleet, 1 + i % 3);
     check_ever_rarer(down, 7);
-    CHECK_INT(said("s000", PH_LOG_WARN, "dispatcher", NULL), 1);
+    CHECK_INT(said("s000", PH_LOG_WARN, "dispatcher", "cannot be used"), 1);
     CHECK_INT(standing(&fleet, "s000").outages, 1);
     if (t_is_pg()) {
         fleet_end(&fleet);

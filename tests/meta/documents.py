@@ -32,6 +32,13 @@ def test_shell_examples_work():
             Workshop(folder).shell("\n".join(blocks(document, "sh")), "sqlite:posthorn.db")
 
 
+def test_the_first_example_prints_line_by_line():
+    with temporary_folder() as folder:
+        output = Workshop(folder).shell(blocks("README.md", "sh")[0], "sqlite:posthorn.db")
+    assert "sending {\"to\":\"ada@example.org\"}" in output.splitlines(), output
+    assert any(line.startswith("NAMESPACE ") for line in output.splitlines()), output
+
+
 def test_installation_is_complete():
     with temporary_folder() as folder:
         assert Workshop(folder).flags("--modversion", "posthorn") == ["0.1.0"]

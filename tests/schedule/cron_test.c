@@ -93,7 +93,7 @@ TEST(what_is_malformed_is_refused_and_named)
         { "", "0 fields" },
         { "* * * *", "4 fields" },
         { "* * * * * * *", "7 fields" },
-        { "60 * * * *", "minute \"60\": it is out of range" },
+        { "60 * * * *", "minute \"60\": it is out of range; give 0 to 59" },
         { "60 * * * * *", "second" },
         { "* 24 * * *", "hour \"24\"" },
         { "* * 0 * *", "day of month \"0\"" },

@@ -219,6 +219,17 @@ TEST(ids_are_not_zero)
     refused(&message, "tenant_id is all zero; pass NULL for none");
 }
 
+/* Says that the headers are wrong, and where, if they are no JSON at all. */
+static bool names_the_headers(const char *message)
+{
+    static const char words[] = "headers are not a JSON object";
+    int byte = -1;
+
+    return strcmp(message, words) == 0 ||
+           (strncmp(message, words, strlen(words)) == 0 &&
+            sscanf(message + strlen(words), "; it goes wrong at byte %d", &byte) == 1 && byte >= 0);
+}
+
 TEST(headers_are_a_json_object)
 {
     static const char *const right[] = { "{}",
@@ -240,8 +251,11 @@ TEST(headers_are_a_json_object)
     }
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         message.headers = wrong[i];
-        refused(&message, "headers are not a JSON object");
+        CHECK_INT(load(&message), PH_EINVAL);
+        CHECK(names_the_headers(t_err.message));
     }
+    message.headers = "{\"a\":1, \"b\":SECRET}";
+    refused(&message, "headers are not a JSON object; it goes wrong at byte 18");
 }
 
 TEST(headers_have_an_upper_limit)
@@ -273,7 +287,8 @@ TEST(deep_headers_do_not_overflow_the_stack)
     memcpy(text, "{\"a\":", 5);
     text[PH_HEADERS_MAX] = '\0';
     message.headers = text;
-    refused(&message, "headers are not a JSON object");
+    CHECK_INT(load(&message), PH_EINVAL);
+    CHECK(names_the_headers(t_err.message));
     free(text);
 }
 

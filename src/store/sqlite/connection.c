@@ -10,7 +10,9 @@
 #include "util/alloc.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -86,6 +88,17 @@ int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlit
     return rc;
 }
 
+/* SQLite tries to read what it could not make, and then that is the error. */
+static int why_not_made(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int length = slash > path ? (int)(slash - path) : 1;
+    char folder[PATH_MAX];
+
+    snprintf(folder, sizeof(folder), "%.*s", length, slash ? path : ".");
+    return access(path, F_OK) != 0 && access(folder, W_OK | X_OK) != 0 ? errno : 0;
+}
+
 static int fail_open(struct ph__call *call, sqlite3 *db)
 {
     const char *path = ph__sqlite_path(call->store);
@@ -96,6 +109,8 @@ static int fail_open(struct ph__call *call, sqlite3 *db)
         return ph__fail_memory(call->err);
     if ((code & 0xff) != SQLITE_CANTOPEN)
         return ph__sqlite_fail(call->err, db, false);
+    if (saved == ENOENT && why_not_made(path))
+        saved = why_not_made(path);
     ph__fail(call->err, PH_ECONNECT,
              "cannot open the database file %.120s: %s; check the path and "
              "the rights on file and folder",
