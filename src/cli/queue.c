@@ -2,6 +2,8 @@
 #include "commands.h"
 #include "door.h"
 
+#include <string.h>
+
 /* Who has no streams needs no column for what is parked in them. */
 #define COLUMNS(at_work)                                                                           \
     "namespace paused max_attempts backoff retention_s ready scheduled " at_work " dead"
@@ -105,10 +107,50 @@ static bool settings_fill(struct cli *cli, ph_queue_settings *settings)
     return any;
 }
 
+/* What is done to a queue makes it if there is none: by a slip of the pen, perhaps. */
+struct before {
+    bool is_new;
+    const char *near; /* the one that may have been meant; or NULL */
+};
+
+static int look_before(struct cli *cli, const char *ns, struct before *ret_before)
+{
+    ph_queue_list *queues = NULL;
+    const char **names;
+    size_t count;
+
+    *ret_before = (struct before){ .is_new = true };
+    if (ph_queues_list(cli->store, PH_OWN_TX, cli_door(cli)->door, NULL, cli->timeout_ms, &queues,
+                       &cli->err) < 0)
+        return cli_fail_store(cli);
+    count = ph_queue_list_count(queues);
+    names = cli_alloc(cli, (count + 1) * sizeof(*names));
+    for (size_t i = 0; i < count; i++) {
+        names[i] = cli_strdup(cli, ph_queue_list_at(queues, i)->ns);
+        if (strcmp(names[i], ns) == 0)
+            ret_before->is_new = false;
+    }
+    ph_queue_list_free(queues);
+    if (ret_before->is_new)
+        ret_before->near = cli_word_near(ns, names, count);
+    return CLI_OK;
+}
+
+/* meant: to make it is what the verb is for. */
+static void tell_if_new(struct cli *cli, const char *ns, const struct before *before, bool meant)
+{
+    if (before->is_new && before->near && *before->near)
+        cli_note(cli, "there was no queue %s, and it was made; did you mean %s?",
+                 cli_quoted(cli, ns), cli_quoted(cli, before->near));
+    else if (before->is_new && !meant)
+        cli_note(cli, "there was no queue %s, and it was made", cli_quoted(cli, ns));
+}
+
 static int run_set(struct cli *cli)
 {
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
-    const char *ns = cli_text(cli, "namespace");
+    const char *ns = cli_given(cli, "namespace") ? cli_text(cli, "namespace") : "";
+    struct before before;
     int code;
 
     if (!settings_fill(cli, &settings))
@@ -121,38 +163,44 @@ static int run_set(struct cli *cli)
         return cli_usage(cli, "%ss have no streams; leave out --%s", cli_door(cli)->noun,
                          settings.dead_head ? "dead-head" : "affinity-grace");
     code = cli_open(cli, CLI_OPEN_CHECKED);
+    if (code == CLI_OK)
+        code = look_before(cli, ns, &before);
     if (code != CLI_OK)
         return code;
     if (ph_queue_set(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, &settings, cli->timeout_ms,
                      &cli->err) < 0)
         return cli_fail_store(cli);
-    return print(cli, ns ? ns : "");
+    tell_if_new(cli, ns, &before, true);
+    return print(cli, ns);
+}
+
+/* change: ph_queue_pause() or ph_queue_resume(). */
+static int run_change(struct cli *cli,
+                      int (*change)(ph_store *store, ph_tx tx, ph_door door, const char *ns,
+                                    int timeout_ms, ph_error *reterr))
+{
+    const char *ns = cli_given(cli, "namespace") ? cli_text(cli, "namespace") : "";
+    struct before before;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code == CLI_OK)
+        code = look_before(cli, ns, &before);
+    if (code != CLI_OK)
+        return code;
+    if (change(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms, &cli->err) < 0)
+        return cli_fail_store(cli);
+    tell_if_new(cli, ns, &before, false);
+    return print(cli, ns);
 }
 
 static int run_pause(struct cli *cli)
 {
-    const char *ns = cli_text(cli, "namespace");
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
-
-    if (code != CLI_OK)
-        return code;
-    if (ph_queue_pause(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms, &cli->err) <
-        0)
-        return cli_fail_store(cli);
-    return print(cli, ns ? ns : "");
+    return run_change(cli, ph_queue_pause);
 }
 
 static int run_resume(struct cli *cli)
 {
-    const char *ns = cli_text(cli, "namespace");
-    int code = cli_open(cli, CLI_OPEN_CHECKED);
-
-    if (code != CLI_OK)
-        return code;
-    if (ph_queue_resume(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms,
-                        &cli->err) < 0)
-        return cli_fail_store(cli);
-    return print(cli, ns ? ns : "");
+    return run_change(cli, ph_queue_resume);
 }
 
 /* ------------------------------------------------------------------- the tables */
@@ -359,7 +407,8 @@ static const struct cli_option pause_options[] = {
 };
 static const char *const pause_description[] = {
     "Stops a queue: it takes messages and lets leases be settled, but hands out none until queue "
-    "resume. One that does not exist yet is made. A paused queue of timers or job runs is passed "
+    "resume. One that does not exist yet is made, and that is said. A paused queue of timers or "
+    "job runs is passed "
     "over by schedulers.",
     NULL,
 };
@@ -382,7 +431,8 @@ const struct cli_command cli_queue_pause = {
 };
 
 static const char *const resume_description[] = {
-    "Lets a paused queue hand out messages again. One that does not exist yet is made.",
+    "Lets a paused queue hand out messages again. One that does not exist yet is made, and that is "
+    "said.",
     NULL,
 };
 static const struct cli_example resume_examples[] = {
