@@ -288,3 +288,26 @@ TEST(keys_in_opposite_orders_do_not_deadlock_the_callers)
     t_check_places(conn);
     t_disconnect(conn);
 }
+
+TEST(a_key_that_another_transaction_holds_is_named_as_what_was_waited_for)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    ph_message m = a_message("orders", "x"), two[2] = { m, m };
+    ph_enqueued e[2];
+
+    if (!t_is_pg())
+        t_not_here("a file has one writer: its lock is waited for");
+    m.dedupe_key = two[1].dedupe_key = "k";
+    t_begin(conn);
+    OK(try_put(store, t_tx(conn), &m));
+    CHECK_INT(ph_enqueue(store, PH_OWN_TX, &m, 300, e, &t_err), PH_ETIMEOUT);
+    CHECK_STR(t_err.message, "a dedupe key that another transaction holds was waited for until the "
+                             "time limit; try again when that one has ended");
+    CHECK_INT(t_err.flags, PH_RETRY);
+    CHECK_INT(ph_enqueue_many(store, PH_OWN_TX, two, 2, 300, e, &t_err), PH_ETIMEOUT);
+    CHECK(strstr(t_err.message, "a dedupe key that another transaction holds") != NULL);
+    t_rollback(conn);
+    OK(ph_enqueue(store, PH_OWN_TX, &m, 0, e, &t_err));
+    CHECK(e[0].is_new);
+}

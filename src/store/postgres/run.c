@@ -134,10 +134,23 @@ static bool lost_connection(PGconn *conn)
     return PQstatus(conn) == CONNECTION_BAD;
 }
 
+/* What a statement that was ended has waited for, as the server's context tells; NULL: it does not.
+ * Its first line names the table, in whatever language. */
+static const char *waited_for(const PGresult *result)
+{
+    const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
+    const char *found = context ? strstr(context, "dedupe") : NULL;
+
+    return found && found < context + strcspn(context, "\n")
+               ? "a dedupe key that another transaction holds was waited for"
+               : NULL;
+}
+
 /* What a result means. late: the time limit was reached before; ended: the
  * server has answered all the same, or the connection is lost. */
 static int judge(struct ph__call *call, PGconn *conn, bool late, bool ended, const PGresult *result)
 {
+    const char *waited;
     int r;
 
     if (ended && result && succeeded(result))
@@ -148,7 +161,11 @@ static int judge(struct ph__call *call, PGconn *conn, bool late, bool ended, con
         return PH_ETIMEOUT;
     }
     r = ph__pg_fail(conn, result, call->err);
-    if (late && r == PH_ETIMEOUT) /* the server only says that somebody cancelled it */
+    waited = r == PH_ETIMEOUT || r == PH_EBUSY ? waited_for(result) : NULL;
+    if (waited)
+        snprintf(call->err->message, sizeof(call->err->message),
+                 "%s until the time limit; try again when that one has ended", waited);
+    else if (late && r == PH_ETIMEOUT) /* the server only says that somebody cancelled it */
         snprintf(call->err->message, sizeof(call->err->message),
                  "the time limit was reached; allow more time, or try again");
     return r;
