@@ -68,7 +68,10 @@ PH_API PH_MUST_CHECK int ph_join_start(ph_store *store, ph_tx tx, int expected_s
  * counted now. A message that an operator has put back is meant by its newest
  * stay in the queue. A message may be a step of many joins. Of several messages
  * with a message id that was given to them, the first that ends counts, be it
- * enqueued before or after; if the newest has ended already, that one.
+ * enqueued before or after; if the newest has ended already, that one. One that
+ * was acked and deleted since counts as completed while its dedupe key is known;
+ * otherwise enqueue it with the join (ph_message.join_id), which is safe at any
+ * time.
  * Errors, all of which leave your transaction sound: PH_EINVAL (an id is
  * zero), PH_ENOTFOUND (no such join or message), PH_ESTATE (the join has all
  * its steps, was cancelled or ended by its deadline, or the message is a wait), … */

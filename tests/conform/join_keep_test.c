@@ -226,3 +226,51 @@ TEST(what_a_report_said_outlives_the_message)
     CHECK_STR(steps_of(store, join), "completed");
     CHECK_STR(standing(store, join), "1+0/2 pending");
 }
+
+/* A message with a dedupe key, and perhaps a message id, that was claimed, settled and deleted. */
+static ph_enqueued put_and_lose(ph_store *store, ph_message *m, ph_settle_verb verb)
+{
+    ph_enqueued e = put(store, m);
+
+    end_step(store, verb);
+    if (verb == PH_FAIL)
+        OK(ph_dead_discard(store, PH_OWN_TX, &e.work_id, 1, 0, NULL, &t_err));
+    CHECK(!see(store, e.work_id).there);
+    return e;
+}
+
+TEST(a_message_that_was_acked_and_deleted_is_completed_while_its_key_is_known)
+{
+    static const ph_message_id given = { { 0x66, 1, 2, 3, 4, 5, 0x40, 7, 0x80, 9 } };
+    ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
+    ph_store *store = fresh();
+    struct t_conn *conn = t_connect();
+    ph_join_id join = start_join(store, 4);
+    ph_message m = a_message(STEP, "x");
+
+    settings.delete_on_ack = 1;
+    set_queue(store, &settings);
+    m.dedupe_key = "a";
+    attach(store, join, put_and_lose(store, &m, PH_ACK).message_id);
+    CHECK_STR(standing(store, join), "1+0/4 pending");
+    m.dedupe_key = "b";
+    m.message_id = &given;
+    put_and_lose(store, &m, PH_ACK);
+    attach(store, join, given);
+    CHECK_STR(standing(store, join), "2+0/4 pending");
+    m.dedupe_key = "c"; /* attached by enqueueing it again: the key says that it was done */
+    m.message_id = NULL;
+    put_and_lose(store, &m, PH_ACK);
+    m.join_id = &join;
+    CHECK(!put(store, &m).is_new);
+    CHECK_STR(standing(store, join), "3+0/4 pending");
+    CHECK_STR(steps_of(store, join), "completed completed completed");
+    t_check_joins(conn);
+    m.join_id = NULL;
+    m.dedupe_key = "d"; /* it died: what became of it is not known any more */
+    CHECK_INT(try_attach(store, join, put_and_lose(store, &m, PH_FAIL).message_id), PH_ENOTFOUND);
+    m.dedupe_key = NULL; /* no key, no memory */
+    CHECK_INT(try_attach(store, join, put_and_lose(store, &m, PH_ACK).message_id), PH_ENOTFOUND);
+    CHECK(strstr(t_err.message, "enqueue it with the join") != NULL);
+    CHECK_STR(standing(store, join), "3+0/4 pending");
+}

@@ -98,6 +98,29 @@ static int find_newest(struct ph__attaching *a, const ph_message_id *message, st
     return r < 0 ? r : given || r;
 }
 
+/* One that is no more, but is known to be completed. */
+static int find_acked(struct ph__attaching *a, const ph_message_id *message, struct step *ret)
+{
+    struct ph__query query = ph__query(a->tx, PH__SQL_message_acked);
+    int64_t number = 0;
+    uint64_t salt = 0;
+    ph_work_id id;
+    int r;
+
+    memcpy(id.b, message->b, sizeof(id.b));
+    (void)ph__id_split(id, &number, &salt);
+    ph__query_id(&query, message->b);
+    ph__query_int(&query, number);
+    ph__query_int(&query, (int64_t)salt);
+    r = ph__query_row(&query);
+    if (r <= 0)
+        return r < 0 ? r : fail(a, PH__JOIN_MESSAGE_UNKNOWN, message);
+    *ret = (struct step){ ph__column_int(&query, 0), (uint64_t)ph__column_int(&query, 1),
+                          PH__STEP_COMPLETED };
+    ph__query_end(&query);
+    return 0;
+}
+
 static int look_at(struct ph__attaching *a, struct step *step)
 {
     struct ph__query query = ph__query(a->tx, PH__SQL_message_as_step);
@@ -157,9 +180,10 @@ int ph__attach(struct ph__attaching *a, ph_join_id join, const ph_message_id *me
     if (r < 0)
         return r;
     r = find_newest(a, message, &step);
-    if (r <= 0)
-        return r < 0 ? r : fail(a, PH__JOIN_MESSAGE_UNKNOWN, message);
-    r = look_at(a, &step);
+    if (r > 0)
+        r = look_at(a, &step);
+    else if (r == 0)
+        r = find_acked(a, message, &step);
     if (r == 0 && step.shown == IS_WAIT)
         r = fail(a, PH__JOIN_IS_WAIT, message);
     if (r == 0)

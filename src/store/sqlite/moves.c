@@ -150,10 +150,19 @@ static int delete_belongings(struct ph__sqlite_tx *tx, const struct belongings *
     return r;
 }
 
-int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id)
+static int mark_key(struct ph__sqlite_tx *tx, int64_t id, bool acked)
+{
+    struct ph__query query = ph__query(tx, PH__SQL_dedupe_gone);
+
+    ph__query_int(&query, id);
+    ph__query_int(&query, acked);
+    return ph__query_run(&query);
+}
+
+/* acked: otherwise it is dead, or nobody has claimed it. */
+static int delete_message(struct ph__sqlite_tx *tx, int64_t id, bool acked)
 {
     static const enum ph__sqlite_statement steps[] = {
-        PH__SQL_dedupe_gone,
         PH__SQL_attempt_log_delete,
         PH__SQL_job_run_delete,
         PH__SQL_message_delete,
@@ -161,6 +170,8 @@ int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id)
     struct belongings belongings;
     int r = load_belongings(tx, id, &belongings);
 
+    if (r == 0)
+        r = mark_key(tx, id, acked);
     for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(*steps); i++) {
         struct ph__query query = ph__query(tx, steps[i]);
 
@@ -180,7 +191,7 @@ int ph__delete_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *r
     ph__query_int(&query, row->due);
     ph__query_int(&query, row->id);
     r = ph__query_run(&query);
-    return r < 0 ? r : ph__delete_message(tx, row->id);
+    return r < 0 ? r : delete_message(tx, row->id, false);
 }
 
 int ph__delete_done(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count)
@@ -188,7 +199,7 @@ int ph__delete_done(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count)
     int r = ph__steps_keep(tx, ids, count, PH__STEP_COMPLETED);
 
     for (size_t i = 0; r == 0 && i < count; i++)
-        r = ph__delete_message(tx, ids[i]);
+        r = delete_message(tx, ids[i], true);
     return r;
 }
 
@@ -215,5 +226,5 @@ int ph__delete_dead(struct ph__sqlite_tx *tx, int64_t id)
         r = unblock(tx, id);
     if (r == 0)
         r = ph__steps_keep(tx, &id, 1, PH__STEP_FAILED);
-    return r < 0 ? r : ph__delete_message(tx, id);
+    return r < 0 ? r : delete_message(tx, id, false);
 }

@@ -45,9 +45,8 @@ int ph__bury(struct ph__sqlite_tx *tx, int64_t id, int64_t queue, enum ph__dead_
 
 /* Deletes body and history, a job run's row with it, and lets its dedupe key age out. With the
  * last message of an idle stream the stream goes, and with the last one of a message id what its
- * receptors have said. The message was never a step of a join. */
-int ph__delete_message(struct ph__sqlite_tx *tx, int64_t id);
-/* The same for one in pending, whose whole key is given, with its row there. */
+ * receptors have said. The message was never a step of a join.
+ * This is for one in pending, whose whole key is given, with its row there. */
 int ph__delete_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row);
 /* The same for messages (ascending) that are done, and may be steps. */
 int ph__delete_done(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count);

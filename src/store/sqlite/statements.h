@@ -48,7 +48,7 @@
     X(join_insert) X(join_get) X(join_overdue) X(join_update) X(join_finish)                       \
     X(steps_between) X(steps_keep) X(steps_keep_message)                                           \
     X(member_status) X(member_insert) X(member_report) X(members_get)                              \
-    X(steps_given_any) X(steps_given_take)                                                         \
+    X(steps_given_any) X(steps_given_take) X(message_acked)                                        \
     X(message_newest) X(message_named) X(message_as_step)                                          \
     X(wait_body) X(wait_insert) X(wait_next) X(wait_delete)                                        \
     X(join_info) X(join_list_newest) X(join_list_oldest) X(join_group_newest)                      \

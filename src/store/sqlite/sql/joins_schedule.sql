@@ -82,6 +82,13 @@ SELECT m.id, m.salt FROM {p}message m
 -- Is the work id the message id too?
 SELECT 1 FROM {p}message WHERE id = ?1 AND salt = ?2 AND message_id IS NULL
 
+-- name: message_acked
+-- One that was acked and deleted, by its dedupe key.
+SELECT d.id, d.salt FROM {p}dedupe d WHERE d.acked AND d.message_id = ?1
+ UNION ALL
+SELECT d.id, d.salt FROM {p}dedupe d
+ WHERE d.acked AND d.message_id IS NULL AND d.id = ?2 AND d.salt = ?3
+
 -- name: message_as_step
 -- What a message shows as a step: 0 pending, 1 completed, 2 failed; 3: it is a wait, or was one
 -- (nobody else is done by the owner zero).

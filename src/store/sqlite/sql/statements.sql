@@ -279,7 +279,7 @@ INSERT INTO {p}dead (id, queue, reason, died_at, owner) VALUES (?1, ?2, ?3, ?4, 
 -- --------------------------------------------- deleting a message for good
 
 -- name: dedupe_gone
-UPDATE {p}dedupe AS d SET gone = 1
+UPDATE {p}dedupe AS d SET gone = 1, acked = ?2 AND m.source IS NULL
   FROM {p}message m
  WHERE m.id = ?1 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue
    AND d.topic = coalesce(m.source, m.topic) AND d.key = m.dedupe_key AND d.id = m.id

@@ -20,7 +20,7 @@ BEGIN
                                               AND m.work_id <= (SELECT x FROM unnest(_ids) x ORDER BY x DESC LIMIT 1)) THEN
         UPDATE {p}join_member m SET status = _status WHERE m.work_id = ANY (_ids) AND m.status IS NULL;
     END IF;
-    UPDATE {p}dedupe d SET gone = true FROM {p}message m
+    UPDATE {p}dedupe d SET gone = true, acked = _status = 1 AND m.source IS NULL FROM {p}message m
     WHERE m.id = ANY (_ids) AND m.dedupe_key IS NOT NULL
       AND d.queue = m.queue AND d.topic = coalesce(m.source, m.topic) AND d.key = m.dedupe_key AND d.id = m.id;
     DELETE FROM {p}attempt_log a WHERE a.id = ANY (_ids);

@@ -1,6 +1,6 @@
 -- work_hold(message_ids) → for each message id the work id of its newest outbox
 -- message, and where that is: 0 still to be done, and held there by this transaction;
--- 1 done; 2 dead; 3 it is a wait; -1 there is none.
+-- 1 done, also if it was deleted and is known by its dedupe key; 2 dead; 3 it is a wait; -1 there is none.
 --
 -- Locks: rows of pending, plain ones in order of id, then tokens in order of streams; then of lease in order of fence. It updates
 -- them, though nothing changes: so a claim passes them over, a settlement waits (and
@@ -27,6 +27,15 @@ BEGIN
                           SELECT m.id, m.queue FROM {p}message m WHERE m.id = u.message_id AND m.message_id IS NULL) m
         WHERE EXISTS (SELECT FROM {p}queue q WHERE q.id = m.queue AND q.door = 0)
         ORDER BY m.id DESC LIMIT 1) w ON true;
+    IF -1 = ANY (states) THEN -- acked and deleted, and still known by its dedupe key?
+        FOR _at IN SELECT u.i, d.id FROM unnest(_message_ids, states) WITH ORDINALITY u(message_id, state, i)
+                   CROSS JOIN LATERAL (SELECT d.id FROM {p}dedupe d
+                                       WHERE d.acked AND coalesce(d.message_id, d.id) = u.message_id LIMIT 1) d
+                   WHERE u.state = -1 LOOP
+            ids[_at.i] := _at.id;
+            states[_at.i] := 1;
+        END LOOP;
+    END IF;
     FOR _try IN 1 .. 1000 LOOP
         IF array_position(states, NULL) IS NULL THEN
             RETURN;

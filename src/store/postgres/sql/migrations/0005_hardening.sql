@@ -25,6 +25,9 @@ DROP FUNCTION IF EXISTS {p}work_count(smallint, text);
 DROP FUNCTION IF EXISTS {p}work_queues(smallint, text);
 -- The joins of a message that has another message id than its own; of the others join_member_work_id tells.
 CREATE INDEX {p}join_member_message_id ON {p}join_member (message_id) WHERE message_id <> work_id;
+-- A message that was acked and deleted can be attached for as long as its dedupe key is known.
+ALTER TABLE {p}dedupe ADD acked boolean NOT NULL DEFAULT false;
+CREATE INDEX {p}dedupe_acked ON {p}dedupe (coalesce(message_id, id)) WHERE acked;
 -- Steps that may be counted by more than one message: see work_steps_given.
 CREATE INDEX {p}join_member_given ON {p}join_member (message_id) WHERE message_id <> work_id AND status IS NULL;
 

@@ -7,6 +7,9 @@ ALTER TABLE {p}job ADD COLUMN owed_timezone TEXT;
 
 -- The joins of a message: posthorn show and explain name them.
 CREATE INDEX {p}join_member_message_id ON {p}join_member (message_id);
+-- A message that was acked and deleted can be attached for as long as its dedupe key is known.
+ALTER TABLE {p}dedupe ADD COLUMN acked INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX {p}dedupe_acked ON {p}dedupe (message_id, id) WHERE acked;
 -- Steps whose message id was given: several messages may have it, and the first that ends counts.
 ALTER TABLE {p}join_member ADD COLUMN given INTEGER NOT NULL DEFAULT 0;
 UPDATE {p}join_member SET given = 1 WHERE hex(message_id) <> printf('%012X8000%016X', message, salt);
