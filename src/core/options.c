@@ -8,7 +8,9 @@
 
 int ph__options_check(size_t caller_size, const char *what, ph_error *err)
 {
-    if (caller_size < sizeof(size_t) || caller_size > SIZE_LIMIT)
+    /* Structs are aligned: any other size would end within a member, and cut a pointer in two. */
+    if (caller_size < sizeof(size_t) || caller_size > SIZE_LIMIT ||
+        caller_size % sizeof(size_t) != 0)
         return ph__fail(
             err, PH_EINVAL,
             "%s: the member size is not set; initialise the struct with its _INIT macro", what);

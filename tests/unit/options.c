@@ -5,11 +5,11 @@
 
 struct now {
     size_t size;
-    int first, second;
+    int64_t first, second;
 };
 struct later {
     size_t size;
-    int first, second, third, fourth;
+    int64_t first, second, third, fourth;
 };
 
 static int load(struct now *to, const void *from)
@@ -112,4 +112,20 @@ TEST(init_macros_are_all_default)
     CHECK_INT(counts.size, sizeof(counts));
     CHECK_INT(status.size, sizeof(status));
     CHECK(!store.deploy_schema && !store.log);
+}
+
+/* It would end within a member, and cut a pointer in two. */
+TEST(a_size_that_no_struct_has_is_refused)
+{
+    struct now from = { sizeof(from), 1, 2 }, to = { sizeof(to), 7, 8 };
+
+    for (size_t size = 0; size <= 2 * sizeof(from); size++) {
+        from.size = size;
+        if (size >= sizeof(size_t) && size % sizeof(size_t) == 0 && size <= sizeof(from))
+            continue;
+        if (size % sizeof(size_t) == 0 && size > sizeof(from))
+            continue; /* a newer caller's */
+        CHECK_INT(load(&to, &from), PH_EINVAL);
+        CHECK_INT(to.first, 7);
+    }
 }
