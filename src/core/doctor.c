@@ -398,6 +398,40 @@ static int examine_streams(struct ph__call *call, struct ph__examination *examin
     return r;
 }
 
+/* Topics that wait and that nobody claims, where anything has waited for so long. */
+static int look_for_unclaimed(struct ph__call *call, struct ph__examination *examination,
+                              enum ph__door door, const char *ns)
+{
+    struct ph__unclaimed found = { 0 };
+    int r = call->store->backend->unclaimed(call, door, ns, &found);
+
+    for (size_t i = 0; r == 0 && i < found.count; i++)
+        ph__finding(
+            examination, "unclaimed", found.worked ? PH_FINDING_WARNING : PH_FINDING_INFO,
+            "start a worker that has a handler for the topic; who claims without being an "
+            "instance is not seen here",
+            "%" PRId64 " messages of the topic \"%.80s\" in the %s queue \"%.80s\" are due, "
+            "the oldest for %" PRId64 " s, and no live instance claims them",
+            found.items[i].count, found.items[i].topic, door == PH__OUTBOX ? "outbox" : "inbox", ns,
+            (found.now - found.items[i].oldest) / 1000000);
+    ph__arena_free(&found.arena);
+    return r;
+}
+
+static int examine_topics(struct ph__call *call, struct ph__examination *examination,
+                          enum ph__door door)
+{
+    ph_queue_list list = { 0 };
+    int r = call->store->backend->queue_list(call, door, NULL, &list);
+
+    for (size_t i = 0; r == 0 && i < list.count; i++) {
+        if (list.items[i].counts.oldest_ready_ms >= PH__UNCLAIMED_S * 1000)
+            r = look_for_unclaimed(call, examination, door, list.items[i].ns);
+    }
+    ph__arena_free(&list.arena);
+    return r;
+}
+
 static void no_progress(void *context, int64_t done, int64_t total)
 {
     (void)context;
@@ -423,6 +457,10 @@ static int examine(struct ph__call *call, struct ph__examination *examination)
         r = examine_instances(call, examination);
     if (r == 0 && examination->usable)
         r = examine_streams(call, examination);
+    if (r == 0 && examination->usable)
+        r = examine_topics(call, examination, PH__OUTBOX);
+    if (r == 0 && examination->usable)
+        r = examine_topics(call, examination, PH__INBOX);
     if (r == 0)
         r = call->store->backend->examine(call, examination);
     if (r == 0 && examination->report->failed)

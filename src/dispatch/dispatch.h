@@ -175,6 +175,7 @@ struct ph__station {
     uint64_t dry[PH__SIDES];  /* which claim found nothing there, and nothing in flight; 0: none */
     bool in_hand;             /* all that is due seems to be of streams that are worked on here */
     int64_t retention_us;     /* next run; 0: never */
+    int64_t unclaimed_us;     /* next look for topics that nobody claims */
     int64_t schedule_us;      /* the scheduler's next run */
     int64_t schedule_next_us; /* … if nobody plans anything before */
     int64_t visit_us;         /* what a look with connecting costs, lately */
@@ -260,6 +261,12 @@ struct ph_dispatcher {
     bool silent;                                /* freed: nobody may be called any more */
     char *warned_topics[PH__WARNED_TOPICS_MAX]; /* with log_lock held */
     size_t warned_count;
+    struct { /* said to be claimed by nobody; likewise */
+        char *topic;
+        int door;
+        int64_t said_us;
+    } unclaimed[PH__WARNED_TOPICS_MAX];
+    size_t unclaimed_count;
 
     pthread_mutex_t lock;
     pthread_cond_t work_ready; /* for handler threads */
@@ -522,6 +529,9 @@ void ph__bell_unwatch(struct ph__station *station); /* with the lock */
 void ph__bells_wait(ph_dispatcher *dispatcher, int64_t wait_us);
 
 /* serve.c: by who has the station */
+/* unclaimed.c: now and then, warns of what waits here and nobody claims. */
+void ph__unclaimed_look(struct ph__station *station, int64_t now_us);
+void ph__unclaimed_free(ph_dispatcher *dispatcher);
 void ph__serve(struct ph__mate *mate, struct ph__station *station, const struct ph__plan *plan);
 void ph__station_finish(struct ph__mate *mate, struct ph__station *station);
 

@@ -226,6 +226,7 @@ static void destroy(ph_dispatcher *dispatcher)
 {
     for (size_t i = 0; i < dispatcher->warned_count; i++)
         ph__dealloc(dispatcher->warned_topics[i]);
+    ph__unclaimed_free(dispatcher);
     ph__stations_free(dispatcher);
     ph__handlers_free(dispatcher);
     free_options(dispatcher);

@@ -396,6 +396,7 @@ void ph__serve(struct ph__mate *mate, struct ph__station *s, const struct ph__pl
         run_retention(s, now_us);
     if (plan->schedule)
         run_scheduler(s, ph__boot_us());
+    ph__unclaimed_look(s, now_us);
     if (cold && s->last_claimed == 0)
         note_cost(s, cost_clock_us(s) - began_us);
     if (may_rest(s))

@@ -348,6 +348,22 @@ struct ph__work_batch {
     ph_owner ret_evicted_one; /* one of them */
 };
 
+/* Topics of a queue of which messages have been due for PH__UNCLAIMED_S, and which no live instance
+ * claims. The first ones found, among as many messages as can be looked at in a moment. */
+#define PH__UNCLAIMED_S 60
+#define PH__UNCLAIMED_MAX 50
+struct ph__unclaimed {
+    struct ph__arena arena;
+    struct {
+        const char *topic; /* from the arena */
+        int64_t count;     /* as far as was looked */
+        int64_t oldest;    /* since when */
+    } items[PH__UNCLAIMED_MAX];
+    size_t count;
+    bool worked; /* some live instance claims from the queue */
+    int64_t now;
+};
+
 /* What the doctor collects into (core/doctor.c). */
 struct ph__examination {
     bool deep;
@@ -498,6 +514,10 @@ struct ph__backend {
     int (*instance_leave)(struct ph__call *call, ph_owner id, bool *ret_left);
     int (*instance_list)(struct ph__call *call, const char *service, bool all,
                          ph_instance_list *ret_list);
+
+    /* Of a queue that is paused, or of which some instance claims all topics: none. */
+    int (*unclaimed)(struct ph__call *call, enum ph__door door, const char *ns,
+                     struct ph__unclaimed *ret_unclaimed);
 
     /* Streams. */
     int (*stream_list)(struct ph__call *call, const struct ph__stream_query *query,

@@ -261,6 +261,52 @@ TEST(a_database_that_cannot_be_reached_is_an_error_and_no_report)
     ph_close(store);
 }
 
+/* An instance claims so, and gets what it gets. */
+static void claim_as(ph_store *store, ph_owner instance, const char *const *topic)
+{
+    ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
+    ph_work_batch *batch = NULL;
+
+    opts.instance_id = instance;
+    opts.service_name = "svc";
+    opts.host_name = "host";
+    opts.process_id = 1;
+    opts.batch_size = 1;
+    opts.topics = topic;
+    opts.topic_count = topic ? 1 : 0;
+    OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
+    ph_work_batch_free(batch);
+}
+
+/* Of messages that are due for a minute. Where nobody is at work at all that is no warning. */
+TEST(topics_that_no_live_instance_claims_are_found)
+{
+    static const char *const orders[] = { "order" };
+    ph_store *store = t_open(NULL);
+    ph_owner instance = ph_owner_new();
+    struct found found;
+
+    t_clock_set(store, T_EPOCH);
+    put_many(store, "mail", 3, NULL);
+    t_clock_advance(store, 59 * T_SECOND);
+    t_enqueue(store, "order", "x");
+    CHECK_INT(check_of(store, false, "unclaimed").count, 0);
+    t_clock_advance(store, T_SECOND);
+    found = check_of(store, false, "unclaimed");
+    REQ_INT("OBX-055", found.count, 1);
+    CHECK_INT(found.level, PH_FINDING_INFO);
+    claim_as(store, instance, orders);
+    found = check_of(store, false, "unclaimed");
+    REQ_INT("OBX-055", found.count, 1);
+    CHECK_INT(found.level, PH_FINDING_WARNING);
+    CHECK_STR(found.text, "3 messages of the topic \"mail\" in the outbox queue \"\" are due, the "
+                          "oldest for 60 s, and no live instance claims them");
+    claim_as(store, instance, NULL); /* all of them */
+    CHECK_INT(check_of(store, false, "unclaimed").count, 0);
+    OK(ph_instance_leave(store, PH_OWN_TX, instance, 0, NULL, &t_err));
+    CHECK_INT(check_of(store, false, "unclaimed").count, 1);
+}
+
 TEST(a_message_that_is_ready_for_long_is_a_finding)
 {
     ph_store *store = t_open(NULL);

@@ -106,6 +106,39 @@ TEST(messages_of_other_topics_are_never_claimed)
     rig_end(&rig);
 }
 
+/* What waits for longer than a minute and nobody claims is said once; what another instance claims,
+ * or has only just come, is not. Looked for ten seconds after the start. */
+TEST(topics_that_nobody_claims_are_warned_about_once)
+{
+    static struct clerk orders = { .topic = "order" };
+    static const char *const bills[] = { "bill" };
+    ph_work_batch_opts other = PH_WORK_BATCH_OPTS_INIT;
+    ph_work_batch *batch = NULL;
+    struct rig rig;
+
+    rig_open(&rig);
+    t_clock_set(rig.side, T_EPOCH);
+    other.instance_id = ph_owner_new();
+    other.service_name = "billing";
+    other.host_name = "host";
+    other.process_id = 1;
+    other.topics = bills;
+    other.topic_count = 1;
+    OK(ph_process_work_batch(rig.side, PH_OWN_TX, &other, 0, &batch, &t_err));
+    ph_work_batch_free(batch);
+    put_many(rig.side, "bill", 2, NULL);
+    put_many(rig.side, "mail", 3, NULL);
+    put_many(rig.side, "order", 3, NULL);
+    t_clock_advance(rig.side, 61 * T_SECOND);
+    put_many(rig.side, "parcel", 2, NULL);
+    rig_run(&rig, "order", take_note, &orders);
+    AWAIT(journal_count(rig.journal, PH_LOG_WARN, NULL, "mail") > 0);
+    REQ_INT("OBX-055", journal_count(rig.journal, PH_LOG_WARN, NULL, "mail"), 1);
+    REQ_INT("OBX-055", journal_count(rig.journal, PH_LOG_WARN, NULL, NULL), 1);
+    CHECK_INT(orders.right, 3);
+    rig_end(&rig);
+}
+
 static void check_deferred(struct rig *rig, const ph_enqueued *messages, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -21,7 +21,7 @@
 
 #define READ                                                                                       \
     " work_count work_history id_number work_list work_queues work_places work_joins "             \
-    "work_streams "                                                                                \
+    "work_streams work_unclaimed "                                                                 \
     "work_stream_read stream_read partition_owner "
 #define VIEWS                                                                                      \
     " work_state outbox timers job_runs jobs dead_letters queues joins join_members inbox "        \

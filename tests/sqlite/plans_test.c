@@ -33,6 +33,7 @@ static const struct {
     { "instance_list", "USE TEMP B-TREE" },
     { "retention_instance", "SCAN" },
     { "retention_claimer", "SCAN" },
+    { "claimer_all", "SCAN i" },
     { "stream_shown", "SCAN r" }, /* one row per batch that is being worked on */
     { "stream_shown", "SCAN l" },
     { "stream_shown", "USE TEMP B-TREE FOR ORDER BY" }, /* of one run */

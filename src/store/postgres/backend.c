@@ -55,6 +55,7 @@ const struct ph__backend ph__postgres_backend = {
     .work_batch = ph__pg_work_batch,
     .instance_leave = ph__pg_instance_leave,
     .instance_list = ph__pg_instance_list,
+    .unclaimed = ph__pg_unclaimed,
     .stream_list = ph__pg_stream_list,
     .stream_read = ph__pg_stream_read,
     .receptor_report = ph__pg_receptor_report,

@@ -100,6 +100,38 @@ int ph__pg_instance_list(struct ph__call *call, const char *service, bool all,
     return failed ? ph__fail_memory(call->err) : 0;
 }
 
+int ph__pg_unclaimed(struct ph__call *call, enum ph__door door, const char *ns,
+                     struct ph__unclaimed *ret_unclaimed)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    bool failed = false;
+    int rows;
+
+    ph__pg_add_int2(&params, door);
+    ph__pg_add_text(&params, ns);
+    ph__pg_add_int4(&params, PH__UNCLAIMED_S);
+    ph__pg_add_int4(&params, PH__UNCLAIMED_MAX);
+    rows = run_list(call, PG_UNCLAIMED, &params, &result);
+    if (rows < 0)
+        return rows;
+    for (int row = 0; row < rows && ret_unclaimed->count < PH__UNCLAIMED_MAX; row++) {
+        size_t at = ret_unclaimed->count;
+
+        ret_unclaimed->worked = ph__pg_int(result, row, 3) != 0;
+        ret_unclaimed->now = ph__pg_time(result, row, 4);
+        if (PQgetisnull(result, row, 0))
+            continue;
+        ret_unclaimed->items[at].topic =
+            ph__pg_text(&ret_unclaimed->arena, result, row, 0, &failed);
+        ret_unclaimed->items[at].count = ph__pg_int(result, row, 1);
+        ret_unclaimed->items[at].oldest = ph__pg_time(result, row, 2);
+        ret_unclaimed->count += !failed;
+    }
+    PQclear(result);
+    return failed ? ph__fail_memory(call->err) : 0;
+}
+
 /* ------------------------------------------------------------------- streams */
 
 static void read_stream(struct ph__arena *arena, const PGresult *result, int row,

@@ -60,6 +60,7 @@ enum ph__pg_statement {
     PG_WORK_BATCH_WHOLE,
     PG_INSTANCE_LEAVE,
     PG_INSTANCES,
+    PG_UNCLAIMED,
     PG_STREAMS,
     PG_STREAM_READ,
     PG_RECEPTOR_REPORT,
@@ -442,6 +443,8 @@ int ph__pg_work_batch(struct ph__call *call, struct ph__work_batch *batch);
 int ph__pg_instance_leave(struct ph__call *call, ph_owner id, bool *ret_left);
 int ph__pg_instance_list(struct ph__call *call, const char *service, bool all,
                          ph_instance_list *ret_list);
+int ph__pg_unclaimed(struct ph__call *call, enum ph__door door, const char *ns,
+                     struct ph__unclaimed *ret_unclaimed);
 int ph__pg_stream_list(struct ph__call *call, const struct ph__stream_query *query,
                        ph_stream_list *ret_list);
 int ph__pg_stream_read(struct ph__call *call, const struct ph__stream *stream, int64_t after,

@@ -104,6 +104,7 @@ const struct ph__backend ph__sqlite_backend = {
     .work_batch = ph__sqlite_work_batch,
     .instance_leave = ph__sqlite_instance_leave,
     .instance_list = ph__sqlite_instance_list,
+    .unclaimed = ph__sqlite_unclaimed,
     .stream_list = ph__sqlite_stream_list,
     .stream_read = ph__sqlite_stream_read,
     .receptor_report = ph__sqlite_receptor_report,

@@ -77,6 +77,8 @@ int ph__sqlite_work_batch(struct ph__call *call, struct ph__work_batch *batch);
 int ph__sqlite_instance_leave(struct ph__call *call, ph_owner id, bool *ret_left);
 int ph__sqlite_instance_list(struct ph__call *call, const char *service, bool all,
                              ph_instance_list *ret_list);
+int ph__sqlite_unclaimed(struct ph__call *call, enum ph__door door, const char *ns,
+                         struct ph__unclaimed *ret_unclaimed);
 int ph__sqlite_stream_list(struct ph__call *call, const struct ph__stream_query *query,
                            ph_stream_list *ret_list);
 int ph__sqlite_stream_read(struct ph__call *call, const struct ph__stream *stream, int64_t after,

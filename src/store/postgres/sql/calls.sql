@@ -283,6 +283,9 @@ SELECT id, service, host, process_id, metadata::text, pg_catalog.array_position(
 FROM {schema}.{p}instances WHERE ($1 IS NULL OR service = $1) AND ($2 OR state = 'live')
 ORDER BY service, started_at, id
 
+-- name: unclaimed
+SELECT topic, messages, oldest, worked, t FROM {schema}.{p}work_unclaimed($1, $2, $3, $4)
+
 -- name: streams
 SELECT * FROM {schema}.{p}work_streams($1, $2, $3, $4, $5, $6, $7, $8, $9)
 

@@ -66,6 +66,15 @@ SELECT i.id, c.since, c.topics
  WHERE i.service = ?1 AND i.state = 1 AND c.door = ?2 AND c.namespace = ?3 AND c.comes
  ORDER BY i.id
 
+-- name: claimer_all
+-- Of every service, whether they come or not.
+SELECT c.topics
+  FROM {p}instance i CROSS JOIN {p}claimer c ON c.instance = i.id
+ WHERE i.state = 1 AND c.door = ?1 AND c.namespace = ?2
+
+-- name: message_topic
+SELECT topic FROM {p}message WHERE id = ?1
+
 -- name: claimer_get
 SELECT comes, topics FROM {p}claimer WHERE instance = ?1 AND door = ?2 AND namespace = ?3
 

@@ -1,0 +1,102 @@
+/* unclaimed.c - messages that this dispatcher could claim, but has no handler for, and that no live
+ * instance claims: somebody should know. Looked for once a minute, with a visit that is made anyway. */
+#include "dispatch/dispatch.h"
+
+#include "core/call.h"
+#include "core/log.h"
+#include "util/alloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FIRST_US 10000000 /* after the first visit: others may be starting, too */
+#define EVERY_US 60000000
+#define AGAIN_US INT64_C(3600000000) /* before a topic is named again */
+
+/* Is it time to name the topic? With log_lock held. */
+static bool is_news(ph_dispatcher *dispatcher, int door, const char *topic, int64_t now_us)
+{
+    size_t at = 0;
+
+    while (at < dispatcher->unclaimed_count &&
+           (dispatcher->unclaimed[at].door != door ||
+            strcmp(dispatcher->unclaimed[at].topic, topic) != 0))
+        at++;
+    if (at < dispatcher->unclaimed_count) {
+        if (now_us < dispatcher->unclaimed[at].said_us + AGAIN_US)
+            return false;
+    } else {
+        char *copy = at < PH__WARNED_TOPICS_MAX ? ph__strdup(topic) : NULL;
+
+        if (!copy)
+            return false;
+        dispatcher->unclaimed[at].topic = copy;
+        dispatcher->unclaimed[at].door = door;
+        dispatcher->unclaimed_count++;
+    }
+    dispatcher->unclaimed[at].said_us = now_us;
+    return true;
+}
+
+static void warn(struct ph__station *s, int door, const struct ph__unclaimed *found, size_t at,
+                 int64_t now_us)
+{
+    char count[24], oldest[24];
+    ph_log_field fields[] = { { "topic", found->items[at].topic },
+                              { "door", door == PH__INBOX ? "inbox" : "outbox" },
+                              { "namespace", s->dispatcher->opts.ns },
+                              { "count", count },
+                              { "oldest_s", oldest } };
+    bool news;
+
+    pthread_mutex_lock(&s->dispatcher->log_lock);
+    news = is_news(s->dispatcher, door, found->items[at].topic, now_us);
+    pthread_mutex_unlock(&s->dispatcher->log_lock);
+    if (!news || !ph__log_wants(&s->voice, PH_LOG_WARN))
+        return;
+    snprintf(count, sizeof(count), "%lld", (long long)found->items[at].count);
+    snprintf(oldest, sizeof(oldest), "%lld",
+             (long long)(found->now - found->items[at].oldest) / 1000000);
+    ph__log(&s->voice, PH_LOG_WARN, "dispatcher",
+            "messages are due that no live instance claims, and there is no handler for them here",
+            fields, 5);
+}
+
+static int look(struct ph__station *s, int door, int64_t now_us)
+{
+    struct ph__unclaimed found = { 0 };
+    PH__CALL(call);
+    ph_error spare;
+    int r = ph__call_begin(&call, s->store, PH_OWN_TX, s->chore_ms, NULL, &spare);
+
+    if (r == 0)
+        r = s->store->backend->unclaimed(&call, (enum ph__door)door, s->dispatcher->opts.ns,
+                                         &found);
+    for (size_t i = 0; r == 0 && i < found.count; i++)
+        warn(s, door, &found, i, now_us);
+    ph__arena_free(&found.arena);
+    return r;
+}
+
+void ph__unclaimed_look(struct ph__station *s, int64_t now_us)
+{
+    int r = 0;
+
+    if (s->retry_us || s->draining)
+        return;
+    if (s->unclaimed_us == 0)
+        s->unclaimed_us = now_us + FIRST_US;
+    if (now_us < s->unclaimed_us)
+        return;
+    s->unclaimed_us = now_us + EVERY_US;
+    for (int door = 0; r == 0 && door < PH__SIDES; door++) {
+        if (s->dispatcher->sides[door].topics) /* otherwise it claims all of them itself */
+            r = look(s, door, now_us);
+    }
+}
+
+void ph__unclaimed_free(ph_dispatcher *dispatcher)
+{
+    for (size_t i = 0; i < dispatcher->unclaimed_count; i++)
+        ph__dealloc(dispatcher->unclaimed[i].topic);
+}
