@@ -19,7 +19,8 @@
     X(belongings_any) X(message_belongs) X(receptors_delete)                                       \
     X(stream_get) X(stream_by_id) X(stream_insert) X(stream_update) X(stream_idle) X(stream_next)  \
     X(stream_token) X(stream_blocked) X(stream_delete) X(stream_tokens) X(stream_behind)           \
-    X(lease_with_runs) X(instance_service) X(claimer_live) X(claimer_get) X(claimer_set) X(claimer_away) X(claimer_all) X(message_topic) \
+    X(lease_with_runs) X(instance_service) X(claimer_live) X(claimer_get) X(claimer_set)           \
+    X(claimer_away) X(claimer_all) X(message_topic)                                                \
     X(places_streams) X(places_busy) X(places_tokens)                                              \
     X(message_insert) X(pending_insert) X(dedupe_get) X(dedupe_insert)                             \
     X(claim_look) X(claim_one) X(claim_walk) X(fence_last) X(pending_delete)                       \
