@@ -1,6 +1,12 @@
 /* sqlite.h - take part in a transaction that is open on an SQLite connection.
  *
  * SPDX-License-Identifier: MIT
+ *
+ * A file that is made by a store, and its log, can be read and written by their
+ * owner only (0600); one that is there already keeps its rights. While a trigger
+ * that is not Posthorn's is on a table of Posthorn's, a store's own connection
+ * writes nothing (PH_ESTATE, with its name); ph_doctor() names all of them. On
+ * your connections your triggers, settings and handlers are yours.
  */
 #ifndef POSTHORN_SQLITE_H
 #define POSTHORN_SQLITE_H

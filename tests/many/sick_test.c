@@ -494,3 +494,53 @@ TEST(sick_stores_of_every_kind_at_once)
     for (int n = 1; n < 7; n++)
         base_check(base_at(n));
 }
+
+/* --------------------------------------------------------------------- malicious */
+
+#define ENDLESS                                                                                    \
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+/* As many files that never end as there are connections: a trigger, and a view instead of a table. */
+static void serve_beside(const char *sql)
+{
+    struct fleet fleet;
+    double began;
+
+    init(&fleet, 4);
+    for (int n = 0; n < 4; n++) {
+        base_lite(n);
+        base_put(base_at(n), "t", 1);
+        base_sql(base_at(n), sql);
+    }
+    base_lite(4);
+    fleet_set(&fleet);
+    fleet_add(&fleet, 0, 5);
+    fleet_new(&fleet);
+    fleet_handle(&fleet, "t", count_up, &tally);
+    fleet_start(&fleet);
+    for (int i = 0; i < 5; i++)
+        carry_on(&fleet, 4);
+    began = now_s();
+    (void)!ph_dispatcher_stop(fleet.dispatcher, 1000, &t_err);
+    CHECK(now_s() - began < 30);
+    ph_dispatcher_free(fleet.dispatcher);
+    ph_set_free(fleet.set);
+    CHECK_INT(base_done(base_at(4)), 5);
+    for (int n = 0; n < 4; n++)
+        CHECK_INT(counted(&tally, base_named(n)->id), 0);
+}
+
+TEST(files_with_an_endless_trigger_do_not_hold_up_the_others)
+{
+    if (t_is_pg())
+        t_not_here("it is about SQLite files");
+    serve_beside("CREATE TRIGGER stall AFTER INSERT ON posthorn_lease BEGIN " ENDLESS "; END");
+}
+
+TEST(files_with_an_endless_view_do_not_hold_up_the_others)
+{
+    if (t_is_pg())
+        t_not_here("it is about SQLite files");
+    serve_beside("ALTER TABLE posthorn_pending RENAME TO hidden; CREATE VIEW posthorn_pending AS "
+                 "SELECT * FROM hidden WHERE (" ENDLESS ") > 0");
+}

@@ -8,19 +8,25 @@
 #include "store/sqlite/migrate.h"
 #include "store/sqlite/waiting.h"
 #include "util/alloc.h"
+#include "util/buffer.h"
+#include "util/random.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SCHEME "sqlite:"
+#define STEPS 4000 /* of SQLite's machine between two looks at the clock: less than a millisecond */
 /* 8 MB of cache: a claim among a million scheduled messages finds its pages there. */
 #define SETTINGS                                                                                   \
     "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA cache_size = -8000;"                  \
-    "PRAGMA query_only = OFF; PRAGMA locking_mode = NORMAL"
+    "PRAGMA query_only = OFF; PRAGMA locking_mode = NORMAL; PRAGMA cell_size_check = ON"
 
 _Atomic int ph__sqlite_waiting;
 
@@ -55,10 +61,32 @@ void ph__sqlite_stop_waiting(struct ph__sqlite *own)
     }
 }
 
+/* A file can hold anything, also views and triggers that never end. */
+static int on_progress(void *context)
+{
+    struct ph__sqlite *own = context;
+
+    if (own->tick)
+        own->tick(own->tick_context);
+    return own->run_until != 0 && ph__deadline_left_ms(own->run_until) == 0;
+}
+
+/* What a file brings may not do more than it must. */
+static int distrust_file(sqlite3 *db)
+{
+    int rc = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+
+    return rc != SQLITE_OK ? rc : sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+}
+
 /* Checkpoints are made in checkpoint.c only. */
 int ph__sqlite_take_control(sqlite3 *db, struct ph__sqlite *own)
 {
     int rc = sqlite3_extended_result_codes(db, 1);
+
+    sqlite3_progress_handler(db, STEPS, on_progress, own);
+    if (rc == SQLITE_OK && !own->lends) /* handlers work as on a connection of their own */
+        rc = distrust_file(db);
 
     if (rc == SQLITE_OK)
         rc = sqlite3_busy_handler(db, on_busy, own);
@@ -119,6 +147,25 @@ static int fail_open(struct ph__call *call, sqlite3 *db)
     return PH_ECONNECT;
 }
 
+/* A file of ours is its owner's alone, and so are its log and its index, which SQLite makes with the
+ * same rights. It gets its name when it has them; whatever goes wrong SQLite will tell. (It is not
+ * opened under that name: closing it would drop the locks that others of this process have there.) */
+static void make_private(const char *path)
+{
+    struct ph__buffer name = { 0 };
+    int fd = -1;
+
+    ph__buffer_printf(&name, "%s.%016" PRIx64, path, ph__random_u64());
+    if (!name.failed && access(path, F_OK) != 0)
+        fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd >= 0) {
+        close(fd);
+        (void)!link(name.data, path);
+        unlink(name.data);
+    }
+    ph__buffer_free(&name);
+}
+
 /* Opens the file into own->db. A file that is not there is not an error: own->db stays NULL. */
 static int open_file(struct ph__call *call, struct ph__sqlite *own, bool create)
 {
@@ -127,6 +174,8 @@ static int open_file(struct ph__call *call, struct ph__sqlite *own, bool create)
 
     if (!create && access(path, F_OK) != 0 && errno == ENOENT)
         return 0;
+    if (create)
+        make_private(path);
     if (ph__sqlite_open(path, create, own, &own->db) != SQLITE_OK)
         r = fail_open(call, own->db);
     ph__sqlite_stop_waiting(own);
@@ -151,19 +200,65 @@ static int path_check(struct ph__call *call)
     return 0;
 }
 
+/* 0: there is none. */
+static int stat_log(const struct ph__sqlite *own, struct stat *ret_status)
+{
+    return stat(sqlite3_filename_wal(sqlite3_db_filename(own->db, "main")), ret_status) == 0;
+}
+
+/* The log is open now, if there is one: as long as we have it nobody may take it away. */
+static void know_log(struct ph__sqlite *own)
+{
+    struct stat status;
+
+    own->wal_known = stat_log(own, &status);
+    if (own->wal_known) {
+        own->wal_device = status.st_dev;
+        own->wal_inode = status.st_ino;
+    }
+}
+
+static bool file_is_gone(struct ph__sqlite *own)
+{
+    int moved = 0;
+
+    return sqlite3_file_control(own->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+           moved;
+}
+
+/* Commits go into the log. One that was deleted is written to all the same, and nobody will ever
+ * read it. While nobody has made another, what is in it can still be moved into the file. */
+static bool log_is_gone(struct ph__sqlite *own)
+{
+    struct stat status;
+    bool there;
+
+    if (!own->wal_known)
+        return false;
+    there = stat_log(own, &status);
+    if (there && status.st_dev == own->wal_device && status.st_ino == own->wal_inode)
+        return false;
+    if (!there)
+        (void)sqlite3_wal_checkpoint_v2(own->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    return true;
+}
+
 /* A file that was replaced (by a restore, say) or moved away is not written to any more: what went
  * there would be lost. */
 static void leave_moved_file(struct ph__call *call, struct ph__sqlite *own)
 {
-    int moved = 0;
+    const char *text =
+        "the database file was replaced or moved away; opening the one that is there now";
 
-    if (!own->db || own->lent ||
-        sqlite3_file_control(own->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
-        !moved)
+    if (!own->db || own->lent)
         return;
-    ph__log(call->store, PH_LOG_WARN, "connect",
-            "the database file was replaced or moved away; opening the one that is there now", NULL,
-            0);
+    if (!file_is_gone(own)) {
+        if (!log_is_gone(own))
+            return;
+        text = "the log (-wal) of the database file was deleted or replaced while it was in use; "
+               "what was stored last may be lost: opening the file anew";
+    }
+    ph__log(call->store, PH_LOG_WARN, "connect", text, NULL, 0);
     ph__sqlite_close(own);
     sqlite3_close(own->sibling);
     own->sibling = NULL;
@@ -184,10 +279,11 @@ static int attach(struct ph__call *call)
         if (!own)
             return ph__fail_memory(call->err);
         own->timeout_ms = call->store->timeout_ms;
+        own->lends = call->store->lends;
         own->bell.fd = -1;
         call->store->own = own;
     }
-    own->deadline = call->deadline;
+    own->deadline = own->run_until = call->deadline;
     leave_moved_file(call, own);
     return own->db ? 0 : open_file(call, own, false);
 }
@@ -215,6 +311,8 @@ int ph__sqlite_connect(struct ph__call *call, bool check_schema)
             ph__sqlite_path(call->store));
     r = ph__sqlite_check_schema(call);
     own->schema_checked = r == 0;
+    if (r == 0)
+        know_log(own);
     return r;
 }
 
@@ -228,7 +326,7 @@ void ph__sqlite_close(struct ph__sqlite *own)
     ph__sqlite_statements_free(&own->statements);
     sqlite3_close_v2(own->db);
     own->db = NULL;
-    own->schema_checked = false;
+    own->schema_checked = own->code_checked = own->wal_known = false;
     own->bell.version_known = false;
 }
 

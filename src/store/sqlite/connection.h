@@ -5,6 +5,8 @@
 #include "store/sqlite/statements.h"
 #include "store/store.h"
 
+#include <sys/types.h>
+
 /* The doorbell (doorbell.c). */
 struct ph__sqlite_bell {
     int fd;             /* inotify's; -1: none */
@@ -17,11 +19,20 @@ struct ph__sqlite {
     sqlite3 *db;      /* NULL: the file does not exist yet */
     sqlite3 *sibling; /* for checkpoints only; NULL until the first */
     struct ph__sqlite_statements statements;
-    ph__deadline deadline; /* of the present call: how long to wait for a lock */
-    bool waiting;          /* counted in ph__sqlite_waiting */
+    ph__deadline deadline;       /* of the present call: how long to wait for a lock */
+    ph__deadline run_until;      /* and how long a statement may run; 0: for as long as it takes */
+    void (*tick)(void *context); /* called now and then by statements that run; NULL: not */
+    void *tick_context;
+    int schema_changes; /* that the statement store_get had seen when foreign code was looked for */
+    bool code_checked;  /* it was looked for on this connection */
+    bool wal_known;     /* the log that the connection has: */
+    dev_t wal_device;
+    ino_t wal_inode;
+    bool waiting; /* counted in ph__sqlite_waiting */
     bool schema_checked;
     int wal_pages;     /* in the write-ahead log after our last commit */
     int checkpoint_at; /* pages: then a checkpoint is tried */
+    bool lends;        /* as the store: only for handlers' transactions */
     bool lent;         /* a handler has db, in a transaction (lend.c) */
     bool ended;        /* it has ended that transaction itself */
     int timeout_ms;    /* the store's: how long a statement of the handler waits for a lock */

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "store/sqlite/checkpoint.h"
+#include "store/sqlite/foreign_code.h"
 #include "store/sqlite/transaction.h"
 #include "store/sqlite/verbs.h"
 
@@ -254,6 +255,8 @@ int ph__sqlite_examine(struct ph__call *call, struct ph__examination *examinatio
     }
     examine_file(call, examination);
     r = examine_durability(call, examination);
+    if (r == 0)
+        r = ph__sqlite_examine_code(call, examination);
     if (r == 0 && examination->usable)
         r = examine_identity(call, examination);
     if (r < 0)

@@ -11,6 +11,16 @@ int ph__sqlite_fail_schema_missing(ph_error *err)
                     "open with deploy_schema, or check the path and the table prefix");
 }
 
+int ph__sqlite_fail_time(ph_error *err)
+{
+    return ph__fail_flags(err,
+                          ph__fail(err, PH_ETIMEOUT,
+                                   "a statement took longer than the time limit; allow the call "
+                                   "more time, or look whether something foreign is in the file "
+                                   "(posthorn doctor)"),
+                          PH_RETRY);
+}
+
 static int fail_busy(ph_error *err, int code, bool callers)
 {
     if (!callers)

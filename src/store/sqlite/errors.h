@@ -10,5 +10,6 @@
 int ph__sqlite_fail(ph_error *err, sqlite3 *db, bool callers);
 
 int ph__sqlite_fail_schema_missing(ph_error *err);
+int ph__sqlite_fail_time(ph_error *err);
 
 #endif

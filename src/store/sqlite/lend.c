@@ -35,6 +35,7 @@ int ph__sqlite_tx_begin(struct ph__call *call, ph_tx *ret_tx)
         return r;
     own->lent = true;
     own->ended = false;
+    own->run_until = 0; /* the handler's statements take as long as they take */
     sqlite3_commit_hook(own->db, on_commit, own);
     sqlite3_rollback_hook(own->db, on_rollback, own);
     *ret_tx = ph_tx_sqlite(own->db);
@@ -50,7 +51,6 @@ static void take_back(struct ph__sqlite *own)
     sqlite3_commit_hook(own->db, NULL, NULL);
     sqlite3_rollback_hook(own->db, NULL, NULL);
     sqlite3_set_authorizer(own->db, NULL, NULL);
-    sqlite3_progress_handler(own->db, 0, NULL, NULL);
     ph__sqlite_reset_all(own->db);
     (void)ph__sqlite_take_control(own->db, own);
     ph__sqlite_watch_wal(own);

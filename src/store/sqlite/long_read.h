@@ -10,9 +10,8 @@ struct ph__long_read {
     void *tick_context;
 };
 
-/* As ph__sqlite_begin_read() and ph__sqlite_end(). In between statements are
- * interrupted at the time limit, on our own connection; the caller's progress
- * handler is his. *read must stay where it is. */
+/* As ph__sqlite_begin_read() and ph__sqlite_end(), with an error of its own at the time limit. In
+ * between tick is called, on our own connection; the caller's progress handler is his. */
 int ph__long_read_begin(struct ph__long_read *read, struct ph__call *call);
 int ph__long_read_end(struct ph__long_read *read, int r);
 

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define STEPS 20000 /* of SQLite's machine between two looks at the clock: about a millisecond */
-
 /* near "WORD": syntax error */
 static bool is_near_word(const char *text)
 {
@@ -110,13 +108,6 @@ static int read_rows(struct ph__call *call, sqlite3_stmt *stmt, const struct ph_
     return r;
 }
 
-static int on_progress(void *context)
-{
-    struct ph__sqlite *own = context;
-
-    return ph__deadline_left_ms(own->deadline) == 0;
-}
-
 int ph__sqlite_query(struct ph__call *call, const char *sql, const struct ph__reader *reader)
 {
     struct ph__sqlite *own = call->store->own;
@@ -127,8 +118,7 @@ int ph__sqlite_query(struct ph__call *call, const char *sql, const struct ph__re
     if (!own->db)
         return ph__fail(call->err, PH_ECONNECT, "there is no database file %.120s; check the path",
                         ph__sqlite_path(call->store));
-    own->deadline = call->deadline;
-    sqlite3_progress_handler(own->db, STEPS, on_progress, own);
+    own->deadline = own->run_until = call->deadline;
     if (sqlite3_prepare_v2(own->db, sql, -1, &stmt, &rest) != SQLITE_OK)
         r = fail(call, own->db);
     else
@@ -136,7 +126,6 @@ int ph__sqlite_query(struct ph__call *call, const char *sql, const struct ph__re
     if (r == 0)
         r = read_rows(call, stmt, reader);
     sqlite3_finalize(stmt);
-    sqlite3_progress_handler(own->db, 0, NULL, NULL);
     ph__sqlite_stop_waiting(own);
     return r;
 }

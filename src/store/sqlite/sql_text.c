@@ -34,12 +34,13 @@ static const char *expand_macro(struct ph__buffer *to, const char *at)
 }
 
 /* One {…}; returns what follows it, or NULL if it is none of ours. */
-static const char *expand_one(struct ph__buffer *to, const char *at, const char *prefix)
+static const char *expand_one(struct ph__buffer *to, const char *at, const char *schema,
+                              const char *prefix)
 {
     if (strncmp(at, "{p}", 3) == 0) {
         size_t length = strspn(at + 3, IDENTIFIER);
 
-        ph__buffer_printf(to, "\"%s%.*s\"", prefix, (int)length, at + 3);
+        ph__buffer_printf(to, "%s\"%s%.*s\"", schema, prefix, (int)length, at + 3);
         return at + 3 + length;
     }
     if (strncmp(at, "{prefix}", 8) == 0) {
@@ -49,7 +50,7 @@ static const char *expand_one(struct ph__buffer *to, const char *at, const char 
     return expand_macro(to, at);
 }
 
-void ph__sqlite_expand(struct ph__buffer *to, const char *text, const char *prefix)
+static void expand(struct ph__buffer *to, const char *text, const char *schema, const char *prefix)
 {
     const char *from = text, *mark;
 
@@ -57,7 +58,7 @@ void ph__sqlite_expand(struct ph__buffer *to, const char *text, const char *pref
         const char *after;
 
         ph__buffer_bytes(to, from, (size_t)(mark - from));
-        after = expand_one(to, mark, prefix);
+        after = expand_one(to, mark, schema, prefix);
         if (!after) {
             ph__buffer_bytes(to, mark, 1);
             after = mark + 1;
@@ -65,4 +66,14 @@ void ph__sqlite_expand(struct ph__buffer *to, const char *text, const char *pref
         from = after;
     }
     ph__buffer_text(to, from);
+}
+
+void ph__sqlite_expand(struct ph__buffer *to, const char *text, const char *prefix)
+{
+    expand(to, text, "", prefix);
+}
+
+void ph__sqlite_expand_statement(struct ph__buffer *to, const char *text, const char *prefix)
+{
+    expand(to, text, "main.", prefix);
 }

@@ -9,8 +9,13 @@
 extern const struct ph__embedded ph__sqlite_statement_texts[];
 extern const struct ph__embedded ph__sqlite_migration_texts[];
 
-/* Appends text to `to`. {p}name becomes the quoted "<prefix>name", {prefix} the
+/* Appends a migration to `to`. {p}name becomes the quoted "<prefix>name", {prefix} the
  * bare prefix, and {macro:argument} the expression in sql/macros.sql. */
 void ph__sqlite_expand(struct ph__buffer *to, const char *text, const char *prefix);
+
+/* The same for a statement: {p}name becomes main."<prefix>name", since a temporary table of the same
+ * name on a caller's connection would go before ours. (In views names are those of the view's own
+ * database anyway, and definitions cannot be qualified everywhere.) */
+void ph__sqlite_expand_statement(struct ph__buffer *to, const char *text, const char *prefix);
 
 #endif

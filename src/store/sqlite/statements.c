@@ -42,7 +42,7 @@ static int prepare(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which, sq
     if (!entry->name)
         return ph__fail(tx->call->err, PH_EDATABASE, "this build lacks the statement %s",
                         names[which]);
-    ph__sqlite_expand(&sql, entry->text, tx->call->store->prefix);
+    ph__sqlite_expand_statement(&sql, entry->text, tx->call->store->prefix);
     if (sql.failed) {
         ph__buffer_free(&sql);
         return ph__fail_memory(tx->call->err);

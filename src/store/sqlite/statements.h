@@ -13,7 +13,7 @@
     X(begin_read) X(begin_write) X(commit) X(rollback)                                             \
     X(savepoint) X(savepoint_undo) X(savepoint_release) X(lock) X(store_get) X(clock_set)          \
     X(temp_any) X(data_version) X(journal_mode) X(synchronous) X(quick_check)                      \
-    X(queue_by_name) X(queue_by_id) X(queue_insert) X(queue_update) X(queue_pause)                 \
+    X(foreign_code) X(queue_by_name) X(queue_by_id) X(queue_insert) X(queue_update) X(queue_pause) \
     X(queue_has_streams) X(message_insert_more) X(pending_insert_head)                             \
     X(claim_look_more) X(claim_one_more) X(claim_walk_more) X(claim_follow) X(lease_of_owner)      \
     X(belongings_any) X(message_belongs) X(receptors_delete)                                       \

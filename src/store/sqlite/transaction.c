@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/errors.h"
+#include "store/sqlite/foreign_code.h"
 #include "store/sqlite/joins.h"
 #include "store/sqlite/migrate.h"
 
@@ -11,7 +12,11 @@
 
 int ph__sqlite_tx_fail(struct ph__sqlite_tx *tx)
 {
-    return ph__sqlite_fail(tx->call->err, tx->db, !tx->own);
+    int r = ph__sqlite_fail(tx->call->err, tx->db, !tx->own);
+
+    return (tx->own || tx->lent) && (tx->call->err->native & 0xff) == SQLITE_INTERRUPT
+               ? ph__sqlite_fail_time(tx->call->err)
+               : r;
 }
 
 static int run(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which)
@@ -52,6 +57,9 @@ static int read_store(struct ph__sqlite_tx *tx)
                                  tx->call->err);
     tx->now = ph__column_is_null(&query, 3) ? real_time() : ph__column_int(&query, 3);
     ph__query_end(&query);
+    if (r == 0 && tx->own && tx->writes)
+        r = ph__sqlite_check_code(tx,
+                                  sqlite3_stmt_status(query.stmt, SQLITE_STMTSTATUS_REPREPARE, 0));
     return r;
 }
 
@@ -66,6 +74,14 @@ bool ph__sqlite_is_writing(sqlite3 *db)
     return false;
 }
 
+/* The store's own connection, if a handler has it and this is his call. */
+static struct ph__sqlite *lent_by(const struct ph__call *call)
+{
+    struct ph__sqlite *own = call->store->lends ? call->store->own : NULL;
+
+    return own && own->lent && own->db == call->connection ? own : NULL;
+}
+
 void ph__sqlite_prepare_tx(struct ph__sqlite_tx *tx, struct ph__call *call, bool writes)
 {
     memset(tx, 0, sizeof(*tx));
@@ -78,9 +94,12 @@ void ph__sqlite_prepare_tx(struct ph__sqlite_tx *tx, struct ph__call *call, bool
         tx->nested = writes && ph__sqlite_is_writing(tx->db);
         tx->implicit = sqlite3_get_autocommit(tx->db);
         tx->changes = sqlite3_total_changes64(tx->db);
+        tx->lent = lent_by(call);
+        if (tx->lent)
+            tx->lent->run_until = call->deadline;
     } else {
         tx->own = call->store->own;
-        tx->own->deadline = call->deadline;
+        tx->own->deadline = tx->own->run_until = call->deadline;
         tx->db = tx->own->db;
         tx->statements = &tx->own->statements;
     }
@@ -147,8 +166,10 @@ int ph__sqlite_begin_bare(struct ph__sqlite_tx *tx, struct ph__call *call)
     return r < 0 ? ph__sqlite_end(tx, r) : 0;
 }
 
+/* From here on no statement may be stopped: a commit would be made and reported as failed. */
 static int end_own(struct ph__sqlite_tx *tx, int r)
 {
+    tx->own->run_until = 0;
     if (r == 0) {
         r = run(tx, PH__SQL_commit);
         /* The log may have been written but not synced: after a crash it may count. */
@@ -175,6 +196,8 @@ static void undo_nested(struct ph__sqlite_tx *tx, int r)
 /* Some errors (a full disk, an interrupt) make SQLite roll back everything. */
 static int end_callers(struct ph__sqlite_tx *tx, int r)
 {
+    if (tx->lent)
+        tx->lent->run_until = 0;
     if (sqlite3_get_autocommit(tx->db) && !tx->implicit) {
         if (r == 0)
             r = ph__fail(tx->call->err, PH_ETXDEAD, "the transaction was rolled back by SQLite");

@@ -14,7 +14,8 @@ struct ph__ended {
 struct ph__sqlite_tx {
     struct ph__call *call;
     sqlite3 *db;
-    struct ph__sqlite *own; /* NULL: the caller's connection */
+    struct ph__sqlite *own;  /* NULL: the caller's connection */
+    struct ph__sqlite *lent; /* our own, lent to a handler whose call this is; NULL: not so */
     bool writes;
     bool nested;   /* called by a statement of the caller's that writes: no savepoint is allowed */
     bool implicit; /* and that statement is its own transaction: there was no BEGIN */

@@ -15,13 +15,13 @@ ROLLBACK
 
 -- name: savepoint
 -- In the caller's transaction a savepoint makes one call all or nothing.
-SAVEPOINT {p}call
+SAVEPOINT "{prefix}call"
 
 -- name: savepoint_undo
-ROLLBACK TO {p}call
+ROLLBACK TO "{prefix}call"
 
 -- name: savepoint_release
-RELEASE {p}call
+RELEASE "{prefix}call"
 
 -- name: lock
 -- Takes the write lock and changes nothing: the first statement of a writing
@@ -33,6 +33,18 @@ SELECT store_id, version, serves_from, clock_us FROM {p}store WHERE one = 1
 
 -- name: clock_set
 UPDATE {p}store SET clock_us = ?1
+
+-- name: foreign_code
+-- Triggers on our tables, and views in their place. None is ours.
+SELECT type, name, tbl_name FROM main.sqlite_schema
+ WHERE type IN ('trigger', 'view') AND lower(tbl_name) IN (
+     lower('{prefix}store'), lower('{prefix}migration'), lower('{prefix}queue'),
+     lower('{prefix}message'), lower('{prefix}pending'), lower('{prefix}lease'),
+     lower('{prefix}done'), lower('{prefix}dead'), lower('{prefix}attempt_log'),
+     lower('{prefix}dedupe'), lower('{prefix}join_head'), lower('{prefix}join_member'),
+     lower('{prefix}join_wait'), lower('{prefix}job'), lower('{prefix}job_run'),
+     lower('{prefix}stream'), lower('{prefix}instance'), lower('{prefix}receptor'),
+     lower('{prefix}checkpoint'), lower('{prefix}claimer'))
 
 -- name: temp_any
 -- Has a handler left tables, views or triggers of its own on the connection?
@@ -185,7 +197,7 @@ SELECT max(coalesce(due_at, created_at), created_at), id, 0, 0, salt, topic, mes
  ORDER BY seq
 
 -- name: fence_last
-SELECT seq FROM sqlite_sequence WHERE name = '{prefix}lease'
+SELECT seq FROM main.sqlite_sequence WHERE name = '{prefix}lease'
 
 -- name: pending_delete
 DELETE FROM {p}pending WHERE queue = ?1 AND level = ?2 AND due = ?3 AND id = ?4

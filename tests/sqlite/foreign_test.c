@@ -1,0 +1,365 @@
+/* foreign_test.c - what a file may bring along: triggers and views of others, names in the way. */
+#include "seam.h"
+
+#include "store/sqlite/connection.h"
+
+#include <posthorn/sqlite.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ENDLESS "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int try_enqueue(ph_store *store, ph_tx tx, int timeout_ms)
+{
+    ph_message message = PH_MESSAGE_INIT;
+
+    message.topic = message.payload = "x";
+    return ph_enqueue(store, tx, &message, timeout_ms, NULL, &t_err);
+}
+
+static sqlite3 *own_of(ph_store *store)
+{
+    return ((struct ph__sqlite *)store->own)->db;
+}
+
+/* ------------------------------------------------------------- triggers on our tables */
+
+/* Made while the store is connected, and its statements are prepared. */
+TEST(a_trigger_of_others_on_our_tables_is_refused_by_name)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+
+    t_enqueue(store, "x", "before");
+    t_sql(conn, "CREATE TRIGGER stall AFTER INSERT ON posthorn_message BEGIN " ENDLESS
+                "count(*) FROM n; END");
+    CHECK_INT(try_enqueue(store, PH_OWN_TX, 0), PH_ESTATE);
+    CHECK_STR(t_err.message,
+              "the trigger \"stall\" on posthorn_message is not Posthorn's, and would run inside "
+              "its statements; drop it, or put it on a table of your own");
+    CHECK_INT(try_enqueue(t_open(NULL), PH_OWN_TX, 0), PH_ESTATE);
+    t_sql(conn, "DROP TRIGGER stall");
+    t_enqueue(store, "x", "after");
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM posthorn_message"), 2);
+}
+
+TEST(the_doctor_names_triggers_of_others)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    ph_report *report = NULL;
+    int named = 0;
+
+    t_sql(conn, "CREATE TRIGGER one AFTER DELETE ON Posthorn_Pending BEGIN SELECT 1; END;"
+                "CREATE TRIGGER two AFTER UPDATE ON posthorn_lease BEGIN SELECT 1; END;"
+                "CREATE TABLE posthorn_notes (x);"
+                "CREATE TRIGGER mine AFTER INSERT ON posthorn_notes BEGIN SELECT 1; END");
+    OK(ph_doctor(store, NULL, 0, &report, &t_err));
+    for (size_t i = 0; i < ph_report_count(report); i++) {
+        const ph_finding *finding = ph_report_at(report, i);
+
+        if (strcmp(finding->check, "triggers") != 0)
+            continue;
+        CHECK_INT(finding->level, PH_FINDING_ERROR);
+        CHECK(strstr(finding->text, "\"one\"") || strstr(finding->text, "\"two\""));
+        named++;
+    }
+    CHECK_INT(named, 2);
+    ph_report_free(report);
+}
+
+/* What is looked for is every table that we have. */
+TEST(a_trigger_on_any_table_of_ours_is_refused)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    char tables[64][64], sql[300];
+    int count = (int)t_number(conn, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
+                                    "name LIKE 'posthorn^_%' ESCAPE '^'");
+
+    CHECK(count > 15 && count <= 64);
+    for (int i = 0; i < count; i++) {
+        snprintf(sql, sizeof(sql),
+                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'posthorn^_%%' "
+                 "ESCAPE '^' ORDER BY name LIMIT 1 OFFSET %d",
+                 i);
+        snprintf(tables[i], sizeof(tables[i]), "%s", t_value(conn, sql));
+    }
+    for (int i = 0; i < count; i++) {
+        snprintf(sql, sizeof(sql),
+                 "CREATE TRIGGER foreign_one AFTER INSERT ON %s BEGIN SELECT 1; END", tables[i]);
+        t_sql(conn, sql);
+        CHECK_INT(try_enqueue(store, PH_OWN_TX, 0), PH_ESTATE);
+        t_sql(conn, "DROP TRIGGER foreign_one");
+        CHECK_INT(try_enqueue(store, PH_OWN_TX, 0), 0);
+    }
+}
+
+/* ---------------------------------------------------------------------- time limits */
+
+TEST(a_statement_that_never_ends_is_stopped_at_the_time_limit)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    double began;
+
+    t_sql(conn,
+          "ALTER TABLE posthorn_store RENAME TO hidden;"
+          "CREATE VIEW posthorn_store AS SELECT one, store_id, version, serves_from, clock_us "
+          "FROM hidden WHERE (" ENDLESS "count(*) FROM n) > 0");
+    began = now_s();
+    CHECK_INT(try_enqueue(store, PH_OWN_TX, 300), PH_ETIMEOUT);
+    CHECK(t_err.flags & PH_RETRY);
+    CHECK(now_s() - began < 10);
+    t_sql(conn, "DROP VIEW posthorn_store; ALTER TABLE hidden RENAME TO posthorn_store");
+    CHECK_INT(try_enqueue(store, PH_OWN_TX, 0), 0);
+}
+
+/* Statements count their steps from run to run, and look at the clock at the end as well. */
+TEST(a_call_is_not_stopped_between_its_commit_and_its_answer)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    int stored = 0;
+
+    for (int i = 0; i < 3000; i++) {
+        int r = try_enqueue(store, PH_OWN_TX, 1);
+
+        CHECK(r == 0 || r == PH_ETIMEOUT || r == PH_EBUSY);
+        stored += r == 0;
+    }
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM posthorn_message"), stored);
+}
+
+/* ------------------------------------------------------------------ names in the way */
+
+TEST(temporary_tables_of_the_caller_do_not_hide_ours)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect(), *other = t_connect();
+
+    t_sql(conn, "CREATE TEMP TABLE posthorn_store AS SELECT * FROM main.posthorn_store;"
+                "CREATE TEMP TABLE posthorn_queue AS SELECT * FROM main.posthorn_queue;"
+                "CREATE TEMP TABLE posthorn_message AS SELECT * FROM main.posthorn_message;"
+                "CREATE TEMP TABLE posthorn_pending AS SELECT * FROM main.posthorn_pending;"
+                "CREATE TEMP TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT)");
+    t_begin(conn);
+    CHECK_INT(try_enqueue(store, t_tx(conn), 0), 0);
+    t_commit(conn);
+    CHECK_INT(t_number(other, "SELECT count(*) FROM posthorn_message"), 1);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM temp.posthorn_message"), 0);
+    t_begin(conn);
+    t_sql(conn, "INSERT INTO counted DEFAULT VALUES");
+    {
+        ph_batch *batch = NULL;
+
+        OK(ph_outbox_claim(store, t_tx(conn), ph_owner_new(), NULL, 0, &batch, &t_err));
+        CHECK_INT(ph_batch_count(batch), 1);
+        ph_batch_free(batch);
+    }
+    t_commit(conn);
+    t_check_places(other);
+}
+
+/* ---------------------------------------------------------- whose settings are whose */
+
+static int setting(sqlite3 *db, int which)
+{
+    int on = -1;
+
+    CHECK_INT(sqlite3_db_config(db, which, -1, &on), SQLITE_OK);
+    return on;
+}
+
+TEST(our_own_connection_trusts_no_file)
+{
+    ph_store *store = t_open(NULL);
+
+    CHECK_INT(setting(own_of(store), SQLITE_DBCONFIG_DEFENSIVE), 1);
+    CHECK_INT(setting(own_of(store), SQLITE_DBCONFIG_TRUSTED_SCHEMA), 0);
+}
+
+static void seven(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    (void)count;
+    (void)values;
+    sqlite3_result_int(context, 7);
+}
+
+/* A function in a trigger is what an untrusted schema may not have. */
+TEST(in_a_handlers_transaction_triggers_of_the_user_work_as_on_his_own_connection)
+{
+    ph_store *store = NULL;
+    struct t_conn *conn;
+    ph_tx tx;
+
+    t_open(NULL);
+    conn = t_connect();
+    OK(ph_open_lazy(t_url(), NULL, &store, &t_err));
+    store->lends = true; /* as the dispatcher makes them */
+    t_sql(
+        conn,
+        "CREATE TABLE mine (x); CREATE TABLE copies (x);"
+        "CREATE TRIGGER copy AFTER INSERT ON mine BEGIN INSERT INTO copies VALUES (seven()); END");
+    for (int i = 1; i <= 2; i++) {
+        tx = begin_lent(store);
+        CHECK_INT(sqlite3_create_function(ph_tx_sqlite_connection(tx), "seven", 0, SQLITE_UTF8,
+                                          NULL, seven, NULL, NULL),
+                  SQLITE_OK);
+        run_on(tx, "INSERT INTO mine VALUES (1)");
+        CHECK_INT(try_enqueue(store, tx, 0), 0);
+        CHECK_INT(end_lent(store, true), 0);
+        CHECK_INT(t_number(conn, "SELECT sum(x) FROM copies"), 7 * i);
+    }
+    ph_close(store);
+}
+
+TEST(a_handlers_statements_take_as_long_as_they_take)
+{
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+    ph_store *store;
+    ph_tx tx;
+
+    opts.timeout_ms = 50;
+    store = t_open(&opts);
+    tx = begin_lent(store);
+    usleep(60000); /* the time limit of the call that began it is over */
+    run_on(tx,
+           "CREATE TABLE mine AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+           "WHERE i < 200000) SELECT sum(i) FROM n");
+    CHECK_INT(end_lent(store, true), 0);
+}
+
+static int count_steps(void *context)
+{
+    ++*(int *)context;
+    return 0;
+}
+
+TEST(a_callers_connection_keeps_its_settings_and_its_progress_handler)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    int steps = 0, defensive = setting(t_native(conn), SQLITE_DBCONFIG_DEFENSIVE),
+        trusted = setting(t_native(conn), SQLITE_DBCONFIG_TRUSTED_SCHEMA);
+
+    sqlite3_progress_handler(t_native(conn), 1, count_steps, &steps);
+    t_begin(conn);
+    CHECK_INT(try_enqueue(store, t_tx(conn), 0), 0);
+    steps = 0;
+    t_commit(conn);
+    t_sql(conn, "SELECT count(*) FROM posthorn_message");
+    CHECK(steps > 0);
+    CHECK_INT(setting(t_native(conn), SQLITE_DBCONFIG_DEFENSIVE), defensive);
+    CHECK_INT(setting(t_native(conn), SQLITE_DBCONFIG_TRUSTED_SCHEMA), trusted);
+    sqlite3_progress_handler(t_native(conn), 0, NULL, NULL);
+}
+
+/* --------------------------------------------------------------------- files, rights */
+
+static mode_t mode_of(const char *suffix)
+{
+    char path[500];
+    struct stat status;
+
+    snprintf(path, sizeof(path), "%s%s", t_url() + strlen("sqlite:"), suffix);
+    CHECK_INT(stat(path, &status), 0);
+    return status.st_mode & 0777;
+}
+
+TEST(a_file_that_we_make_is_its_owners_alone)
+{
+    ph_store *store;
+
+    umask(022);
+    store = t_open(NULL);
+    t_enqueue(store, "x", "y");
+    CHECK_INT(mode_of(""), 0600);
+    CHECK_INT(mode_of("-wal"), 0600);
+    CHECK_INT(mode_of("-shm"), 0600);
+}
+
+TEST(a_file_that_was_there_keeps_its_rights)
+{
+    FILE *file = fopen(t_url() + strlen("sqlite:"), "w");
+    ph_store *store;
+
+    CHECK(file && fclose(file) == 0);
+    CHECK_INT(chmod(t_url() + strlen("sqlite:"), 0640), 0);
+    store = t_open(NULL);
+    t_enqueue(store, "x", "y");
+    CHECK_INT(mode_of(""), 0640);
+    CHECK_INT(mode_of("-wal"), 0640);
+}
+
+/* ------------------------------------------------------------------------ the log */
+
+static int warnings;
+
+static void count_warnings(void *context, const ph_log_event *event)
+{
+    (void)context;
+    warnings += event->level == PH_LOG_WARN && strstr(event->text, "the log (-wal)") != NULL;
+}
+
+/* What was committed before is in a file that has no name any more. */
+static void delete_log(bool another)
+{
+    char path[500];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s-wal", t_url() + strlen("sqlite:"));
+    CHECK_INT(unlink(path), 0);
+    if (another) {
+        file = fopen(path, "w");
+        CHECK(file && fclose(file) == 0);
+    }
+}
+
+static ph_store *open_noting_warnings(void)
+{
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+
+    opts.log = count_warnings;
+    opts.log_level = PH_LOG_WARN;
+    return t_open(&opts);
+}
+
+TEST(a_log_that_was_deleted_under_us_is_noticed_and_what_was_in_it_is_saved)
+{
+    ph_store *store = open_noting_warnings();
+    struct t_conn *conn;
+
+    for (int i = 0; i < 3; i++)
+        t_enqueue(store, "x", "before");
+    delete_log(false);
+    t_enqueue(store, "x", "after");
+    CHECK_INT(warnings, 1);
+    t_enqueue(store, "x", "after");
+    CHECK_INT(warnings, 1);
+    conn = t_connect();
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM posthorn_message"), 5);
+    CHECK_STR(t_value(conn, "PRAGMA integrity_check"), "ok");
+    t_check_places(conn);
+}
+
+TEST(a_log_that_was_replaced_under_us_is_noticed)
+{
+    ph_store *store = open_noting_warnings();
+    int64_t time;
+
+    t_enqueue(store, "x", "before");
+    delete_log(true);
+    (void)!ph_clock(store, PH_OWN_TX, 0, &time, &t_err);
+    CHECK_INT(warnings, 1);
+}
