@@ -485,7 +485,28 @@ TEST(a_claim_buries_no_more_than_a_thousand)
 
 /* ------------------------------------------------------------------ lost messages */
 
-TEST(messages_of_a_dead_worker_come_back_one_at_a_time)
+TEST(messages_of_a_dead_worker_come_back_in_groups_of_up_to_eight)
+{
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    ph_owner owner = ph_owner_new();
+    ph_enqueued e[19];
+
+    t_clock_set(store, T_EPOCH);
+    put_many(store, "orders", 19, e);
+    CHECK_INT(claimable(store, 19), 19);
+    t_clock_advance(store, 31 * T_SECOND);
+    REQ_STR("OBX-053", claimed_payloads(store, owner, 50), "0 1 2 3 4 5 6 7");
+    CHECK_INT(see(store, e[0].work_id).attempts, 2);
+    CHECK_STR(see(store, e[0].work_id).kinds, "lost");
+    CHECK_STR(claimed_payloads(store, owner, 3), "8 9 10"); /* a smaller batch is asked for */
+    CHECK_STR(claimed_payloads(store, owner, 50), "11 12 13 14 15 16 17 18");
+    CHECK_STR(claimed_payloads(store, owner, 50), "");
+    t_check_places(conn);
+    t_disconnect(conn);
+}
+
+TEST(messages_that_were_lost_twice_come_back_one_at_a_time)
 {
     ph_store *store = t_open(NULL);
     struct t_conn *conn = t_connect();
@@ -493,17 +514,51 @@ TEST(messages_of_a_dead_worker_come_back_one_at_a_time)
     ph_enqueued e[3];
 
     t_clock_set(store, T_EPOCH);
-    put_many(store, "orders", 3, e);
-    CHECK_INT(claimable(store, 3), 3);
-    t_clock_advance(store, 31 * T_SECOND);
-    REQ_STR("OBX-053", claimed_payloads(store, owner, 10), "0");
-    CHECK_INT(see(store, e[0].work_id).attempts, 2);
-    CHECK_STR(see(store, e[0].work_id).kinds, "lost");
+    put_many(store, "orders", 2, e);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STR(claimed_payloads(store, owner, 10), "0 1");
+        t_clock_advance(store, 31 * T_SECOND);
+    }
+    t_enqueue(store, "orders", "new");
+    CHECK_STR(claimed_payloads(store, owner, 10), "new");
+    CHECK_STR(claimed_payloads(store, owner, 10), "0");
     CHECK_STR(claimed_payloads(store, owner, 10), "1");
-    CHECK_STR(claimed_payloads(store, owner, 10), "2");
-    CHECK_STR(claimed_payloads(store, owner, 10), "");
+    CHECK_STR(see(store, e[1].work_id).kinds, "lost,lost");
+    t_clock_advance(store, 31 * T_SECOND);
+    CHECK_STR(claimed_payloads(store, owner, 10), "0"); /* three times, still apart from the others */
+    CHECK_STR(claimed_payloads(store, owner, 10), "1");
+    CHECK_STR(claimed_payloads(store, owner, 10), "new");
     t_check_places(conn);
     t_disconnect(conn);
+}
+
+/* Rows to be buried stand between them, and topics that are not wanted. */
+TEST(a_group_of_lost_messages_is_filled_past_what_is_buried_or_not_wanted)
+{
+    ph_store *store = t_open(NULL);
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    const char *topics[] = { "orders" };
+    ph_message m = a_message("orders", "expires");
+    ph_owner owner = ph_owner_new();
+    ph_batch *batch;
+
+    t_clock_set(store, T_EPOCH);
+    put_many(store, "orders", 5, NULL);
+    t_enqueue(store, "bills", "b");
+    m.expires_at = T_EPOCH + 20 * T_SECOND;
+    put(store, &m);
+    put_many(store, "orders", 5, NULL);
+    CHECK_INT(claimable(store, 50), 12);
+    t_clock_advance(store, 31 * T_SECOND);
+    opts.topics = topics;
+    opts.topic_count = 1;
+    batch = claim_with(store, owner, &opts);
+    CHECK_STR(payloads(batch), "0 1 2 3 4 0 1 2");
+    ph_batch_free(batch);
+    batch = claim_with(store, owner, &opts);
+    CHECK_STR(payloads(batch), "3 4");
+    ph_batch_free(batch);
+    CHECK_STR(claimed_payloads(store, owner, 50), "b");
 }
 
 TEST(a_claim_stops_before_a_lost_message)

@@ -285,10 +285,12 @@ struct runs {
 static int grow(struct model *model, const struct m_claim *claim, struct runs *runs, int run,
                 int most)
 {
-    int length = runs->at[run].length;
+    int length = runs->at[run].length, lost = model->messages[runs->at[run].messages[0]].lost;
     int more = m_follow(model, claim, runs->at[run].messages[length - 1], most,
                         runs->at[run].messages + length);
 
+    for (int i = length; i < length + more; i++) /* a lease has one count of losses for all */
+        model->messages[runs->at[run].messages[i]].lost = lost;
     runs->at[run].length += more;
     return more;
 }
@@ -320,6 +322,14 @@ static int followers_max(const struct model *model, const struct m_claim *claim,
     return got < 0 ? 0 : got < most ? got : most;
 }
 
+/* How many messages go together whose worker was lost. */
+static int group_max(int lost, int batch_size)
+{
+    int most = lost == 1 ? 8 : 1;
+
+    return most < batch_size ? most : batch_size;
+}
+
 /* Walks the rows; true if it came to their end with room left. */
 static bool walk(struct model *model, const struct m_claim *claim, struct runs *runs, int *room)
 {
@@ -330,18 +340,17 @@ static bool walk(struct model *model, const struct m_claim *claim, struct runs *
 
         if (buried_on_the_way(model, message))
             continue;
-        if (message->lost > 0 && runs->count > 0)
+        if (runs->count > 0 && message->lost != model->messages[runs->at[0].messages[0]].lost)
             return false;
+        if (message->lost > 0 && runs->count == 0)
+            *room = group_max(message->lost, *room);
         m_take(model, claim, rows[i]);
         runs->at[runs->count].length = 1;
         runs->at[runs->count].messages[0] = rows[i];
         --*room;
-        if (message->lost > 0) {
-            runs->count++;
-            return false;
-        }
-        *room -= grow(model, claim, runs, runs->count,
-                      followers_max(model, claim, rows[i], runs->count == 0, *room));
+        if (message->lost == 0)
+            *room -= grow(model, claim, runs, runs->count,
+                          followers_max(model, claim, rows[i], runs->count == 0, *room));
         runs->count++;
     }
     return *room > 0;

@@ -1,6 +1,7 @@
 /* batch.c - the one call: all parts of an exchange, one after the other under one write lock. The
  * parts are what the verbs do once they have it. */
 #include "core/id.h"
+#include "store/sqlite/claiming.h"
 #include "store/sqlite/consumer.h"
 #include "store/sqlite/exchange.h"
 #include "store/sqlite/instance.h"
@@ -83,13 +84,13 @@ static int64_t first_stored(const struct ph__work_part *part)
     return INT64_MAX;
 }
 
-/* A message whose worker was lost is leased alone; *ret_lost: how often that was. */
+/* Messages whose worker was lost are leased apart; *ret_lost: how often that was. */
 static int times_lost(struct working *w, const ph_batch *batch, int64_t *ret_lost)
 {
     struct ph__query query;
 
     *ret_lost = 0;
-    if (batch->count != 1 || batch->items[0].attempts == 1)
+    if (batch->count == 0 || batch->count > PH__LOST_GROUP_MAX || batch->items[0].attempts == 1)
         return 0;
     query = ph__query(w->tx, PH__SQL_lease_lost);
     ph__query_int(&query, batch->items[0].fence);

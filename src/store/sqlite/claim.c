@@ -174,15 +174,15 @@ static int visit(struct ph__claiming *c, const struct ph__query *query, int leve
         r = set_aside(c, query, true);
     } else if (attempts >= (own_max ? own_max : c->queue.max_attempts)) {
         r = set_aside(c, query, false);
-    } else if (lost > 0 && c->batch->count > 0) {
+    } else if (lost != c->lost && c->batch->count > 0) {
         c->stop = true;
         return 0;
     } else {
+        c->lost = lost;
         r = ph__claim_take(c, query, level);
         if (r == 0 && is_head(c, query))
             r = ph__claim_run(c, query, lost > 0);
-        c->lost = lost;
-        c->stop = lost > 0 || c->batch->count == (size_t)c->claim->batch_size;
+        c->stop = ph__claim_room(c) == 0;
     }
     return r < 0 ? r : 1;
 }

@@ -11,9 +11,12 @@ static int fail_memory(struct ph__claiming *c)
     return ph__fail_memory(c->tx->call->err);
 }
 
-static size_t room_left(const struct ph__claiming *c)
+size_t ph__claim_room(const struct ph__claiming *c)
 {
-    return (size_t)c->claim->batch_size - c->batch->count;
+    size_t most = (size_t)c->claim->batch_size;
+    size_t group = c->lost == 1 ? PH__LOST_GROUP_MAX : 1;
+
+    return (c->lost > 0 && group < most ? group : most) - c->batch->count;
 }
 
 /* One stream cannot fill a batch while others wait. */
@@ -119,7 +122,7 @@ int ph__claim_run(struct ph__claiming *c, const struct ph__query *query, bool al
         return r;
     c->batch->items[run->first].stream = run->key;
     if (!alone)
-        r = follow(c, run, most < room_left(c) ? most : room_left(c));
+        r = follow(c, run, most < ph__claim_room(c) ? most : ph__claim_room(c));
     run->count = c->batch->count - run->first;
     return r;
 }
@@ -156,11 +159,11 @@ int ph__claim_extend(struct ph__claiming *c)
     size_t before = c->batch->count;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < c->run_count && room_left(c) > 0; i++) {
+    for (size_t i = 0; r == 0 && i < c->run_count && ph__claim_room(c) > 0; i++) {
         struct ph__claim_run *run = &c->runs[i];
 
         run->more_first = c->batch->count;
-        r = follow(c, run, room_left(c));
+        r = follow(c, run, ph__claim_room(c));
         run->more_count = c->batch->count - run->more_first;
     }
     return r < 0 || c->batch->count == before ? r : arrange(c, before);

@@ -39,7 +39,7 @@ struct ph__claiming {
     struct ph__unfit *unfit; /* of the present level; NULL until needed */
     size_t unfit_count, buried;
     ph__deadline bury_until;
-    int lost; /* > 0: the batch is one message whose worker died */
+    int lost; /* how often the worker of each of them died: that of the messages taken */
     bool stop;
     struct ph__affinity affinity;
     struct ph__claim_run *runs; /* in the order of the batch */
@@ -49,7 +49,8 @@ struct ph__claiming {
     bool again;      /* the present level has got a head that is due */
 };
 
-#define PH__BURY_MAX 1000 /* messages that a claim buries at most */
+#define PH__BURY_MAX 1000    /* messages that a claim buries at most */
+#define PH__LOST_GROUP_MAX 8 /* messages together whose worker died once; after that they go alone */
 
 /* The columns of claim_walk, of claim_walk_more and of claim_follow: each has those before. */
 /* clang-format off */
@@ -64,8 +65,10 @@ enum { PH__CLAIM_DUE, PH__CLAIM_ID, PH__CLAIM_ATTEMPTS, PH__CLAIM_LOST, PH__CLAI
 /* claim.c: adds the query's row to the batch. */
 int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int level);
 
-/* claim_run.c: the item that was just taken is the head of a stream; what follows it is taken too,
- * unless it must be alone. */
+/* claim_run.c: how many more messages may go with those taken. */
+size_t ph__claim_room(const struct ph__claiming *c);
+/* The item that was just taken is the head of a stream; what follows it is taken too,
+ * unless it must not, yet. */
 int ph__claim_run(struct ph__claiming *c, const struct ph__query *query, bool alone);
 /* Room that is left goes to the runs taken. */
 int ph__claim_extend(struct ph__claiming *c);

@@ -59,7 +59,7 @@ DECLARE
     _tokens_seen boolean;
     _tokens_from timestamptz := '-infinity';
     _runs bigint[];
-    _lost smallint := 0;
+    _lost smallint;    -- how often the workers of what is taken died; null: nothing is taken yet
     _buried int := 0;
     _all boolean := false; -- nothing more was due
     _fence bigint;
@@ -158,7 +158,7 @@ BEGIN
         _picked := {p}work_pick(_queue, _max, _levels, _t, _ask, _topics, _hashes, _bound,
                                 CASE WHEN _bound IS NOT NULL THEN _from_id END, _has_streams, _partitions,
                                 CASE WHEN cardinality(_near.held) >= _max_partitions THEN _near.held END,
-                                _t - _q.grace, _near.seed, _near.others, _near.other_topics);
+                                _t - _q.grace, _near.seed, _near.others, _near.other_topics, _lost);
         _got := coalesce(cardinality(_picked.ids), 0);
         IF _picked.lying >= _near.since THEN -- rare: whoever it was left to did not come
             PERFORM {p}work_left_lying(_owner, _door, _ns, _partitions, _t - _q.grace, _picked.ids, _picked.streams, _picked.dues);
@@ -175,17 +175,19 @@ BEGIN
             _buried := _buried + cardinality(array_positions(_picked.unfit, true));
             SELECT array_agg(u.id ORDER BY i) AS ids, array_agg(u.attempts ORDER BY i) AS attempts,
                    array_agg(u.due ORDER BY i) AS dues, array_agg(u.lost ORDER BY i) AS lost, _picked.unfit AS unfit,
+                   _picked.ended AS ended,
                    array_agg(u.stream ORDER BY i) AS streams, array_agg(u.seq ORDER BY i) AS seqs
             INTO _picked
             FROM unnest(_picked.ids, _picked.attempts, _picked.dues, _picked.lost, _picked.unfit, _picked.streams, _picked.seqs)
                  WITH ORDINALITY u(id, attempts, due, lost, unfit, stream, seq, i)
             WHERE NOT u.unfit;
         END IF;
-        IF 0 < ANY (_picked.lost) AND cardinality(_ids) > 0 THEN -- goes alone: back, for the next claim
-            PERFORM {p}work_unpick(_picked.ids[1], _picked.attempts[1], _picked.lost[1], _picked.dues[1]);
-            EXIT;
+        IF _lost IS NULL AND _picked.lost[1] > 0 THEN -- their worker died, perhaps of one of them: a small group
+            _n := least(_n, CASE _picked.lost[1] WHEN 1 THEN 8 ELSE 1 END);
+            _cap := 1;
+            _cap_least := 1;
         END IF;
-        _lost := coalesce(_picked.lost[1], _lost);
+        _lost := coalesce(_lost, _picked.lost[1], CASE WHEN _picked.ids IS NOT NULL THEN 0 END);
         IF _has_streams AND _picked.ids IS NOT NULL THEN
             _taken := {p}work_take(_picked.ids, _picked.attempts, _picked.dues, _picked.streams, _picked.seqs, _lost, _cap,
                                    _n - cardinality(_ids), _topics, _t, _partitions, _max_partitions, _near.held);
@@ -196,13 +198,12 @@ BEGIN
             _seqs := _seqs || _taken.seqs;
             _near.held := _taken.held;
             _cap_least := least(_cap_least, _taken.cap);
-            _lost := CASE WHEN _taken.ids IS NULL THEN 0 ELSE _lost END;
         ELSE
             _ids := _ids || _picked.ids;
             _attempts := _attempts || _picked.attempts;
             _dues := _dues || _picked.dues;
         END IF;
-        EXIT WHEN cardinality(_ids) >= _n OR _lost > 0;
+        EXIT WHEN cardinality(_ids) >= _n OR _picked.ended;
         EXIT WHEN _buried >= 1000 AND (cardinality(_ids) > 0 OR clock_timestamp() - _started > interval '500 ms');
         _more_rows := _has_streams AND _got = _ask;
         IF _has_streams AND array_remove(_picked.streams, NULL) <> '{}' THEN
@@ -215,7 +216,6 @@ BEGIN
             _ask := least(_n - cardinality(_ids), _ask::bigint * 4);
         END IF;
         CONTINUE WHEN _picked.unfit IS NOT NULL;
-        EXIT WHEN _picked.lost IS NOT NULL; -- the pick ended before a row that goes alone
         CONTINUE WHEN _more_rows;
         -- That was all from the bound on: look from the start too, unless that is dear and was done lately.
         _all := _bound IS NULL OR coalesce(_hint.whole_look_next > _t, false);
@@ -226,13 +226,13 @@ BEGIN
         EXIT WHEN _all;
         _bound := NULL;
     END LOOP;
-    IF _has_streams AND _all AND _lost = 0 AND cardinality(_ids) BETWEEN 1 AND _n - 1 THEN
+    IF _has_streams AND _all AND cardinality(_ids) BETWEEN 1 AND _n - 1 THEN
         SELECT x.ids, x.attempts, x.dues, x.streams, x.seqs INTO _ids, _attempts, _dues, _streams, _seqs
         FROM {p}work_runs_extend(_ids, _attempts, _dues, _streams, _seqs, _cap_least, _n - cardinality(_ids), _topics, _t) x;
     END IF;
     -- A claim that named topics, or stopped before the end, does not know what others can take.
-    -- Nor does one that has left heads to others.
-    IF _topics IS NULL AND _near.others IS NULL AND _near.held IS NULL AND (_all OR cardinality(_ids) >= _n)
+    -- Nor does one that has left heads to others, or took messages whose worker was lost.
+    IF _topics IS NULL AND _near.others IS NULL AND _near.held IS NULL AND coalesce(_lost, 0) = 0 AND (_all OR cardinality(_ids) >= _n)
        AND clock_timestamp() - _started > greatest(interval '5 ms', cardinality(_ids) * interval '20 us') THEN
         PERFORM {p}work_claim_hint(_queue, _t, clock_timestamp() - _started, _bound IS NULL, cardinality(_ids) >= _n,
                                    _hint, _ids, _dues, _streams, _has_streams AND _tokens_seen);

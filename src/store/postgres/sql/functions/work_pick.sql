@@ -6,10 +6,11 @@
 -- Locks: pending rows, SKIP LOCKED. Only rows that the first statement has
 -- locked are taken, so nobody can take them in between; the last one deletes
 -- them by address, and it is an error if one is not there.
--- A row with lost > 0 (its worker died) is taken alone: if it comes first,
--- only it; otherwise the pick ends before it.
 -- topics, hashes: null: all; the hash sorts out most of what is not wanted, and the topic itself
 -- decides, before a row is locked or counted.
+-- A row whose worker died once (lost = 1) goes only with its like, at most 8 of them; one that was
+-- lost more often goes alone. The pick ends before a row that does not go with those before it, or
+-- with what the caller has taken already (with: how often that was lost; null: nothing yet).
 -- from_due, from_id: per level (1…4), where to start reading the index; null: the start.
 -- partitions above 0: the claimer is an instance. It takes heads of the partitions `only`
 -- (null: of all; otherwise of a thousand rows per level), and those that became due after `grace` only
@@ -21,16 +22,18 @@
 CREATE OR REPLACE FUNCTION {p}work_pick(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics text[], _hashes int[], _from_due timestamptz[],
     _from_id uuid[], _has_streams boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
-    _other_topics int[],
+    _other_topics int[], _with smallint,
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[],
-    OUT unfit boolean[], OUT expired boolean[], OUT streams bigint[], OUT seqs bigint[], OUT lying timestamptz)
+    OUT unfit boolean[], OUT expired boolean[], OUT streams bigint[], OUT seqs bigint[], OUT lying timestamptz,
+    OUT ended boolean)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
     _rows tid[];
     _some_special boolean;
-    _keep int;
+    _keep int := 0;
+    _fit int := 0;
     _deleted int;
     _to_due timestamptz[]; -- per level, where to end reading
     _to_id uuid[];
@@ -85,17 +88,20 @@ BEGIN
     IF _rows IS NULL THEN
         RETURN;
     END IF;
-    IF _some_special THEN -- rare: look closer at the rows, which are locked
+    IF _some_special OR _with > 0 THEN -- rare: look closer at the rows, which are locked
         SELECT array_agg(p.lost ORDER BY u.i),
                array_agg(p.attempts >= coalesce(p.max_attempts, _max) OR coalesce(p.expires_at <= _t, false) ORDER BY u.i),
                array_agg(coalesce(p.expires_at <= _t, false) ORDER BY u.i)
         INTO lost, unfit, expired FROM unnest(_rows) WITH ORDINALITY u(tid, i), {p}pending p WHERE p.ctid = u.tid;
-        -- Rows to bury do not count as taken: cut at the first lost row that would be handed out.
-        SELECT coalesce(min(u.i) FILTER (WHERE u.lost > 0 AND NOT u.unfit), cardinality(_rows) + 1) INTO _keep
-        FROM unnest(lost, unfit) WITH ORDINALITY u(lost, unfit, i);
-        IF _keep > cardinality(_rows) OR EXISTS (SELECT FROM unnest(unfit[1:_keep - 1]) u WHERE NOT u) THEN
-            _keep := _keep - 1; -- it goes out alone, unless something fit comes before it
-        END IF;
+        FOR _i IN 1 .. cardinality(_rows) LOOP -- rows to bury go with any
+            IF NOT unfit[_i] THEN
+                _with := coalesce(_with, lost[_i]);
+                ended := lost[_i] <> _with OR _fit >= CASE _with WHEN 0 THEN _n WHEN 1 THEN 8 ELSE 1 END;
+                EXIT WHEN ended;
+                _fit := _fit + 1;
+            END IF;
+            _keep := _i;
+        END LOOP;
         _rows := _rows[1:_keep];
         ids := ids[1:_keep];
         attempts := attempts[1:_keep];

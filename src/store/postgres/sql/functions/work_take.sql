@@ -1,6 +1,6 @@
 -- work_take(…): what a claim makes of the rows that it has picked in a queue with streams: each
 -- head is followed by the messages behind it in its stream, as many as may go in a run, and as
--- there is room for. lost above 0: the one row goes alone. max_partitions: rows are put back
+-- there is room for. lost above 0: nothing follows yet. max_partitions: rows are put back
 -- that would make the claimer hold runs of more partitions; held: those that it holds before
 -- and, as answered, after. cap: as given, or less: of how many messages runs were made at most.
 --

@@ -14,7 +14,8 @@ CREATE INDEX {p}claimer_instance ON {p}claimer (instance);
 DROP FUNCTION IF EXISTS {p}work_affinity(uuid, int, int, timestamptz);
 DROP FUNCTION IF EXISTS {p}partition_owner(text, int);
 
--- A claim compares topics themselves where it picks rows, not only their hashes.
+-- A claim compares topics themselves where it picks rows, not only their hashes; and messages whose
+-- worker was lost once come in small groups.
 DROP FUNCTION IF EXISTS {p}work_pick(int, smallint, smallint[], timestamptz, int, int[], timestamptz[], uuid[], boolean, int, bigint[],
                                      timestamptz, bigint, bigint[]);
 
