@@ -463,9 +463,10 @@ typedef struct {
  * then age; every 16th claim reads the priorities in reverse, so that nothing
  * starves. Messages leased by others are passed over, not waited for. Expired
  * leases are taken back on the way (at most 20 in one call), expired and
- * spent messages are buried. A message whose worker died is claimed alone. So
- * a short batch does not mean that the queue is empty, nor a full one that
- * there is more.
+ * spent messages are buried. Messages whose worker died once come in groups of
+ * their own, of up to 8; such as were lost more often come alone. So a short
+ * batch does not mean that the queue is empty, nor a full one that there is
+ * more.
  * *ret_batch is owned by the caller (ph_batch_free) and may hold no message.
  * In your own transaction: the lease exists once you commit.
  * Errors: PH_EINVAL (no owner, negative or too large numbers), … */

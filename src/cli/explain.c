@@ -136,9 +136,10 @@ static void add_losses(struct story *story)
         explain_because(
             story, "worker_lost",
             cli_printf(story->cli,
-                       "%d lease%s on it ran out before: it is handed out alone, so that it "
-                       "takes no other along.",
-                       lost, lost == 1 ? "" : "s"));
+                       "%d lease%s on it ran out before: it is handed out %s, so that it "
+                       "takes %s along.",
+                       lost, lost == 1 ? "" : "s", lost == 1 ? "in a small group" : "alone",
+                       lost == 1 ? "few others" : "no other"));
 }
 
 static void add_pause(struct story *story)

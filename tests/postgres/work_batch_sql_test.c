@@ -150,7 +150,7 @@ TEST(only_ones_own_leases_are_touched)
     t_check_places(conn);
 }
 
-/* 2: its worker was lost, and it comes alone; 4: it was tried before. */
+/* 2: its worker was lost; 4: it was tried before. */
 TEST(flags_say_what_became_of_a_message_before)
 {
     struct t_conn *conn = set_up();

@@ -50,7 +50,7 @@ struct ph__claiming {
 };
 
 #define PH__BURY_MAX 1000    /* messages that a claim buries at most */
-#define PH__LOST_GROUP_MAX 8 /* messages together whose worker died once; after that they go alone */
+#define PH__LOST_GROUP_MAX 8 /* messages together whose worker died once */
 
 /* The columns of claim_walk, of claim_walk_more and of claim_follow: each has those before. */
 /* clang-format off */
