@@ -19,6 +19,10 @@
  *       behind it, untouched. A release is also allowed in the middle; an
  *       abandon or fail there is PH_OUTCOME_STALE;
  *     - when a lease runs out only the first message counts as lost.
+ *   So after a crash a stream comes again from its first message on that is not
+ *   done in the database, in order. What a worker has handled and not settled
+ *   yet comes again, even if it has begun with later ones: a dispatcher settles
+ *   in batches, unless the handler is in_transaction.
  *   A head that waits for its retry, or is not due yet, holds up its own stream
  *   and no other; so does one whose topic nobody claims. A dead head is passed
  *   over, or blocks: ph_queue_settings.dead_head.

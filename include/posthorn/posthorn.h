@@ -533,7 +533,11 @@ typedef struct {
  * with PH_OUTCOME_STALE or PH_OUTCOME_UNKNOWN and disturbs nothing; an id
  * given twice gets the first one's outcome. A lease that has expired but was
  * not yet taken back can still be settled.
- *   ack      done; never claimed again.
+ *   ack      done; never claimed again. Repeated by the same owner (and, if a
+ *            fence is given, under the fence of the ack) it is answered with
+ *            PH_OUTCOME_ACKED again, for as long as the message is kept; but
+ *            with PH_OUTCOME_STALE in a transaction of yours that has written
+ *            (SQLite: in any), so that an effect done twice is rolled back.
  *   abandon  attempts and retry_count stay counted; due again after the
  *            backoff. If attempts have reached the maximum: dead letter.
  *   fail     dead letter at once.

@@ -30,6 +30,7 @@ static int begin(struct ph__ext_call *call, const char *sql)
         r = run(call, sql);
         call->began = r == 0;
     }
+    call->ext->store->begun = call->began;
     call->tx = ph_tx_sqlite(db);
     return r;
 }

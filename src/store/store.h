@@ -44,6 +44,7 @@ struct ph_store {
     int timeout_ms;
     bool lends;  /* to handlers: then one thread has both the store and its transaction */
     void *own;   /* the backend's connection; NULL until it is needed */
+    bool begun;  /* the transaction of the present call was begun for it (the extension) */
     bool deploy; /* bring the schema up before the first call on that connection */
     /* Asked before each call on that connection, also before it is made; NULL: nobody is. */
     int (*admit)(void *context, ph_error *err);

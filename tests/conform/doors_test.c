@@ -152,7 +152,7 @@ DOOR_TEST(are_acked)
     CHECK_INT(s.attempts, 1);
     CHECK_INT(s.processed_at, T_EPOCH + T_SECOND);
     CHECK(same_id(s.owner.b, owner.b));
-    CHECK_INT(door_settle(door, store, owner, ref, PH_ACK, 0), PH_OUTCOME_STALE);
+    CHECK_INT(door_settle(door, store, owner, ref, PH_ACK, 0), PH_OUTCOME_ACKED); /* it was */
     t_clock_advance(store, 60 * T_SECOND);
     CHECK_INT(door_claimable(door, store), 0);
     t_check_places(conn);

@@ -252,7 +252,7 @@ TEST(a_stale_settlement_counts_nothing)
     CHECK_INT(ack(store, ph_owner_new(), now), PH_OUTCOME_STALE);
     CHECK_STR(standing(store, join), "0+0/2 pending");
     CHECK_INT(ack(store, owner, now), PH_OUTCOME_ACKED);
-    CHECK_INT(ack(store, owner, now), PH_OUTCOME_STALE); /* a second time */
+    CHECK_INT(ack(store, owner, now), PH_OUTCOME_ACKED); /* a second time: it is told so */
     REQ_STR("JOIN-022", standing(store, join), "1+0/2 pending");
 }
 

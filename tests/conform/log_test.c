@@ -81,7 +81,7 @@ TEST(claim_and_settle_are_logged_at_debug_with_numbers)
     CHECK_INT(newest("settle")->level, PH_LOG_DEBUG);
     CHECK_STR(field(newest("settle"), "count"), "1");
     CHECK_STR(field(newest("settle"), "stale"), "0");
-    ack(store, owner, refs[0]);
+    ack(store, ph_owner_new(), refs[0]);
     CHECK_STR(field(newest("settle"), "count"), "0");
     CHECK_STR(field(newest("settle"), "stale"), "1");
 }

@@ -228,5 +228,12 @@ TEST(a_handler_can_write_its_effect_and_ack_in_one_transaction)
     t_commit(conn);
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}effect"), 1);
     CHECK_INT(see(l.store, l.ref.work_id).status, PH_DONE);
+    t_begin(conn); /* as if nobody knew how the commit ended: not a second effect */
+    t_sql(conn, "INSERT INTO {t}effect VALUES (1)");
+    OK(ph_outbox_ack(l.store, t_tx(conn), l.owner, &l.ref, 1, 0, &out, &t_err));
+    CHECK_INT(out, PH_OUTCOME_STALE);
+    t_rollback(conn);
+    OK(ph_outbox_ack(l.store, PH_OWN_TX, l.owner, &l.ref, 1, 0, &out, &t_err));
+    CHECK_INT(out, PH_OUTCOME_ACKED);
     t_disconnect(conn);
 }

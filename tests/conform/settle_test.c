@@ -88,9 +88,53 @@ TEST(an_acked_message_never_comes_back)
     t_clock_advance(store, PH_LEASE_MAX_S * T_SECOND);
     CHECK_INT(reap(store), 0);
     REQ_INT("OBX-032", claimable(store, 10), 0);
-    CHECK_INT(ack(store, owner, ref), PH_OUTCOME_STALE);
     CHECK_INT(settle(store, owner, ref, PH_ABANDON, NULL, 0), PH_OUTCOME_STALE);
     CHECK_INT(see(store, ref.work_id).status, PH_DONE);
+}
+
+TEST(a_repeated_ack_by_the_same_owner_is_answered_acked)
+{
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_lease_ref refs[3], any;
+    ph_outcome out[3];
+
+    t_clock_set(store, T_EPOCH);
+    put_many(store, "orders", 3, NULL);
+    CHECK_INT(take(store, owner, 3, refs), 3);
+    any = refs[0];
+    any.fence = 0;
+    CHECK_INT(ack(store, owner, refs[0]), PH_OUTCOME_ACKED);
+    REQ_INT("OBX-031", ack(store, owner, refs[0]), PH_OUTCOME_ACKED);
+    REQ_INT("OBX-031", ack(store, owner, any), PH_OUTCOME_ACKED);
+    OK(ph_outbox_ack(store, PH_OWN_TX, owner, refs, 3, 0, out, &t_err)); /* one of them again */
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(out[i], PH_OUTCOME_ACKED);
+    REQ_INT("OBX-031", ack(store, ph_owner_new(), refs[0]), PH_OUTCOME_STALE); /* not his */
+    refs[0].fence++; /* not that claim */
+    CHECK_INT(ack(store, owner, refs[0]), PH_OUTCOME_STALE);
+    CHECK_INT(settle(store, owner, any, PH_FAIL, "x", 0), PH_OUTCOME_STALE);
+    CHECK_INT(settle(store, owner, any, PH_RELEASE, NULL, 0), PH_OUTCOME_STALE);
+    CHECK_INT(renew(store, owner, any, 30), PH_OUTCOME_STALE);
+    CHECK_INT(see(store, any.work_id).status, PH_DONE);
+    CHECK_INT(see(store, any.work_id).history_count, 0);
+}
+
+/* The same owner has lost the message and got it again: the first claim's ack is still too late. */
+TEST(an_ack_under_an_older_fence_is_stale_also_when_the_newer_has_acked)
+{
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_lease_ref old, new;
+
+    t_clock_set(store, T_EPOCH);
+    t_enqueue(store, "orders", "x");
+    old = take_one(store, owner);
+    t_clock_advance(store, 31 * T_SECOND);
+    new = take_one(store, owner);
+    CHECK_INT(ack(store, owner, new), PH_OUTCOME_ACKED);
+    CHECK_INT(ack(store, owner, old), PH_OUTCOME_STALE);
+    CHECK_INT(ack(store, owner, new), PH_OUTCOME_ACKED);
 }
 
 /* ------------------------------------------------------------------------ fail */
@@ -429,7 +473,7 @@ TEST(a_batch_can_be_settled_one_by_one_in_any_order)
     CHECK_INT(take(store, owner, 7, refs), 7);
     for (int i = 0; i < 7; i++) {
         CHECK_INT(ack(store, owner, refs[order[i]]), PH_OUTCOME_ACKED);
-        CHECK_INT(ack(store, owner, refs[order[i]]), PH_OUTCOME_STALE);
+        CHECK_INT(ack(store, owner, refs[order[i]]), PH_OUTCOME_ACKED);
         for (int k = 0; k < 7; k++) {
             bool done = false;
 

@@ -134,7 +134,12 @@ def test_ack_answers_per_id():
         rows = d.query("SELECT work_id, outcome FROM posthorn_outbox_ack(?, ?)", OWNER,
                        json.dumps([first, nobody, first, second]))
         assert rows == [(first, "acked"), (nobody, "unknown"), (first, "acked"), (second, "acked")]
+        assert outcomes(d, "ack", OWNER, first) == ["acked"]  # it was, by the same owner
+        assert outcomes(d, "ack", OTHER, first) == ["stale"]
+        assert outcomes(d, "ack", OWNER, first, 99) == ["stale"]
+        d.query("BEGIN IMMEDIATE")  # what this writes may be an effect for the second time
         assert outcomes(d, "ack", OWNER, first) == ["stale"]
+        d.query("ROLLBACK")
         assert outcomes(d, "ack", OTHER, "[]") == []
         assert d.claim() == []
 

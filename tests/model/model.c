@@ -396,6 +396,15 @@ static struct m_message *held(struct model *model, int owner, const struct m_ite
     return message;
 }
 
+/* An ack of what the same owner has acked, under the same fence if one is given. */
+static bool is_acked_again(const struct model *model, int owner, const struct m_item *item)
+{
+    const struct m_message *message = item->message < 0 ? NULL : &model->messages[item->message];
+
+    return model->tells_again && message && item->verb == PH_ACK && message->place == M_DONE && message->owner == owner &&
+           (item->fence == M_NO_FENCE || item->fence == message->last_fence);
+}
+
 /* min(base × 2^n, max) without overflow. */
 static int64_t doubled(int64_t base_ms, int n, int64_t max_ms)
 {
@@ -481,6 +490,8 @@ void m_settle(struct model *model, int owner, const struct m_item *items, int co
             asked[items[i].message] = &items[i];
             answers[items[i].message] = &ret_outcomes[i];
             ret_outcomes[i] = PH_OUTCOME_STALE;
+        } else if (is_acked_again(model, owner, &items[i])) {
+            ret_outcomes[i] = PH_OUTCOME_ACKED;
         }
     }
     m_settle_runs(model, asked, answers);

@@ -108,6 +108,7 @@ struct model {
     struct m_queue queues[M_NAMESPACES];
     struct m_key keys[M_NAMESPACES][M_TOPICS][M_KEYS];
     struct m_stream streams[M_NAMESPACES][M_STREAMS];
+    bool tells_again;  /* that the owner has acked it before: see may_tell_again() */
     bool keeps_tokens; /* of streams whose last message was settled, as PostgreSQL does */
 };
 

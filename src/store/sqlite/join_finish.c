@@ -84,7 +84,7 @@ static int settle(struct ph__storing *storing, const struct firing *firing)
 
     ph__query_int(&query, firing->number);
     r = ph__query_run(&query);
-    return r < 0 ? r : ph__put_done(storing->tx, &storing->queue, &nobody, &firing->number, 1);
+    return r < 0 ? r : ph__put_done(storing->tx, &storing->queue, &nobody, 0, &firing->number, 1);
 }
 
 static int report(struct ph__sqlite_tx *tx, const struct ph__join_head *head,

@@ -4,6 +4,7 @@
  * A run of a stream is settled from its front, in whatever order the items come: what is asked of
  * its messages is gathered, and done when all items have been looked at. */
 #include "core/error.h"
+#include "core/id.h"
 #include "store/sqlite/done_row.h"
 #include "store/sqlite/exchange.h"
 #include "store/sqlite/held.h"
@@ -180,6 +181,25 @@ static int ask(struct settling *s, const struct ph__hold *hold, size_t index)
     return 0;
 }
 
+/* An ack of what this owner has acked before. Not inside a transaction of the caller's: what that
+ * has written may be the effect of the message, for the second time, and is to be rolled back. */
+static int ack_again(struct settling *s, size_t index)
+{
+    const ph_settlement *item = &s->items[index];
+    int64_t number;
+    uint64_t salt;
+    int r;
+
+    if (item->verb != PH_ACK || s->outcomes[index] != PH_OUTCOME_STALE ||
+        !(s->tx->own || s->tx->implicit || s->tx->call->store->begun) ||
+        !ph__id_split(item->lease.work_id, &number, &salt))
+        return 0;
+    r = ph__was_acked(s->tx, number, &s->held.owner, item->lease.fence);
+    if (r > 0)
+        s->outcomes[index] = PH_OUTCOME_ACKED;
+    return r < 0 ? r : 0;
+}
+
 static int settle_one(struct settling *s, size_t index)
 {
     const ph_settlement *item = &s->items[index];
@@ -188,7 +208,7 @@ static int settle_one(struct settling *s, size_t index)
 
     s->outcomes[index] = hold.outcome;
     if (r < 0 || !hold.held)
-        return r;
+        return r < 0 ? r : ack_again(s, index);
     if (hold.held->lease.in_run && hold.held->lease.in_run[hold.position])
         return ask(s, &hold, index);
     r = apply(s, item, &hold, &s->outcomes[index]);
@@ -295,7 +315,7 @@ static int write_acks(struct settling *s, const struct ph__held *held)
         r = ph__steps_ended(s->tx, ids, count, false);
     if (r == 0 && queue.delete_on_ack) /* what is deleted cannot be counted any more */
         r = ph__steps_count(s->tx);
-    return r < 0 ? r : ph__put_done(s->tx, &queue, &lease->owner, ids, count);
+    return r < 0 ? r : ph__put_done(s->tx, &queue, &lease->owner, lease->fence, ids, count);
 }
 
 /* The lease's row goes with its last open message. */

@@ -31,7 +31,7 @@ static int write_handled(struct ph__storing *s)
     size_t count = s->handled_count;
 
     s->handled_count = 0;
-    return count ? ph__put_done(s->tx, &s->queue, &nobody, s->handled, count) : 0;
+    return count ? ph__put_done(s->tx, &s->queue, &nobody, 0, s->handled, count) : 0;
 }
 
 int ph__store_end(struct ph__storing *s)

@@ -147,7 +147,7 @@ static int turn_queue(struct ticking *t, const struct due_queue *queue, int64_t 
     if (r == 0)
         r = ph__queue_by_id(&t->tx, queue->id, &row);
     if (r == 0)
-        r = ph__put_done(&t->tx, &row, &t->tick->owner, t->ids, (size_t)*ret_count);
+        r = ph__put_done(&t->tx, &row, &t->tick->owner, 0, t->ids, (size_t)*ret_count);
     return r;
 }
 

@@ -276,7 +276,13 @@ DELETE FROM {p}lease WHERE fence = ?1
 SELECT salt, level, max_attempts, topic FROM {p}message WHERE id = ?1
 
 -- name: done_insert
-INSERT INTO {p}done (queue, owner, at, lo, hi, ids) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+INSERT INTO {p}done (queue, owner, at, lo, hi, ids, fence)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, nullif(?7, 0))
+
+-- name: done_by_owner
+SELECT 1 FROM {p}done
+ WHERE hi BETWEEN ?1 AND ?1 + 1000 AND lo <= ?1 AND instr(ids, printf(',%012x', ?1)) > 0
+   AND owner = ?2 AND (?3 = 0 OR fence = ?3)
 
 -- name: attempt_log_insert
 INSERT INTO {p}attempt_log (message, attempt, kind, error, at, owner, next_due)

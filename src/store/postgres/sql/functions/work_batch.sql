@@ -14,6 +14,7 @@ CREATE OR REPLACE FUNCTION {p}work_batch(
     _outbox_ids uuid[], _outbox_fences bigint[], _outbox_verbs smallint[], _outbox_errors text[], _outbox_delays bigint[],
     _inbox_ids uuid[], _inbox_fences bigint[], _inbox_verbs smallint[], _inbox_errors text[], _inbox_delays bigint[],
     _renew_outbox_ids uuid[], _renew_outbox_fences bigint[], _renew_inbox_ids uuid[], _renew_inbox_fences bigint[],
+    _again boolean = pg_current_xact_id_if_assigned() IS NULL,
     OUT registered boolean, OUT evicted int, OUT evicted_one uuid, OUT ended_at timestamptz,
     OUT outbox_outcomes smallint[], OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[],
     OUT joins text)
@@ -49,12 +50,12 @@ BEGIN
     END IF;
     IF _outbox_ids IS NOT NULL THEN
         SELECT s.outcomes, s.joins INTO outbox_outcomes, _more FROM {p}work_settle(
-            0::smallint, _id, _outbox_ids, _outbox_fences, _outbox_verbs, _outbox_errors, _outbox_delays, _keep) s;
+            0::smallint, _id, _outbox_ids, _outbox_fences, _outbox_verbs, _outbox_errors, _outbox_delays, _keep, _again) s;
         joins := CASE WHEN _more IS NULL THEN joins ELSE concat_ws(E'\n', joins, _more) END;
     END IF;
     IF _inbox_ids IS NOT NULL THEN
         SELECT s.outcomes INTO inbox_outcomes FROM {p}work_settle(
-            1::smallint, _id, _inbox_ids, _inbox_fences, _inbox_verbs, _inbox_errors, _inbox_delays, _keep) s;
+            1::smallint, _id, _inbox_ids, _inbox_fences, _inbox_verbs, _inbox_errors, _inbox_delays, _keep, _again) s;
     END IF;
     IF _renew_outbox_ids IS NOT NULL THEN
         outbox_renewed := {p}work_renew(0::smallint, _id, _renew_outbox_ids, _renew_outbox_fences, _lease_s);

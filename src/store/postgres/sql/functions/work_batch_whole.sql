@@ -37,6 +37,7 @@ CREATE OR REPLACE FUNCTION {p}work_batch_whole(
 AS $$
 #variable_conflict use_column
 DECLARE
+    _again CONSTANT boolean := pg_current_xact_id_if_assigned() IS NULL; -- see work_settle
     _more text;
 BEGIN
     SELECT i.ended_at INTO ended_at FROM {p}instance i WHERE i.id = _id AND i.state <> 1;
@@ -68,7 +69,7 @@ BEGIN
             _id, _service, _host, _process_id, _metadata, _lease_s, _stale_s, _partitions, _keep,
             _outbox_ids, _outbox_fences, _outbox_verbs, _outbox_errors, _outbox_delays,
             _inbox_ids, _inbox_fences, _inbox_verbs, _inbox_errors, _inbox_delays,
-            _renew_outbox_ids, _renew_outbox_fences, _renew_inbox_ids, _renew_inbox_fences) b;
+            _renew_outbox_ids, _renew_outbox_fences, _renew_inbox_ids, _renew_inbox_fences, _again) b;
         IF ended_at IS NOT NULL THEN -- refused: the results have not happened either
             RAISE SQLSTATE 'PH001';
         END IF;

@@ -2,6 +2,9 @@
 -- 4 failed, 5 dead, 6 released), in order; and what ended with it (see work_join_fire).
 --
 -- keep: acked messages stay, whatever their queue says.
+-- again: an ack of what this owner has acked before, under the same fence if one is given, is
+-- answered 2, too. Not in a transaction that has written: what it has written may be the effect of
+-- the message, for the second time, and is to be rolled back.
 -- verbs (1 ack, 2 abandon, 3 fail, 4 release), errors and delays (ms; -1: by
 -- policy, of a release: none) have one element for all or one per id; fences:
 -- null, or one per id, where 0 means any.
@@ -13,7 +16,7 @@
 -- are not touched: who has one waits for nobody here, and nobody for him.
 CREATE OR REPLACE FUNCTION {p}work_settle(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _verbs smallint[], _errors text[], _delays bigint[],
-    _keep boolean = false, OUT outcomes smallint[], OUT joins text)
+    _keep boolean = false, _again boolean = pg_current_xact_id_if_assigned() IS NULL, OUT outcomes smallint[], OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
@@ -48,7 +51,7 @@ BEGIN
         IF _lease.ids = _ids AND _lease.settled IS NULL AND _verbs = '{1}' AND (_fences IS NULL OR _fence = ALL (_fences)) THEN
             DELETE FROM {p}lease l WHERE l.id = _fence; -- the whole batch at once
             SELECT array_agg(x ORDER BY x) INTO _done FROM unnest(_ids) x;
-            IF {p}work_done(_done, _lease.queue, _t, _owner, _keep) THEN
+            IF {p}work_done(_done, _lease.queue, _t, _owner, _keep, _fence) THEN
                 _forget := _done;
             END IF;
             outcomes := array_fill(2::smallint, ARRAY[_n]);
@@ -93,7 +96,7 @@ BEGIN
             END IF;
         END LOOP;
         SELECT array_agg(_ids[x] ORDER BY _ids[x]) INTO _acked FROM unnest(_at) x WHERE outcomes[x] = 2;
-        IF _acked IS NOT NULL AND {p}work_done(_acked, _lease.queue, _t, _owner, _keep) THEN
+        IF _acked IS NOT NULL AND {p}work_done(_acked, _lease.queue, _t, _owner, _keep, _fence) THEN
             _forget := _forget || _acked;
         END IF;
         _done := _done || _acked;
@@ -112,7 +115,7 @@ BEGIN
         PERFORM {p}work_forget(_forget, 1::smallint);
     END IF;
     IF array_position(outcomes, NULL) IS NOT NULL THEN
-        outcomes := {p}work_outcomes_rest(_door, _ids, outcomes);
+        outcomes := {p}work_outcomes_rest(_door, _ids, outcomes, CASE WHEN _again THEN _owner END, _fences, _verbs);
     END IF;
 END
 $$;

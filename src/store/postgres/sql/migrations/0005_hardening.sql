@@ -54,3 +54,11 @@ ALTER TABLE {p}queue ALTER id DROP IDENTITY;
 
 -- When process_work_batch last did retention.
 ALTER TABLE {p}store ADD retention_at timestamptz NOT NULL DEFAULT now();
+
+-- Who acks again is told so: under which fence it was acked. Null: by no claim, or before this version.
+ALTER TABLE {p}done ADD fence bigint;
+DROP FUNCTION IF EXISTS {p}work_done(uuid[], int, timestamptz, uuid, boolean);
+DROP FUNCTION IF EXISTS {p}work_outcomes_rest(smallint, uuid[], smallint[]);
+DROP FUNCTION IF EXISTS {p}work_settle(smallint, uuid, uuid[], bigint[], smallint[], text[], bigint[], boolean);
+DROP FUNCTION IF EXISTS {p}work_batch(uuid, text, text, int, jsonb, int, int, int, boolean, uuid[], bigint[], smallint[], text[], bigint[],
+                                      uuid[], bigint[], smallint[], text[], bigint[], uuid[], bigint[], uuid[], bigint[]);

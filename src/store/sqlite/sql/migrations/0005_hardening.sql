@@ -60,6 +60,9 @@ CREATE TABLE {p}claimer (
     PRIMARY KEY (instance, door, namespace)
 ) STRICT, WITHOUT ROWID;
 
+-- Who acks again is told so: under which fence it was acked. NULL: by no claim, or before this version.
+ALTER TABLE {p}done ADD COLUMN fence INTEGER;
+
 UPDATE {p}store SET version = 5, serves_from = 5;
 INSERT INTO {p}migration (version, name, applied_at)
 VALUES (5, 'hardening', CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
