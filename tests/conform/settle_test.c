@@ -111,7 +111,7 @@ TEST(a_repeated_ack_by_the_same_owner_is_answered_acked)
     for (int i = 0; i < 3; i++)
         CHECK_INT(out[i], PH_OUTCOME_ACKED);
     REQ_INT("OBX-031", ack(store, ph_owner_new(), refs[0]), PH_OUTCOME_STALE); /* not his */
-    refs[0].fence++; /* not that claim */
+    refs[0].fence++;                                                           /* not that claim */
     CHECK_INT(ack(store, owner, refs[0]), PH_OUTCOME_STALE);
     CHECK_INT(settle(store, owner, any, PH_FAIL, "x", 0), PH_OUTCOME_STALE);
     CHECK_INT(settle(store, owner, any, PH_RELEASE, NULL, 0), PH_OUTCOME_STALE);
@@ -364,7 +364,7 @@ TEST(ten_thousand_messages_of_one_lease_are_settled_and_renewed)
         CHECK_INT(outcomes[i], i == 5000 ? PH_OUTCOME_STALE : PH_OUTCOME_RENEWED);
     OK(ph_outbox_ack(store, PH_OWN_TX, owner, refs, MANY, 0, outcomes, &t_err));
     for (int i = 0; i < MANY; i++)
-        CHECK_INT(outcomes[i], i == 5000 ? PH_OUTCOME_STALE : PH_OUTCOME_ACKED);
+        CHECK_INT(outcomes[i], PH_OUTCOME_ACKED); /* one of them for the second time */
     OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &left, &t_err));
     CHECK_INT(left.in_progress, 0);
 }

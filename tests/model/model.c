@@ -401,7 +401,8 @@ static bool is_acked_again(const struct model *model, int owner, const struct m_
 {
     const struct m_message *message = item->message < 0 ? NULL : &model->messages[item->message];
 
-    return model->tells_again && message && item->verb == PH_ACK && message->place == M_DONE && message->owner == owner &&
+    return model->tells_again && message && item->verb == PH_ACK && message->place == M_DONE &&
+           message->owner == owner &&
            (item->fence == M_NO_FENCE || item->fence == message->last_fence);
 }
 

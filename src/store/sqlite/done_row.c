@@ -4,8 +4,8 @@
 #include "store/sqlite/lease_row.h"
 #include "store/sqlite/moves.h"
 
-static int insert_row(struct ph__sqlite_tx *tx, int64_t queue, const ph_owner *owner,
-                      int64_t fence, const int64_t *ids, size_t count)
+static int insert_row(struct ph__sqlite_tx *tx, int64_t queue, const ph_owner *owner, int64_t fence,
+                      const int64_t *ids, size_t count)
 {
     struct ph__query query = ph__query(tx, PH__SQL_done_insert);
     struct ph__buffer packed = { 0 };
