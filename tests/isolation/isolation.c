@@ -54,6 +54,7 @@
     X(join_attach_retry)                                                                           \
     X(join_attach_rollback)                                                                        \
     X(join_attach_same)                                                                            \
+    X(join_attach_sits)                                                                            \
     X(join_cancel_retention)                                                                       \
     X(join_claim_deadlock)                                                                         \
     X(join_complete_cancel)                                                                        \

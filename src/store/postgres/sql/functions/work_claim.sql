@@ -69,7 +69,8 @@ DECLARE
 BEGIN
     -- What every claim must know, in one look.
     SELECT c.t, q.id, q.max_attempts, q.paused, q.has_streams, q.affinity_grace_ms * interval '1 ms' AS grace, h AS hint, r.reap_from,
-           _door = 0 AND EXISTS (SELECT FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= c.t) AS some_overdue,
+           _door = 0 AND (EXISTS (SELECT FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= c.t)
+                         OR EXISTS (SELECT FROM {p}join_member m WHERE m.loose IS NOT NULL)) AS some_overdue,
            EXISTS (SELECT FROM {p}lease l WHERE l.door = _door AND l.until >= r.reap_from AND l.until < c.t
                    ORDER BY l.door, l.until LIMIT 1) AS some_expired,
            _partitions > 0 AND NOT EXISTS (

@@ -18,7 +18,9 @@ DECLARE
 BEGIN
     IF EXISTS (SELECT FROM {p}join_member m WHERE m.work_id >= (SELECT x FROM unnest(_ids) x ORDER BY x LIMIT 1)
                                               AND m.work_id <= (SELECT x FROM unnest(_ids) x ORDER BY x DESC LIMIT 1)) THEN
-        UPDATE {p}join_member m SET status = _status WHERE m.work_id = ANY (_ids) AND m.status IS NULL;
+        UPDATE {p}join_member m SET status = CASE WHEN m.loose IS NULL THEN _status END,
+                                    loose = CASE WHEN m.loose IS NOT NULL THEN _status END -- to be counted yet
+        WHERE m.work_id = ANY (_ids) AND m.status IS NULL;
     END IF;
     UPDATE {p}dedupe d SET gone = true, acked = _status = 1 AND m.source IS NULL FROM {p}message m
     WHERE m.id = ANY (_ids) AND m.dedupe_key IS NOT NULL

@@ -1,23 +1,22 @@
 -- work_hold(message_ids) → for each message id the work id of its newest outbox
 -- message, and where that is: 0 still to be done, and held there by this transaction;
--- 1 done, also if it was deleted and is known by its dedupe key; 2 dead; 3 it is a wait; -1 there is none.
+-- 1 done, also if it was deleted and is known by its dedupe key; 2 dead; 3 it is a wait; 4 leased
+-- (or behind a head that is), and not held: it may end any time, also before this transaction does;
+-- -1 there is none.
 --
--- Locks: rows of pending, plain ones in order of id, then tokens in order of streams; then of lease in order of fence. It updates
--- them, though nothing changes: so a claim passes them over, a settlement waits (and
--- then sees what this transaction wrote; in a REPEATABLE READ transaction it fails
--- with 40001), and a reap passes them over. A message that has moved between the look
--- and the update is looked for again, by a new statement. Of a message that is parked behind the
--- head of its stream the stream's token is held: it cannot end before that moves.
+-- Locks: rows of pending, plain ones in order of id, then tokens in order of streams. It updates
+-- them, though nothing changes: so a claim passes them over. A message that has moved between the
+-- look and the update is looked for again, by a new statement. Of a message that is parked behind
+-- the head of its stream the stream's token is held: it cannot end before that moves. Leases are
+-- not locked: whoever sits in this transaction must not hold up all the messages of a batch, which
+-- are somebody else's.
 CREATE OR REPLACE FUNCTION {p}work_hold(_message_ids uuid[], OUT ids uuid[], OUT states smallint[])
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    _nobody CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
     _at record;
-    _lease {p}lease;
-    _pos int;
 BEGIN
     SELECT array_agg(w.id ORDER BY u.i), array_agg(CASE WHEN w.id IS NULL THEN -1 END ORDER BY u.i) INTO ids, states
     FROM unnest(_message_ids) WITH ORDINALITY u(message_id, i)
@@ -55,25 +54,11 @@ BEGIN
                 IF FOUND THEN
                     states[_at.i] := 0;
                 END IF;
-            ELSIF _at.status_code = 1 THEN
-                IF _lease.id IS DISTINCT FROM _at.fence THEN
-                    UPDATE {p}lease l SET open = l.open WHERE l.id = _at.fence RETURNING * INTO _lease;
-                END IF;
-                _pos := array_position(_lease.ids, _at.id);
-                IF _pos IS NOT NULL AND (_lease.settled IS NULL OR get_bit(_lease.settled, _pos - 1) = 0) THEN
-                    states[_at.i] := 0;
-                END IF;
-            ELSIF _at.status_code = 5 AND _at.token IS NULL THEN
+            ELSIF _at.status_code = 1 OR (_at.status_code = 5 AND _at.token IS NOT NULL) THEN
+                states[_at.i] := 4;
+            ELSIF _at.status_code = 5 THEN
                 UPDATE {p}pending p SET lost = p.lost WHERE p.stream = _at.stream_id AND p.seq <= _at.seq;
                 IF FOUND THEN
-                    states[_at.i] := 0;
-                END IF;
-            ELSIF _at.status_code = 5 THEN
-                IF _lease.id IS DISTINCT FROM _at.token THEN
-                    UPDATE {p}lease l SET open = l.open WHERE l.id = _at.token RETURNING * INTO _lease;
-                END IF;
-                IF EXISTS (SELECT FROM generate_series(1, cardinality(_lease.runs), 4) r
-                           WHERE _lease.runs[r] = _at.stream_id AND _lease.runs[r + 2] > 0) THEN
                     states[_at.i] := 0;
                 END IF;
             ELSIF _at.status_code = 4 OR (_at.status_code = 2 AND _at.processed_by IS NULL) THEN

@@ -1,7 +1,7 @@
 -- work_join_add(joins, ids, messages, states, t, at) → what ended with it, or null: makes
 -- messages steps, unless they are. Elements without a join are passed over. A message
--- whose state is done or dead (1, 2) is counted at once. The caller holds the messages
--- and the heads, and has checked them (work_hold, work_join_check). First, a line for each
+-- whose state is done or dead (1, 2) is counted at once; one that is leased (4) becomes a loose
+-- step: see work_join_settle. The caller holds the other messages and the heads, and has checked them (work_hold, work_join_check). First, a line for each
 -- that was a step before: its place in the caller's list, from 0; at: if not as here.
 --     A <place>
 CREATE OR REPLACE FUNCTION {p}work_join_add(
@@ -22,8 +22,8 @@ DECLARE
     _ended text;
 BEGIN
     WITH added AS (
-        INSERT INTO {p}join_member (created_at, join_id, work_id, message_id, status)
-        SELECT _t, u.join_id, u.id, u.message_id, nullif(u.state, 0)
+        INSERT INTO {p}join_member (created_at, join_id, work_id, message_id, status, loose)
+        SELECT _t, u.join_id, u.id, u.message_id, CASE WHEN u.state IN (1, 2) THEN u.state END, CASE u.state WHEN 4 THEN 0 END
         FROM unnest(_joins, _ids, _messages, _states) u(join_id, id, message_id, state) WHERE u.join_id IS NOT NULL
         ON CONFLICT DO NOTHING RETURNING join_id, message_id, status)
     SELECT array_agg(c.join_id), array_agg(c.attached), array_agg(c.completed), array_agg(c.failed), coalesce(sum(c.attached), 0),

@@ -2,8 +2,7 @@
 -- the message it is about, and what ended with it, or null; also which were steps before
 -- (see work_join_add). All or none.
 --
--- Locks: the messages where they are (work_hold), then the head. So whoever settles
--- one of them waits until this transaction has ended, and then finds the step.
+-- Locks: those of the messages that wait to be claimed (work_hold), then the head.
 CREATE OR REPLACE FUNCTION {p}work_join_attach(
     _join uuid, _messages uuid[], OUT problem smallint, OUT message uuid, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- work_join_expire(t, most) → how many joins past their deadline were ended as failed
--- (null: all there are), and what that was; see work_join_fire.
+-- (null: all there are), and what that was; see work_join_fire. First, loose steps are
+-- looked at (work_join_settle).
 --
 -- Locks: heads, SKIP LOCKED: a join that somebody is counting in, or ending, is left
 -- to the next that comes by. Without such joins: one look at an index.
@@ -10,13 +11,18 @@ CREATE OR REPLACE FUNCTION {p}work_join_expire(_t timestamptz, _most int, OUT co
 AS $$
 DECLARE
     _joins uuid[];
+    _ended text;
 BEGIN
+    IF EXISTS (SELECT FROM {p}join_member m WHERE m.loose IS NOT NULL) THEN
+        joins := {p}work_join_settle(_t, coalesce(_most, 1000));
+    END IF;
     SELECT array_agg(x.id) INTO _joins FROM (
         SELECT h.id FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= _t
         ORDER BY h.deadline LIMIT _most FOR UPDATE SKIP LOCKED) x;
     count := coalesce(cardinality(_joins), 0);
     IF count > 0 THEN
-        joins := {p}work_join_close(_joins, 2::smallint, _t);
+        _ended := {p}work_join_close(_joins, 2::smallint, _t);
+        joins := nullif(concat_ws(E'\n', joins, _ended), '');
     END IF;
 END
 $$;

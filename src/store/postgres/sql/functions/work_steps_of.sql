@@ -1,5 +1,5 @@
 -- work_steps_of(done, dead, low, high, only) → the joins of which these messages are steps
--- that nobody has counted, in order of id, and how many of each have been acked and have
+-- that nobody has counted and that are not loose, in order of id, and how many of each have been acked and have
 -- died; nulls if there are none. low and high: the ends of the range of ids; only: these
 -- joins; null: all.
 --
@@ -26,7 +26,7 @@ BEGIN
                    CASE WHEN _dead IS NULL THEN 0
                         ELSE count(*) FILTER (WHERE (m.work_id IN (SELECT unnest(_dead))) IS TRUE)::int END AS failed
             FROM {p}join_member m
-            WHERE m.work_id >= _low AND m.work_id <= _high AND m.status IS NULL AND (_only IS NULL OR m.join_id = ANY (_only))
+            WHERE m.work_id >= _low AND m.work_id <= _high AND m.status IS NULL AND m.loose IS NULL AND (_only IS NULL OR m.join_id = ANY (_only))
             GROUP BY m.join_id OFFSET 0) c
         WHERE c.completed + c.failed > 0;
     ELSE
@@ -37,7 +37,7 @@ BEGIN
                    count(*) FILTER (WHERE u.failed)::int AS failed
             FROM (SELECT unnest(_done) AS id, false AS failed UNION ALL SELECT unnest(_dead), true) u
             CROSS JOIN LATERAL (SELECT m.join_id FROM {p}join_member m
-                                WHERE m.work_id = u.id AND m.status IS NULL OFFSET 0) m
+                                WHERE m.work_id = u.id AND m.status IS NULL AND m.loose IS NULL OFFSET 0) m
             WHERE _only IS NULL OR m.join_id = ANY (_only)
             GROUP BY m.join_id) c;
     END IF;

@@ -62,3 +62,9 @@ DROP FUNCTION IF EXISTS {p}work_outcomes_rest(smallint, uuid[], smallint[]);
 DROP FUNCTION IF EXISTS {p}work_settle(smallint, uuid, uuid[], bigint[], smallint[], text[], bigint[], boolean);
 DROP FUNCTION IF EXISTS {p}work_batch(uuid, text, text, int, jsonb, int, int, int, boolean, uuid[], bigint[], smallint[], text[], bigint[],
                                       uuid[], bigint[], smallint[], text[], bigint[], uuid[], bigint[], uuid[], bigint[]);
+
+-- Attaching a message that is leased holds up nobody: such a step is loose (0) until it is known
+-- that whoever settles the message has seen it; 1, 2: the message was forgotten before, as done or
+-- as dead. See work_join_settle.
+ALTER TABLE {p}join_member ADD loose smallint;
+CREATE INDEX {p}join_member_loose ON {p}join_member (work_id) WHERE loose IS NOT NULL;
