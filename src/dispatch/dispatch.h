@@ -157,6 +157,7 @@ struct ph__station {
     bool registered;         /* as an instance */
     int64_t backoff_us;
     bool found;       /* the last claim found something */
+    bool last_waits;  /* … and a last attempt stands first, which waits for a free thread */
     int doorbell_fd;  /* -1: none */
     int64_t heard_us; /* when it was last looked whether it had rung */
     bool rung;        /* since the last claim */
@@ -485,6 +486,8 @@ bool ph__station_is_clogged(const struct ph__station *station, int64_t now_us);
 int ph__tx_waiting_max(const ph_dispatcher *dispatcher);
 /* How many messages may be claimed now, and at how many that wait a batch fits in. */
 int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at);
+/* Threads for which there is no work yet, nor any asked for but by this station. With the lock held. */
+long ph__free_threads(const struct ph__station *station);
 /* Fills station->plan. Of one that is not busy, or by who has it. */
 void ph__plan_make(struct ph__station *station, int room, int64_t now_us);
 /* Room for the claim of one that is busy is taken, and given back. */
@@ -554,11 +557,13 @@ struct ph__trip {
     bool any_stream;     /* also those that are left to other instances for a while */
     bool settle;         /* what is decided */
     bool renew;          /* leases whose time has come */
+    enum ph__last last[PH__SIDES];
     /* What came of it. */
     int claimed[PH__SIDES];
     bool more[PH__SIDES]; /* there may be more although none came */
-    bool settled;         /* something was settled with it */
-    bool plain;           /* messages without a stream came */
+    bool last_waits[PH__SIDES];
+    bool settled; /* something was settled with it */
+    bool plain;   /* messages without a stream came */
 };
 int ph__exchange(struct ph__mate *mate, struct ph__station *station, struct ph__trip *trip,
                  ph_error *err);

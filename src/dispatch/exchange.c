@@ -182,6 +182,7 @@ static int ask(struct call *call, int door, const struct ph__trip *trip, ph_erro
         .topic_count = side->topics ? side->count : 0,
         .partition_count = dispatcher->opts.partition_count,
         .max_partitions = dispatcher->opts.max_partitions,
+        .last = trip->last[door],
     };
     if (trip->any_stream) /* no limit is needed where a claim is of no more messages than that */
         call->claims[door].partition_count = call->claims[door].max_partitions = 0;
@@ -195,6 +196,7 @@ static void take(struct call *call, int door, struct ph__trip *trip, int64_t ask
 
     trip->claimed[door] = (int)ph_batch_count(part->batch);
     trip->more[door] = part->batch && part->batch->more;
+    trip->last_waits[door] = part->batch && part->batch->last_waits;
     if (trip->claimed[door] == 0)
         return;
     for (size_t i = 0; i < part->batch->count && !trip->plain; i++)

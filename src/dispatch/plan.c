@@ -4,6 +4,7 @@
 #define FLUSH_US 2000       /* a decided work waits at most so long for company */
 #define TURN_US 20000       /* … and so long for its station's turn to claim */
 #define TURN_COLD_US 500000 /* … which would have to connect for it */
+#define THREAD_LOOK_US 5000 /* so often it is looked whether a thread is free for a last attempt */
 #define RETRY_MAX_US 5000000
 #define SLEEP_MAX_US 60000000
 
@@ -63,6 +64,16 @@ void ph__claim_end(struct ph__station *station)
     if (station->ailing || station->lagging)
         dispatcher->claiming_doubtful -= station->claiming;
     station->claiming = 0;
+}
+
+long ph__free_threads(const struct ph__station *station)
+{
+    const ph_dispatcher *dispatcher = station->dispatcher;
+    long busy = (long)dispatcher->running - dispatcher->hung_threads;
+    long asked = claiming(dispatcher) - station->claiming;
+
+    return dispatcher->opts.threads - busy - dispatcher->missing_threads - waiting(dispatcher) -
+           (asked > 0 ? asked : 0);
 }
 
 /* What is behind others of its stream counts as prefetched, but keeps no thread from its work. */
@@ -180,11 +191,12 @@ void ph__plan_make(struct ph__station *station, int room, int64_t now_us)
 {
     const ph_dispatcher *dispatcher = station->dispatcher;
     struct ph__plan *plan = &station->plan;
-    bool due, lazy, flush, freed;
+    bool due, lazy, flush, freed, no_thread;
 
     if (station->in_flight == 0)
         station->renew_us = INT64_MAX;
-    room = station->draining || ph__station_is_clogged(station, now_us)
+    no_thread = station->last_waits && ph__free_threads(station) <= 0;
+    room = station->draining || no_thread || ph__station_is_clogged(station, now_us)
                ? 0
                : (int)ph__earlier(room, station->claim_max);
     due = room > 0 && now_us >= station->next_claim_us;
@@ -193,6 +205,8 @@ void ph__plan_make(struct ph__station *station, int room, int64_t now_us)
     freed = station->stream_free && (flush || station->decided.count == 0);
     *plan = (struct ph__plan){ .renew = now_us >= station->renew_us,
                                .wake_us = next_look(station, room, now_us) };
+    if (no_thread)
+        plan->wake_us = ph__earlier(plan->wake_us, now_us + THREAD_LOOK_US);
     if (now_us < station->retry_us) {
         plan->act = plan->outage = plan->renew;
         plan->chores = station->hear || must_leave(station);

@@ -59,7 +59,8 @@ static bool has_found(struct ph__station *s, const struct ph__trip *trip, bool *
         int room = trip->room[door];
 
         if (room > 0)
-            s->empty[door] = trip->claimed[door] == 0 && !trip->more[door];
+            s->empty[door] =
+                trip->claimed[door] == 0 && !trip->more[door] && !trip->last_waits[door];
         if (!has_side(s, door) || s->empty[door])
             continue;
         found = true;
@@ -86,7 +87,7 @@ static void note_dry(struct ph__station *s, const struct ph__trip *trip,
     uint64_t drained = UINT64_MAX;
 
     for (int door = 0; door < PH__SIDES; door++) {
-        if (!quiet || trip->more[door])
+        if (!quiet || trip->more[door] || trip->last_waits[door])
             s->dry[door] = 0;
         else if (trip->room[door] > 0)
             s->dry[door] = before->claim;
@@ -149,6 +150,7 @@ static void claimed(struct ph__station *s, const struct ph__trip *trip, const st
     s->claim_us = now_us;
     s->last_claimed = count;
     s->through = !s->found;
+    s->last_waits = trip->last_waits[PH__OUTBOX] || trip->last_waits[PH__INBOX];
     s->next_claim_us = now_us + pause_us;
     if (count == 0)
         dispatcher->stats.empty_claims++;
@@ -194,6 +196,20 @@ static int room_in(const struct ph__station *s, int room, bool any_stream)
     return any_stream && most > 0 && most < room ? most : room;
 }
 
+/* A last attempt is claimed only if a thread can begin with it: what is lost with this process
+ * before that would be dead, and nobody would have seen it. With the lock held. */
+static void share_threads(struct ph__station *s, struct ph__trip *trip)
+{
+    long free_threads = ph__free_threads(s);
+
+    for (unsigned i = 0; i < PH__SIDES; i++) {
+        unsigned door = (s->turn + i) % PH__SIDES;
+
+        trip->last[door] = free_threads > 0 ? PH__LAST_ALONE : PH__LAST_NOT;
+        free_threads -= trip->room[door] > 0;
+    }
+}
+
 static void act(struct ph__mate *mate, struct ph__station *s, const struct ph__plan *plan)
 {
     ph_dispatcher *dispatcher = s->dispatcher;
@@ -211,8 +227,12 @@ static void act(struct ph__mate *mate, struct ph__station *s, const struct ph__p
     if (plan->room > 0)
         s->stream_free = false;
     pthread_mutex_unlock(&dispatcher->lock);
-    if (plan->room > 0)
+    if (plan->room > 0) {
         share(s, room_in(s, plan->room, trip.any_stream), trip.room);
+        pthread_mutex_lock(&dispatcher->lock);
+        share_threads(s, &trip);
+        pthread_mutex_unlock(&dispatcher->lock);
+    }
     r = ph__exchange(mate, s, &trip, &err);
     took_us = ph__boot_us() - began_us;
     adapt(s, plan->room, trip.claimed[PH__OUTBOX] + trip.claimed[PH__INBOX], took_us);

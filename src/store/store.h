@@ -102,6 +102,13 @@ struct ph__message {
     bool handled;       /* inbox: it is stored as done */
 };
 
+/* How a claim takes messages whose attempt would be their last. */
+enum ph__last {
+    PH__LAST_ANY,   /* like others */
+    PH__LAST_ALONE, /* one comes alone, and is begun at once */
+    PH__LAST_NOT    /* not now: it, and what stands behind it, waits */
+};
+
 struct ph__claim {
     enum ph__door door;
     ph_owner owner;
@@ -111,6 +118,7 @@ struct ph__claim {
     size_t topic_count;
     int partition_count; /* above 0: the owner is an instance, and has affinity; 0: takes any stream */
     int max_partitions; /* 0: any number */
+    enum ph__last last; /* the dispatcher's; in ph__work_batch() without results and messages */
 };
 
 /* What a claim collects into; becomes the caller's. */
@@ -118,7 +126,8 @@ struct ph_batch {
     struct ph__arena arena;
     ph_delivery *items; /* from the arena */
     size_t count;
-    bool more; /* the claim stopped before it had looked at everything that is due */
+    bool more;       /* the claim stopped before it had looked at everything that is due */
+    bool last_waits; /* … before a last attempt, with PH__LAST_NOT */
 };
 
 /* What a lookup collects into; becomes the caller's. */

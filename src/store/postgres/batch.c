@@ -76,6 +76,14 @@ static void add_claim(struct ph__pg_params *p, struct ph__call *call,
         add_nulls(p, types, sizeof(types) / sizeof(*types));
 }
 
+static void add_last(struct ph__pg_params *p, const struct ph__work_part *part)
+{
+    if (part->claim && part->claim->last != PH__LAST_ANY)
+        ph__pg_add_int2(p, part->claim->last == PH__LAST_ALONE);
+    else
+        ph__pg_add_null(p, PG_INT2);
+}
+
 static void add_instance(struct ph__pg_params *p, const struct ph__instance *instance)
 {
     ph__pg_add_uuid(p, instance->id.b);
@@ -116,6 +124,10 @@ static int ask(struct ph__call *call, const struct ph__work_batch *batch,
     }
     add_claim(&params, call, &batch->outbox, &claiming[PH__OUTBOX]);
     add_claim(&params, call, &batch->inbox, &claiming[PH__INBOX]);
+    if (!whole) {
+        add_last(&params, &batch->outbox);
+        add_last(&params, &batch->inbox);
+    }
     r = ph__pg_run(call, whole ? PG_WORK_BATCH_WHOLE : PG_WORK_BATCH, &params,
                    once ? PG_ONCE : PG_REPEATABLE, ret_result);
     ph__pg_params_free(&params);
@@ -232,6 +244,13 @@ static int read_claim(struct ph__call *call, const PGresult *result, enum ph__do
     while (*row < PQntuples(result) && ph__pg_int(result, *row, DOOR_COLUMN) == (int)door)
         ++*row;
     r = ph__pg_claiming_end(claiming, call, result, first, *row, part->batch);
+    if (r == 0 && *row > first && PQgetisnull(result, *row - 1, 0) &&
+        !PQgetisnull(result, *row - 1, ORPHAN_COLUMN)) { /* what became of last attempts */
+        bool alone = ph__pg_int(result, *row - 1, ORPHAN_COLUMN) != 0;
+
+        part->batch->more |= alone;
+        part->batch->last_waits = !alone;
+    }
     return r < 0 ? r : mark(call, result, first, part);
 }
 

@@ -160,6 +160,14 @@ static int set_aside(struct ph__claiming *c, const struct ph__query *query, bool
     return 0;
 }
 
+/* Does a row not go with those taken? Those with the same past go together, a last attempt alone. */
+static bool must_wait(struct ph__claiming *c, int lost, bool last)
+{
+    if (last && c->claim->last == PH__LAST_NOT)
+        c->batch->last_waits = true;
+    return c->batch->last_waits || (c->batch->count > 0 && (last || lost != c->lost));
+}
+
 /* Looks at one due row whose topic is wanted: 1 if it leaves pending, 0 if the
  * walk stops before it. */
 static int visit(struct ph__claiming *c, const struct ph__query *query, int level)
@@ -167,21 +175,24 @@ static int visit(struct ph__claiming *c, const struct ph__query *query, int leve
     int attempts = (int)ph__column_int(query, PH__CLAIM_ATTEMPTS);
     int own_max = (int)ph__column_int(query, PH__CLAIM_MAX_ATTEMPTS);
     int lost = (int)ph__column_int(query, PH__CLAIM_LOST);
+    int max = own_max ? own_max : c->queue.max_attempts;
+    bool last = c->claim->last != PH__LAST_ANY && attempts + 1 >= max;
     int r;
 
     if (!ph__column_is_null(query, PH__CLAIM_EXPIRES_AT) &&
         ph__column_int(query, PH__CLAIM_EXPIRES_AT) <= c->tx->now) {
         r = set_aside(c, query, true);
-    } else if (attempts >= (own_max ? own_max : c->queue.max_attempts)) {
+    } else if (attempts >= max) {
         r = set_aside(c, query, false);
-    } else if (lost != c->lost && c->batch->count > 0) {
+    } else if (must_wait(c, lost, last)) {
         c->stop = true;
         return 0;
     } else {
         c->lost = lost;
+        c->alone = c->batch->more = last;
         r = ph__claim_take(c, query, level);
         if (r == 0 && is_head(c, query))
-            r = ph__claim_run(c, query, lost > 0);
+            r = ph__claim_run(c, query, lost > 0 || last);
         c->stop = ph__claim_room(c) == 0;
     }
     return r < 0 ? r : 1;

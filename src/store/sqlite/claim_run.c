@@ -13,7 +13,7 @@ static int fail_memory(struct ph__claiming *c)
 
 size_t ph__claim_room(const struct ph__claiming *c)
 {
-    size_t most = (size_t)c->claim->batch_size;
+    size_t most = c->alone ? 1 : (size_t)c->claim->batch_size;
     size_t group = c->lost == 1 ? PH__LOST_GROUP_MAX : 1;
 
     return (c->lost > 0 && group < most ? group : most) - c->batch->count;

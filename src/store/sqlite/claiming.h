@@ -39,7 +39,8 @@ struct ph__claiming {
     struct ph__unfit *unfit; /* of the present level; NULL until needed */
     size_t unfit_count, buried;
     ph__deadline bury_until;
-    int lost; /* how often the worker of each of them died: that of the messages taken */
+    int lost;   /* how often the worker of each of them died: that of the messages taken */
+    bool alone; /* one message was taken whose last attempt this is, and no more are */
     bool stop;
     struct ph__affinity affinity;
     struct ph__claim_run *runs; /* in the order of the batch */

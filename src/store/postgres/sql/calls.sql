@@ -234,14 +234,14 @@ SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedu
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 0::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $24, b.outbox_n, $26, $27, $28, $29, $30, $31) c
+FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $24, b.outbox_n, $26, $27, $28, $29, $30, $31, $40) c
 WHERE b.outbox_n IS NOT NULL AND b.ended_at IS NULL
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 1::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $32, b.inbox_n, $34, $35, $36, $37, $38, $39) c
+FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $32, b.inbox_n, $34, $35, $36, $37, $38, $39, $41) c
 WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL
 
 -- name: work_batch_whole

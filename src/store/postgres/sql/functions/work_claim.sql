@@ -14,6 +14,9 @@
 -- partitions above 0: the owner is an instance, which is noted if it is news that it claims here
 -- (work_comes). Heads of some partitions are left to it, and those of others to others, for a while
 -- (work_pick), unless those do not come (work_left_lying); max_partitions: of how many it may hold runs at the same time.
+-- last: null: last attempts come like others; 1: one comes alone; 0: none comes, and nothing that
+-- stands behind one: the claimer has nobody who could begin with it. Then, and after one that came
+-- alone, the last row is there, too: orphan is false or true in it.
 -- from_due, from_id: per level, where this claimer's last full batch began; a
 -- hint that spares it the walk over index entries of rows already taken. Without
 -- it the hint table serves, which slow claims write (at most once per second).
@@ -21,7 +24,8 @@
 -- time.
 CREATE OR REPLACE FUNCTION {p}work_claim(
     _door smallint, _owner uuid, _lease_s int, _n int, _ns text, _topics text[], _from_due timestamptz[],
-    _from_id uuid[], _partitions int = 0, _max_partitions int = NULL)
+    _from_id uuid[], _partitions int = 0, _max_partitions int = NULL,
+    _last smallint = NULL)
     RETURNS TABLE (work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid,
                    dedupe_key text, correlation_id text, stream text, headers jsonb, attempts int,
                    retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int, joins text,
@@ -159,7 +163,7 @@ BEGIN
         _picked := {p}work_pick(_queue, _max, _levels, _t, _ask, _topics, _hashes, _bound,
                                 CASE WHEN _bound IS NOT NULL THEN _from_id END, _has_streams, _partitions,
                                 CASE WHEN cardinality(_near.held) >= _max_partitions THEN _near.held END,
-                                _t - _q.grace, _near.seed, _near.others, _near.other_topics, _lost);
+                                _t - _q.grace, _near.seed, _near.others, _near.other_topics, _lost, _last);
         _got := coalesce(cardinality(_picked.ids), 0);
         IF _picked.lying >= _near.since THEN -- rare: whoever it was left to did not come
             PERFORM {p}work_left_lying(_owner, _door, _ns, _partitions, _t - _q.grace, _picked.ids, _picked.streams, _picked.dues);
@@ -176,7 +180,7 @@ BEGIN
             _buried := _buried + cardinality(array_positions(_picked.unfit, true));
             SELECT array_agg(u.id ORDER BY i) AS ids, array_agg(u.attempts ORDER BY i) AS attempts,
                    array_agg(u.due ORDER BY i) AS dues, array_agg(u.lost ORDER BY i) AS lost, _picked.unfit AS unfit,
-                   _picked.ended AS ended,
+                   _picked.ended AS ended, _picked.alone AS alone, _picked.waits AS waits,
                    array_agg(u.stream ORDER BY i) AS streams, array_agg(u.seq ORDER BY i) AS seqs
             INTO _picked
             FROM unnest(_picked.ids, _picked.attempts, _picked.dues, _picked.lost, _picked.unfit, _picked.streams, _picked.seqs)
@@ -185,6 +189,11 @@ BEGIN
         END IF;
         IF _lost IS NULL AND _picked.lost[1] > 0 THEN -- their worker died, perhaps of one of them: a small group
             _n := least(_n, CASE _picked.lost[1] WHEN 1 THEN 8 ELSE 1 END);
+            _cap := 1;
+            _cap_least := 1;
+        END IF;
+        IF _picked.alone THEN
+            _n := 1;
             _cap := 1;
             _cap_least := 1;
         END IF;
@@ -233,7 +242,7 @@ BEGIN
     END IF;
     -- A claim that named topics, or stopped before the end, does not know what others can take.
     -- Nor does one that has left heads to others, or took messages whose worker was lost.
-    IF _topics IS NULL AND _near.others IS NULL AND _near.held IS NULL AND coalesce(_lost, 0) = 0 AND (_all OR cardinality(_ids) >= _n)
+    IF _topics IS NULL AND _near.others IS NULL AND _near.held IS NULL AND coalesce(_lost, 0) = 0 AND _picked.alone IS NOT TRUE AND (_all OR cardinality(_ids) >= _n)
        AND clock_timestamp() - _started > greatest(interval '5 ms', cardinality(_ids) * interval '20 us') THEN
         PERFORM {p}work_claim_hint(_queue, _t, clock_timestamp() - _started, _bound IS NULL, cardinality(_ids) >= _n,
                                    _hint, _ids, _dues, _streams, _has_streams AND _tokens_seen);
@@ -269,10 +278,11 @@ BEGIN
         -- OFFSET 0 keeps this a look-up per id, in their order: a join could start from a small table of messages.
         CROSS JOIN LATERAL (SELECT * FROM {p}message m WHERE m.id = u.id OFFSET 0) m;
     END IF;
-    IF _joins <> '' THEN
+    IF _joins <> '' OR _picked.alone OR _picked.waits THEN
         RETURN QUERY SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text,
                             NULL::text, NULL::jsonb, NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text,
-                            NULL::int, _joins, NULL::bigint, NULL::text, NULL::boolean;
+                            NULL::int, nullif(_joins, ''), NULL::bigint, NULL::text,
+                            CASE WHEN _picked.alone THEN true WHEN _picked.waits THEN false END;
     END IF;
 END
 $$;

@@ -11,6 +11,8 @@
 -- A row whose worker died once (lost = 1) goes only with its like, at most 8 of them; one that was
 -- lost more often goes alone. The pick ends before a row that does not go with those before it, or
 -- with what the caller has taken already (with: how often that was lost; null: nothing yet).
+-- last: how last attempts go: null: like others; 1: alone; 0: not at all, the pick ends before one.
+-- alone: that is what was taken; waits: that is why it ended.
 -- from_due, from_id: per level (1…4), where to start reading the index; null: the start.
 -- partitions above 0: the claimer is an instance. It takes heads of the partitions `only`
 -- (null: of all; otherwise of a thousand rows per level), and those that became due after `grace` only
@@ -22,10 +24,10 @@
 CREATE OR REPLACE FUNCTION {p}work_pick(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics text[], _hashes int[], _from_due timestamptz[],
     _from_id uuid[], _has_streams boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
-    _other_topics int[], _with smallint,
+    _other_topics int[], _with smallint, _last smallint,
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[],
     OUT unfit boolean[], OUT expired boolean[], OUT streams bigint[], OUT seqs bigint[], OUT lying timestamptz,
-    OUT ended boolean)
+    OUT ended boolean, OUT alone boolean, OUT waits boolean)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -34,6 +36,9 @@ DECLARE
     _some_special boolean;
     _keep int := 0;
     _fit int := 0;
+    _ahead CONSTANT int := CASE WHEN _last IS NULL THEN 0 ELSE 1 END;
+    _some CONSTANT boolean := _with IS NOT NULL;
+    _lasts boolean[];
     _deleted int;
     _to_due timestamptz[]; -- per level, where to end reading
     _to_id uuid[];
@@ -52,7 +57,7 @@ BEGIN
         INTO _rows, ids, attempts, dues, _some_special FROM (
             SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
                 SELECT p.ctid AS tid, p.id, p.attempts, p.due,
-                       p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
+                       p.lost > 0 OR p.attempts + _ahead >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
                 FROM {p}pending p
                 WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
                       AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
@@ -67,7 +72,7 @@ BEGIN
         INTO _rows, ids, attempts, dues, _some_special, streams, seqs, lying FROM (
             SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
                 SELECT p.ctid AS tid, p.id, p.attempts, p.due, p.stream, p.seq,
-                       p.lost > 0 OR p.attempts >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
+                       p.lost > 0 OR p.attempts + _ahead >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
                 FROM {p}pending p
                 WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
                       AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
@@ -91,13 +96,17 @@ BEGIN
     IF _some_special OR _with > 0 THEN -- rare: look closer at the rows, which are locked
         SELECT array_agg(p.lost ORDER BY u.i),
                array_agg(p.attempts >= coalesce(p.max_attempts, _max) OR coalesce(p.expires_at <= _t, false) ORDER BY u.i),
-               array_agg(coalesce(p.expires_at <= _t, false) ORDER BY u.i)
-        INTO lost, unfit, expired FROM unnest(_rows) WITH ORDINALITY u(tid, i), {p}pending p WHERE p.ctid = u.tid;
+               array_agg(coalesce(p.expires_at <= _t, false) ORDER BY u.i),
+               array_agg(p.attempts + 1 >= coalesce(p.max_attempts, _max) ORDER BY u.i)
+        INTO lost, unfit, expired, _lasts FROM unnest(_rows) WITH ORDINALITY u(tid, i), {p}pending p WHERE p.ctid = u.tid;
         FOR _i IN 1 .. cardinality(_rows) LOOP -- rows to bury go with any
             IF NOT unfit[_i] THEN
                 _with := coalesce(_with, lost[_i]);
-                ended := lost[_i] <> _with OR _fit >= CASE _with WHEN 0 THEN _n WHEN 1 THEN 8 ELSE 1 END;
+                waits := _last = 0 AND _lasts[_i];
+                ended := waits OR alone OR lost[_i] <> _with OR _fit >= CASE _with WHEN 0 THEN _n WHEN 1 THEN 8 ELSE 1 END
+                         OR (_last = 1 AND _lasts[_i] AND (_some OR _fit > 0));
                 EXIT WHEN ended;
+                alone := _last = 1 AND _lasts[_i];
                 _fit := _fit + 1;
             END IF;
             _keep := _i;

@@ -68,3 +68,6 @@ DROP FUNCTION IF EXISTS {p}work_batch(uuid, text, text, int, jsonb, int, int, in
 -- as dead. See work_join_settle.
 ALTER TABLE {p}join_member ADD loose smallint;
 CREATE INDEX {p}join_member_loose ON {p}join_member (work_id) WHERE loose IS NOT NULL;
+
+-- A dispatcher says how last attempts are to come.
+DROP FUNCTION IF EXISTS {p}work_claim(smallint, uuid, int, int, text, text[], timestamptz[], uuid[], int, int);
