@@ -49,6 +49,7 @@ DECLARE
     _new uuid[];
     _tidies boolean;
     _context text;
+    _again CONSTANT boolean := pg_current_xact_id_if_assigned() IS NULL; -- see work_settle
 BEGIN
     IF new_inbox_messages @> '[{"handled": true}]' THEN
         GET DIAGNOSTICS _context = PG_CONTEXT;
@@ -70,7 +71,7 @@ BEGIN
             flags & 1 > 0,
             _outbox.ids, _outbox.fences, _outbox.verbs, _outbox.errors, _outbox.delays,
             _inbox.ids, _inbox.fences, _inbox.verbs, _inbox.errors, _inbox.delays,
-            nullif(renew_outbox_ids[:], '{}'), NULL, nullif(renew_inbox_ids[:], '{}'), NULL);
+            nullif(renew_outbox_ids[:], '{}'), NULL, nullif(renew_inbox_ids[:], '{}'), NULL, _again);
     ELSE
         SELECT * INTO _receptors FROM {p}batch_receptors(receptor_completions, receptor_failures);
         SELECT * INTO _checkpoints FROM {p}batch_checkpoints(checkpoint_completions, checkpoint_failures);
