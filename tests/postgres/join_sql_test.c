@@ -147,6 +147,39 @@ TEST(steps_are_attached_in_every_way)
     t_check_places(conn);
 }
 
+/* Who attaches a message that is leased, and sits in the transaction, holds up nobody; what was
+ * settled meanwhile is counted by the next claim. */
+TEST(attaching_holds_up_nobody_who_settles_and_the_next_claim_counts)
+{
+    struct t_conn *conn = (t_open(NULL), a_connection(NULL)), *stranger = a_connection(NULL);
+    const char *first = start(conn, 1), *second = start(conn, 1), *third = start(conn, 1),
+               *acked = put(conn, ", dedupe_key => 'k'"), *failed = put(conn, ""),
+               *renewed = put(conn, "");
+
+    t_sql(conn, "SELECT * FROM {t}outbox_claim(" OWNER ", 30, 10)");
+    t_begin(stranger);
+    t_sql(stranger, say("SELECT {t}enqueue('t', 'p', dedupe_key => 'k', join_id => %s)", first));
+    t_sql(stranger, say("SELECT {t}join_attach(%s, %s)", second, failed));
+    t_sql(stranger, say("SELECT {t}join_attach(%s, %s)", third, renewed));
+    t_sql(conn, "SET statement_timeout = '5s'");
+    CHECK_STR(t_value(conn, say("SELECT outcome FROM {t}outbox_renew(" OWNER ", ARRAY[%s]::uuid[], "
+                                "60)",
+                                renewed)),
+              "renewed");
+    settle(conn, "ack", acked);
+    settle(conn, "fail", failed);
+    t_commit(stranger);
+    t_sql(conn, "SELECT * FROM {t}outbox_claim(" OWNER ", 30, 10)");
+    REQ_STR("JOIN-060", state(conn, first), "completed 1 1 1 0 0");
+    REQ_STR("JOIN-060", state(conn, second), "failed 1 1 0 1 0");
+    REQ_STR("JOIN-060", state(conn, third), "pending 1 1 0 0 0");
+    settle(conn, "ack", renewed); /* seen and counted by the ack itself */
+    REQ_STR("JOIN-060", state(conn, third), "completed 1 1 1 0 0");
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}join_member WHERE loose IS NOT NULL"), 0);
+    t_check_places(conn);
+    t_check_joins(conn);
+}
+
 TEST(attaching_refuses)
 {
     struct t_conn *conn = (t_open(NULL), a_connection(NULL));
