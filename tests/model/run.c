@@ -141,6 +141,8 @@ bool same_delivery(struct run *run, int index, const ph_delivery *got)
            same_text(run, "stream", index, got->stream,
                      draft->stream < 0 ? NULL : m_streams[draft->stream]) &&
            same_int(run, "seq", index, got->seq, want->seq) &&
+           same_int(run, "due_at", index, got->due_at,
+                    draft->due_at ? draft->due_at : want->created_at) &&
            same_text(run, "dedupe_key", index, got->dedupe_key, words.key) &&
            same_text(run, "correlation_id", index, got->correlation_id,
                      or_null(words.correlation)) &&
