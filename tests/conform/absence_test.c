@@ -15,7 +15,7 @@ static const char *lane_of(ph_store *store, ph_owner instance)
         if (same_id(see_lane(&outbox_door, store, keys[i]).affinity_owner.b, instance.b))
             return keys[i];
     }
-    CHECK(!"no stream belongs to it");
+    FAIL("no stream belongs to it");
     return NULL;
 }
 

@@ -484,7 +484,7 @@ void check_status(const char *name, int status, const ph_error *err)
     if (status > 0 || strcmp(ph_status_text(status), "no such status") == 0 ||
         status == PH_EDATABASE || status == PH_ECORRUPT) {
         fprintf(stderr, "%s: status %d: %s\n", name, status, err ? err->message : "");
-        CHECK(!"a status that no argument may cause");
+        FAIL("a status that no argument may cause");
     }
     if (err && status < 0) {
         CHECK_INT(err->code, status);
