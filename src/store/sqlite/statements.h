@@ -27,7 +27,8 @@
     X(pending_delete_up_to) X(attempt_facts) X(lease_insert)                                       \
     X(lease_by_fence) X(lease_by_owner) X(lease_expired)                                           \
     X(lease_settle) X(lease_renew) X(lease_delete)                                                 \
-    X(message_facts) X(done_insert) X(done_by_owner) X(attempt_log_insert) X(retry_count) X(dead_insert)            \
+    X(message_facts) X(done_insert) X(done_by_owner) X(attempt_log_insert)                         \
+    X(retry_count) X(dead_insert)                                                                  \
     X(dedupe_gone) X(attempt_log_delete) X(job_run_delete) X(message_delete)                       \
     X(state_get) X(attempt_log_get) X(count_pending) X(count_lease) X(count_dead)                  \
     X(count_waiting)                                                                               \
