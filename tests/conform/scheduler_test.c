@@ -420,7 +420,7 @@ TEST(two_schedulers_make_one_run)
 
 /* -------------------------------------------------------------- jobs with problems */
 
-/* Makes a job past all checks, as SQL can. */
+/* Makes a job past all checks, as whoever owns the tables can. */
 static void put_bad_job(ph_store *store, struct t_conn *conn, const char *name, const char *cron,
                         const char *timezone)
 {
@@ -428,8 +428,9 @@ static void put_bad_job(ph_store *store, struct t_conn *conn, const char *name, 
 
     if (t_is_pg()) {
         snprintf(sql, sizeof(sql),
-                 "SELECT {t}job_set('%s', 'work', cron => '%s', timezone => '%s')", name, cron,
-                 timezone);
+                 "SELECT {t}work_job_set('%s', 'work', '%s', NULL, '%s', 1::smallint, 100, "
+                 "1::smallint, '')",
+                 name, cron, timezone);
     } else {
         put_job(store, name, "@daily");
         snprintf(sql, sizeof(sql),
