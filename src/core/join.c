@@ -43,7 +43,7 @@ int ph__join_problem(ph_error *err, enum ph__join_problem problem, ph_join_id jo
     case PH__JOIN_MESSAGE_UNKNOWN:
         return ph__fail(err, PH_ENOTFOUND,
                         "there is no outbox message %s: it was not enqueued, or was settled and "
-                        "deleted; enqueue it with the join, which then cannot happen",
+                        "deleted; enqueue it with the join instead",
                         m);
     case PH__JOIN_CLOSED:
         return ph__fail(err, PH_ESTATE,

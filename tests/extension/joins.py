@@ -111,7 +111,7 @@ def test_attach_many_is_all_or_none():
     with database() as d:
         join, known = start(d, 3), d.enqueue()
         d.fails(f"posthorn_join_attach_many: there is no outbox message {NOBODY}: it was not "
-                "enqueued, or was settled and deleted; enqueue it with the join, which then cannot happen",
+                "enqueued, or was settled and deleted; enqueue it with the join instead",
                 "SELECT posthorn_join_attach_many(?, ?)", join, json.dumps([known, NOBODY]))
         assert head(d, join) == [("pending", 3, 0, 0, 0)]
 

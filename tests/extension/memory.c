@@ -29,7 +29,7 @@ static const char *const statements[] = {
     "SELECT posthorn_enqueue('a', 'first')",
     "SELECT posthorn_enqueue('a', 'second', '{\"dedupe_key\":\"k\",\"headers\":{\"h\":[1]},"
     "\"tenant_id\":null,\"message_id\":\"5e1f1e55-0000-4000-8000-00000000000a\","
-    "\"due_at\":\"2020-01-01\",\"priority\":2}')",
+    "\"due_at\":\"2020-01-01T00:00:00Z\",\"priority\":2}')",
     "SELECT count(*) FROM posthorn_enqueue_many('[{\"topic\":\"b\",\"payload\":\"third\"},"
     "{\"topic\":\"b\",\"payload\":\"fourth\",\"headers\":{\"x\":\"y\"}}]')",
     "INSERT INTO kept SELECT posthorn_enqueue('c', 'nested')",

@@ -7,7 +7,7 @@ BEGIN
     RETURN CASE _code
         WHEN 1 THEN format('there is no join %s; start one, or see whether retention has deleted it', _join)
         WHEN 2 THEN format('there is no outbox message %s: it was not enqueued, or was settled and deleted; enqueue it with '
-                           'the join, which then cannot happen', _message)
+                           'the join instead', _message)
         WHEN 3 THEN format('join %s is closed: it was cancelled, or its deadline has passed; start another', _join)
         WHEN 4 THEN format('join %s has all the steps it expects; start it with more expected_steps', _join)
         WHEN 5 THEN format('message %s is not a step of join %s; attach it first', _message, _join)
