@@ -302,10 +302,15 @@ PGconn *__wrap_PQconnectStartParams(const char *const *keywords, const char *con
                                     int expand)
 {
     const char *url = "";
+    bool asks = false; /* what the URL means: libpq refuses it before it connects */
     PGconn *conn;
 
-    for (int i = 0; keywords[i]; i++)
+    for (int i = 0; keywords[i]; i++) {
         url = strcmp(keywords[i], "dbname") == 0 ? values[i] : url;
+        asks = asks || strcmp(keywords[i], "channel_binding") == 0;
+    }
+    if (asks)
+        return __real_PQconnectStartParams(keywords, values, expand);
     note_opening(url);
     conn = __real_PQconnectStartParams(keywords, values, expand);
     linked(conn, conn, url);
