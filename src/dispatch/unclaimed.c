@@ -78,15 +78,23 @@ static int look(struct ph__station *s, int door, int64_t now_us)
     return r;
 }
 
+static bool is_served(struct ph__station *s)
+{
+    bool served;
+
+    pthread_mutex_lock(&s->dispatcher->lock);
+    served = !s->retry_us && !s->draining;
+    pthread_mutex_unlock(&s->dispatcher->lock);
+    return served;
+}
+
 void ph__unclaimed_look(struct ph__station *s, int64_t now_us)
 {
     int r = 0;
 
-    if (s->retry_us || s->draining)
-        return;
     if (s->unclaimed_us == 0)
         s->unclaimed_us = now_us + FIRST_US;
-    if (now_us < s->unclaimed_us)
+    if (now_us < s->unclaimed_us || !is_served(s))
         return;
     s->unclaimed_us = now_us + EVERY_US;
     for (int door = 0; r == 0 && door < PH__SIDES; door++) {

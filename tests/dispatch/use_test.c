@@ -5,8 +5,8 @@
 
 struct follower {
     struct rig *rig;
-    _Atomic int answer;
-    char text[300];
+    _Atomic int answer, calls;
+    char text[300]; /* of the first */
 };
 
 /* The natural mistake. */
@@ -18,7 +18,8 @@ static ph_verdict enqueue_through_the_dispatchers_store(void *context, ph_work *
 
     (void)work;
     follower->answer = ph_enqueue(follower->rig->store, PH_OWN_TX, &message, 0, NULL, &err);
-    snprintf(follower->text, sizeof(follower->text), "%s", err.message);
+    if (atomic_fetch_add(&follower->calls, 1) == 0)
+        snprintf(follower->text, sizeof(follower->text), "%s", err.message);
     return PH_VERDICT_DONE;
 }
 
