@@ -4,7 +4,8 @@ import api
 import documents
 import install
 import manual
+import passed
 import runner
 import sources
 
-runner.main([api, sources, documents, manual, install])
+runner.main([api, sources, documents, manual, install, passed])
