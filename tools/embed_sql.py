@@ -55,4 +55,5 @@ def main():
         out.write("    { 0, 0 },\n};\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -162,7 +162,9 @@ PH_API int ph_stream_partition(const char *stream, int partition_count);
  * state they are in, as long as retention keeps them: what a consumer does that
  * follows a stream with a checkpoint. It changes nothing. Instead of a dead head
  * that was put back in its place it reads what was put back. limit 0: 50. Each has
- * message->seq, with payload. A stream that does not exist is empty. */
+ * message->seq, with payload. There are fewer than limit if payloads and headers
+ * would be more than PH_CLAIM_BYTES_MAX: only an empty answer means that nothing
+ * follows. A stream that does not exist is empty. */
 PH_API PH_MUST_CHECK int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                                         const char *stream, int64_t after_seq, int limit,
                                         int timeout_ms, ph_message_list **ret_list,
@@ -294,7 +296,7 @@ typedef struct {
     size_t receptor_count;
     const ph_checkpoint_result *checkpoints;
     size_t checkpoint_count;
-    const ph_message *new_outbox; /* an array of structs of equal size */
+    const ph_message *new_outbox; /* an array of structs of equal size; each list: PH_ENQUEUE_BYTES_MAX */
     size_t new_outbox_count;
     const ph_inbox_message *new_inbox;
     size_t new_inbox_count;
@@ -306,7 +308,7 @@ typedef struct {
     const char *ns;            /* to claim from; NULL: "" */
     const char *const *topics; /* to claim; NULL: all */
     size_t topic_count;
-    int batch_size;            /* of each door: 0: 50; at most PH_BATCH_MAX */
+    int batch_size;            /* of each door: 0: 50; at most PH_BATCH_MAX, and PH_CLAIM_BYTES_MAX */
     int partition_count;       /* 0: PH_PARTITIONS; the same in all instances of a service */
     int max_partitions;        /* of streams that the instance works on at the same time; 0: any number */
     int lease_s;               /* 0: 300 */

@@ -44,8 +44,9 @@
  *   connections, up to 16, besides one that asks the sources of the set. A
  *   database that is down, slow or locked does not hold up the others: it is
  *   tried again, ever more slowly, by a quarter of these threads at most. One
- *   whose schema is missing, too old or too new is reported and set aside, and
- *   looked at again, at last every 30 s. One that leaves the set is drained. A database
+ *   whose schema is missing, too old or too new, or where the role lacks a
+ *   right, is reported and set aside, and looked at again, at last every 30 s;
+ *   a drain does not wait for it. One that leaves the set is drained. A database
  *   without a connection cannot ring (PostgreSQL); it is looked at in turn, as
  *   often as a few per cent of a processor allow, and at least once a minute. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
@@ -163,8 +164,9 @@ typedef struct {
 
 /* Chooses: returns the index of the store to claim from next, or -1 for none now (it is asked again
  * when something has changed, or after poll_ms). last: the store that was chosen before; count: none.
- * One that is not ready counts as -1. Called by one thread at a time; must not call the dispatcher,
- * and must not throw or jump. */
+ * One that is not ready counts as -1. If somebody has begun to talk to the chosen one meanwhile,
+ * nothing is claimed and it is asked again: last_claimed tells what has come. Called by one thread at
+ * a time; must not call the dispatcher, and must not throw or jump. */
 typedef int (*ph_select_fn)(void *context, const ph_candidate *stores, size_t count, size_t last);
 
 typedef struct {
@@ -174,7 +176,8 @@ typedef struct {
     int batch_size;      /* messages per claim: 0: 50; above 1 000 they come in several claims */
     int prefetch;        /* claimed messages that may wait for a thread: 0: 2 × batch_size; -1: none, claim
                             only for threads that are idle (best when handlers take seconds); never
-                            more than the threads, as slow as they are, get to in half a lease */
+                            more than the threads, as slow as they are, get to in half a lease; and
+                            none while one waits and PH_CLAIM_BYTES_MAX are held */
     int in_flight_max;   /* waiting, running and kept together: 0: prefetch + threads + 1 000 */
     int lease_s;         /* 0: 30 */
     int poll_ms;         /* longest time between two looks: 0: 500, or a third of the lease if that
@@ -300,7 +303,7 @@ PH_API ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher);
     X(NEW, 0, "new")             /* not reached yet */                         \
     X(SERVED, 1, "served")                                                     \
     X(TRYING, 2, "trying")       /* it cannot be used: tried again and again */ \
-    X(ASIDE, 3, "set aside")     /* its schema is missing, too old or too new */ \
+    X(ASIDE, 3, "set aside")     /* its schema cannot be used, or the role lacks a right */ \
     X(DRAINING, 4, "draining")   /* it has left the set, and has messages in flight */
 typedef enum {
 #define PH_SERVING_ENUM(name, value, text) PH_SERVING_##name = value,

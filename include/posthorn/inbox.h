@@ -67,7 +67,8 @@ PH_API PH_MUST_CHECK int ph_inbox_receive(ph_store *store, ph_tx tx, const ph_in
 
 /* Takes count messages in (1 … PH_BATCH_MAX, an array of structs of equal size),
  * all or none. Of one that occurs twice among them the later one is the
- * duplicate. ret_received, if not NULL, has room for count. */
+ * duplicate. ret_received, if not NULL, has room for count. All payloads and
+ * headers together have PH_ENQUEUE_BYTES_MAX at most (PH_EINVAL). */
 PH_API PH_MUST_CHECK int ph_inbox_receive_many(ph_store *store, ph_tx tx,
                                                const ph_inbox_message *messages, size_t count,
                                                int timeout_ms, ph_received *ret_received,

@@ -39,7 +39,10 @@ typedef struct {
 
 typedef struct ph_message_list ph_message_list;
 
-/* Messages, without their histories. *ret_list is owned by the caller.
+/* Messages, without their histories. With payload a page ends before payloads and
+ * headers are more than PH_CLAIM_BYTES_MAX, unless it is one message: then only an
+ * empty page is behind the last (of job runs, whose headers are read in any case,
+ * always). *ret_list is owned by the caller.
  * Errors: PH_EINVAL, … */
 PH_API PH_MUST_CHECK int ph_outbox_list(ph_store *store, ph_tx tx, const ph_list_opts *opts,
                                         int timeout_ms, ph_message_list **ret_list, ph_error *reterr);

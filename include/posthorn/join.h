@@ -23,9 +23,11 @@
  *
  * IN TRANSACTIONS OF YOURS
  *   What attaches, reports or settles a step holds the join's row until you
- *   commit, and others who want to count a step of the same join wait for you:
- *   do it last, and commit soon. Attaching in the transaction that started the
- *   join disturbs nobody. */
+ *   commit, and others who attach to, report to, wait for or cancel the same
+ *   join wait for you: do it last, and commit soon. Who settles a step of it
+ *   does not wait on PostgreSQL: the step is then counted by the next claim,
+ *   and shows pending until that. Attaching in the transaction that started
+ *   the join disturbs nobody. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 
 #ifndef POSTHORN_JOIN_H

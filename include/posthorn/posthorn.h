@@ -86,6 +86,9 @@ extern "C" {
 #define PH_HEADERS_MAX (64 * 1024)         /* bytes of JSON */
 #define PH_ERROR_TEXT_MAX 8192             /* bytes kept of an error text; longer is cut */
 #define PH_BATCH_MAX 10000                 /* messages per call */
+#define PH_CLAIM_BYTES_MAX (64 * 1024 * 1024) /* payloads and headers that a claim hands out; but one message
+                                                 at least, however large */
+#define PH_ENQUEUE_BYTES_MAX (128 * 1024 * 1024) /* payloads and headers that a call stores */
 #define PH_LEASE_MAX_S 86400               /* seconds */
 #define PH_ATTEMPTS_MAX 30000
 #define PH_TIME_MIN (-62135596800000000LL) /* 0001-01-01T00:00:00Z */
@@ -404,7 +407,9 @@ PH_API PH_MUST_CHECK int ph_enqueue(ph_store *store, ph_tx tx, const ph_message 
 /* Stores count messages (1 … PH_BATCH_MAX, an array of structs of equal size),
  * all or none, in one transaction and one round trip. ret_enqueued, if not
  * NULL, has room for count. A key that occurs twice among them: the later one
- * is the duplicate. An error names the index of the offending message. */
+ * is the duplicate. An error names the index of the offending message. All
+ * payloads and headers together have PH_ENQUEUE_BYTES_MAX at most (PH_EINVAL):
+ * give fewer messages in one call. */
 PH_API PH_MUST_CHECK int ph_enqueue_many(ph_store *store, ph_tx tx, const ph_message *messages,
                                          size_t count, int timeout_ms, ph_enqueued *ret_enqueued,
                                          ph_error *reterr);
@@ -464,9 +469,10 @@ typedef struct {
  * starves. Messages leased by others are passed over, not waited for. Expired
  * leases are taken back on the way (at most 20 in one call), expired and
  * spent messages are buried. Messages whose worker died once come in groups of
- * their own, of up to 8; such as were lost more often come alone. So a short
- * batch does not mean that the queue is empty, nor a full one that there is
- * more.
+ * their own, of up to 8; such as were lost more often come alone. Payloads and
+ * headers of a batch have PH_CLAIM_BYTES_MAX together, unless it is one message:
+ * what does not fit stays where it is, as if nobody had come. So a short batch
+ * does not mean that the queue is empty, nor a full one that there is more.
  * *ret_batch is owned by the caller (ph_batch_free) and may hold no message.
  * In your own transaction: the lease exists once you commit.
  * Errors: PH_EINVAL (no owner, negative or too large numbers), … */
@@ -536,8 +542,8 @@ typedef struct {
  *   ack      done; never claimed again. Repeated by the same owner (and, if a
  *            fence is given, under the fence of the ack) it is answered with
  *            PH_OUTCOME_ACKED again, for as long as the message is kept; but
- *            with PH_OUTCOME_STALE in a transaction of yours that has written
- *            (SQLite: in any), so that an effect done twice is rolled back.
+ *            with PH_OUTCOME_STALE in a transaction of yours, so that an effect
+ *            done twice, before or after the ack, is rolled back.
  *   abandon  attempts and retry_count stay counted; due again after the
  *            backoff. If attempts have reached the maximum: dead letter.
  *   fail     dead letter at once.
@@ -715,6 +721,18 @@ PH_API PH_MUST_CHECK int ph_outbox_queue_pause(ph_store *store, ph_tx tx, const 
                                                int timeout_ms, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_outbox_queue_resume(ph_store *store, ph_tx tx, const char *ns,
                                                 int timeout_ms, ph_error *reterr);
+/* Deletes a queue that has nothing in it: no message in any state, settled and
+ * dead ones among them, no dedupe key, no stream (one that a consumer has a
+ * checkpoint in stays); and into which nothing comes by itself: no timer or job
+ * run of its namespace that waits, and no job. Its settings are gone with it.
+ * The next use of the name makes it anew, with the defaults, the namespace ""
+ * like any other. *ret_deleted, if not NULL: whether there was such a queue.
+ * A message that somebody is just enqueueing into it is not lost, whichever
+ * commits first: the queue is there again then.
+ * Errors: PH_ESTATE (it is not empty; the message says what is in it), … */
+PH_API PH_MUST_CHECK int ph_outbox_queue_delete(ph_store *store, ph_tx tx, const char *ns,
+                                                int timeout_ms, bool *ret_deleted,
+                                                ph_error *reterr);
 
 /* Deletes settled messages (and, where set, dead ones and dedupe keys) whose
  * retention is over, at most limit (0: 1 000) of each kind in this call; never

@@ -325,6 +325,8 @@ PH_API PH_MUST_CHECK int ph_queue_pause(ph_store *store, ph_tx tx, ph_door door,
                                         int timeout_ms, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_queue_resume(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                                          int timeout_ms, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_queue_delete(ph_store *store, ph_tx tx, ph_door door, const char *ns,
+                                         int timeout_ms, bool *ret_deleted, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                                         int timeout_ms, ph_queue_list **ret_list, ph_error *reterr);
 

@@ -3,10 +3,13 @@
  * SPDX-License-Identifier: MIT
  *
  * A file that is made by a store, and its log, can be read and written by their
- * owner only (0600); one that is there already keeps its rights. While a trigger
- * that is not Posthorn's is on a table of Posthorn's, a store's own connection
- * writes nothing (PH_ESTATE, with its name); ph_doctor() names all of them. On
- * your connections your triggers, settings and handlers are yours.
+ * owner only (0600); one that is there already keeps its rights. A store's own
+ * connection does nothing (PH_ESTATE, with its name) while something foreign would
+ * run inside its statements: a trigger on a table of Posthorn's, an index there
+ * that is unique or has an expression or a condition (one on plain columns is
+ * fine), or a table, index or view of Posthorn's that was changed; ph_doctor()
+ * names all of them. On your connections your triggers, settings and handlers are
+ * yours.
  */
 #ifndef POSTHORN_SQLITE_H
 #define POSTHORN_SQLITE_H

@@ -79,6 +79,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_queue_set,
     &cli_queue_pause,
     &cli_queue_resume,
+    &cli_queue_delete,
     &cli_retention,
     &cli_doctor,
     &cli_bench,

@@ -47,6 +47,7 @@ extern const struct cli_command cli_migrate_sql;
 extern const struct cli_command cli_migrate_status;
 extern const struct cli_command cli_migrate_up;
 extern const struct cli_command cli_migrate_validate;
+extern const struct cli_command cli_queue_delete;
 extern const struct cli_command cli_queue_list;
 extern const struct cli_command cli_queue_pause;
 extern const struct cli_command cli_queue_resume;

@@ -91,23 +91,46 @@ static ph_finding_level level_of(const char *word)
     return (ph_finding_level)i;
 }
 
-/* The library cannot know which database it was told to use; here its commands become lines that
- * can be copied. */
+/* The library's advice names functions. Here they become commands, as lines that can be copied. */
+static const struct {
+    const char *call, *before, *command;
+    bool by_door; /* the check is a door's name: it needs --door */
+} commands[] = {
+    { "call ph_migrate()", "run: ", "migrate up", false },
+    { "call ph_outbox_reap_expired()", "run: ", "reap", false },
+    { "see ph_queues_list()", "see: ", "queue list", true },
+    { "see ph_scheduler_run()", "", "schedule", false },
+    { "with ph_outbox_list()", "with: ", "dead list", false },
+    { "with ph_inbox_list()", "with: ", "dead list", true },
+    { "with ph_timers_list()", "with: ", "dead list", true },
+    { "with ph_job_runs_list()", "with: ", "dead list", true },
+    { "with ph_join_find()", "with: ", "join show ID", false },
+    { "ph_outbox_find() or ph_inbox_find()", "", "explain ID", false },
+    { "call ph_dead_retry()", "", "dead retry ID", false },
+    { "ph_dead_discard()", "", "dead discard ID", false },
+    { "ph_queue_set() with PH_DEAD_HEAD_SKIP", "", "queue set --dead-head skip", false },
+    { "ph_doctor() with deep", "", "doctor --deep", false },
+};
+
+static bool is_door(const char *check)
+{
+    return strcmp(check, "inbox") == 0 || strcmp(check, "timers") == 0 ||
+           strcmp(check, "job-runs") == 0;
+}
+
 static const char *advice_of(struct cli *cli, const ph_finding *finding)
 {
-    static const char *const commands[] = { "migrate up",    "reap",         "dead list",
-                                            "queue list",    "doctor",       "schedule",
-                                            "instance list", "stream list",  "explain",
-                                            "dead retry",    "dead discard", "queue set" };
     const char *advice = finding->advice;
 
     for (size_t i = 0; advice && i < sizeof(commands) / sizeof(*commands); i++) {
-        const char *plain = cli_printf(cli, "posthorn %s", commands[i]);
-        const char *at = strstr(advice, plain);
+        const char *at = strstr(advice, commands[i].call), *command = commands[i].command;
 
-        if (at)
-            advice = cli_printf(cli, "%.*s%s%s", (int)(at - advice), advice,
-                                cli_command_line(cli, commands[i]), at + strlen(plain));
+        if (!at)
+            continue;
+        if (commands[i].by_door && is_door(finding->check))
+            command = cli_printf(cli, "%s --door %s", command, finding->check);
+        advice = cli_printf(cli, "%.*s%s%s%s", (int)(at - advice), advice, commands[i].before,
+                            cli_command_line(cli, command), at + strlen(commands[i].call));
     }
     return advice;
 }

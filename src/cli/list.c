@@ -205,32 +205,56 @@ static void print_set(struct cli *cli, struct page *page)
 
 /* --------------------------------------------------------------------------------- both */
 
-/* Puts the messages of one door among those that were found behind others. */
-static int gather(struct cli *cli, struct page *page, const struct cli_door *door, int64_t now,
-                  json_t **messages)
+/* Adds what one call tells of a door; opts go on behind it. *ret_end: there is no more. */
+static int read_on(struct cli *cli, struct page *page, const struct cli_door *door,
+                   ph_list_opts *opts, int64_t now, json_t *here, bool *ret_end)
 {
-    json_t *here = cli_need(json_array()), *all;
     ph_message_list *list = NULL;
+    size_t count;
 
-    if (door->list(cli->store, PH_OWN_TX, page->opts, cli->timeout_ms, &list, &cli->err) < 0) {
-        json_decref(here);
+    if (door->list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    }
-    for (size_t i = 0; i < ph_message_list_count(list); i++) {
+    count = ph_message_list_count(list);
+    for (size_t i = 0; i < count; i++) {
         json_t *message = cli_json_message(cli, door, ph_message_list_at(list, i), now, false);
 
         if (!page->door)
             json_object_set_new(message, "door", json_string(door->name));
         json_array_append_new(here, message);
     }
+    if (count > 0)
+        opts->after = ph_message_list_at(list, count - 1)->message->work_id;
+    opts->limit -= (int)count;
     page->streams |= has_streams(list);
+    ph_message_list_free(list);
+    *ret_end = count == 0 || opts->limit == 0;
+    return CLI_OK;
+}
+
+/* Puts the messages of one door among those that were found behind others. Many bytes come in
+ * several calls. */
+static int gather(struct cli *cli, struct page *page, const struct cli_door *door, int64_t now,
+                  json_t **messages)
+{
+    json_t *here = cli_need(json_array()), *all;
+    ph_list_opts opts = *page->opts;
+    bool end = false;
+
+    while (!end) {
+        int code = read_on(cli, page, door, &opts, now, here, &end);
+
+        if (code != CLI_OK) {
+            json_decref(here);
+            return code;
+        }
+        end |= !opts.with_payload && door->door != PH_JOB_RUNS;
+    }
     page->inbox |= door == cli_inbox && (page->door || json_array_size(here) > 0);
     page->others |= door != cli_outbox && json_array_size(here) > 0;
     all = merged(*messages, here, "work_id", page->opts);
     json_decref(*messages);
     json_decref(here);
     *messages = all;
-    ph_message_list_free(list);
     return CLI_OK;
 }
 

@@ -203,6 +203,24 @@ static int run_resume(struct cli *cli)
     return run_change(cli, ph_queue_resume);
 }
 
+static int run_delete(struct cli *cli)
+{
+    const char *ns = cli_given(cli, "namespace") ? cli_text(cli, "namespace") : "";
+    bool deleted = false;
+    int code = cli_open(cli, CLI_OPEN_CHECKED);
+
+    if (code != CLI_OK)
+        return code;
+    if (ph_queue_delete(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms, &deleted,
+                        &cli->err) < 0)
+        return cli_fail_store(cli);
+    if (!deleted)
+        cli_note(cli, "there is no queue %s", cli_quoted(cli, ns));
+    cli_row(cli, json_pack("{s:o, s:o, s:b}", "door", cli_json_door(cli, cli_door(cli)),
+                           "namespace", cli_json_text(ns), "deleted", deleted));
+    return deleted ? CLI_OK : CLI_NOT_FOUND;
+}
+
 /* ------------------------------------------------------------------- the tables */
 
 static const struct cli_field fields[] = {
@@ -451,4 +469,43 @@ const struct cli_command cli_queue_resume = {
     .layout = CLI_CARD,
     .examples = resume_examples,
     .run = run_resume,
+};
+
+static const char *const delete_description[] = {
+    "Deletes a queue that has nothing in it, with its settings; for instance one that a slip of "
+    "the pen has made. What is in it is any message, settled and dead ones among them, a dedupe "
+    "key, a stream, and what will come into it by itself: timers and jobs of its namespace. "
+    "Otherwise the queue stays as it is, and it is said what there is.",
+    "The next use of the name makes the queue anew, with the defaults. A message that somebody is "
+    "just enqueueing is not lost.",
+    NULL,
+};
+static const struct cli_field delete_fields[] = {
+    { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", "Door", NULL },
+    { "namespace", CLI_F_TEXT, "the queue's name", "Namespace", NULL },
+    { "deleted", CLI_F_BOOL, "false: there was none", "Deleted", NULL },
+    { 0 },
+};
+static const struct cli_example delete_examples[] = {
+    { "posthorn queue pause --namespace mial", "A slip of the pen makes a queue" },
+    { "posthorn queue delete --namespace mial", "Away with it" },
+    { 0 },
+};
+static const struct cli_exit_note delete_exits[] = {
+    { CLI_FAILED, "the queue has something in it" },
+    { CLI_NOT_FOUND, "there is no such queue" },
+    { 0, NULL },
+};
+const struct cli_command cli_queue_delete = {
+    .name = "queue delete",
+    .group = "queue",
+    .summary = "delete a queue that has nothing in it",
+    .operands = "",
+    .description = delete_description,
+    .options = pause_options,
+    .fields = delete_fields,
+    .layout = CLI_CARD,
+    .examples = delete_examples,
+    .exits = delete_exits,
+    .run = run_delete,
 };

@@ -477,28 +477,44 @@ static int after_of(struct cli *cli, const struct cli_stream *stream, int64_t *r
     return CLI_OK;
 }
 
+/* Prints what one call reads; *after and *limit go on behind it. */
+static int read_on(struct cli *cli, const struct cli_stream *stream, int64_t now, int64_t *after,
+                   int *limit, size_t *ret_count)
+{
+    ph_message_list *messages = NULL;
+
+    if (ph_stream_read(cli->store, PH_OWN_TX, stream->door->door, stream->ns, stream->key, *after,
+                       *limit, cli->timeout_ms, &messages, &cli->err) < 0)
+        return cli_fail_store(cli);
+    *ret_count = ph_message_list_count(messages);
+    for (size_t i = 0; i < *ret_count; i++) {
+        const ph_message_info *info = ph_message_list_at(messages, i);
+
+        cli_row(cli, cli_json_message(cli, stream->door, info, now, false));
+        *after = info->message->seq;
+    }
+    *limit -= (int)*ret_count;
+    ph_message_list_free(messages);
+    return CLI_OK;
+}
+
 static int read_after(struct cli *cli, const struct cli_stream *stream, int64_t after)
 {
-    int limit = (int)cli_number(cli, "limit");
-    ph_message_list *messages = NULL;
-    int64_t now = 0;
-    size_t count;
+    int64_t now = 0, at = after;
+    int limit = (int)cli_number(cli, "limit"), code = CLI_OK;
+    size_t count = 1;
 
-    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
-        ph_stream_read(cli->store, PH_OWN_TX, stream->door->door, stream->ns, stream->key, after,
-                       limit, cli->timeout_ms, &messages, &cli->err) < 0)
+    if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0)
         return cli_fail_store(cli);
-    count = ph_message_list_count(messages);
-    for (size_t i = 0; i < count; i++)
-        cli_row(cli,
-                cli_json_message(cli, stream->door, ph_message_list_at(messages, i), now, false));
-    if (count == 0)
+    while (code == CLI_OK && count > 0 && limit > 0) /* many bytes come in several calls */
+        code = read_on(cli, stream, now, &at, &limit, &count);
+    if (code != CLI_OK)
+        return code;
+    if (at == after)
         cli_note(cli, "nothing after %lld", (long long)after);
-    if (count == (size_t)limit)
-        cli_note(cli, "there may be more: --after %lld",
-                 (long long)ph_message_list_at(messages, count - 1)->message->seq);
-    ph_message_list_free(messages);
-    return count ? CLI_OK : CLI_NOT_FOUND;
+    if (limit == 0)
+        cli_note(cli, "there may be more: --after %lld", (long long)at);
+    return at == after ? CLI_NOT_FOUND : CLI_OK;
 }
 
 static int run_read(struct cli *cli)

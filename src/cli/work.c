@@ -23,7 +23,8 @@ static const char *const description[] = {
     "not count. 65: fail for good, the message is dead. Any other status or a signal: try again "
     "after the backoff of the queue, dead when the attempts are spent; the end of standard error "
     "(4 KiB) is kept as the error.",
-    "The environment is empty but for what --env names and POSTHORN_WORK_ID, _MESSAGE_ID, _TOPIC, "
+    "The environment is empty but for PATH, what --env names and POSTHORN_WORK_ID, _MESSAGE_ID, "
+    "_TOPIC, "
     "_NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, _PRIORITY (a word: urgent, "
     "normal, low, bulk), _CREATED_AT, _DUE_AT, and if there is one _TENANT_ID, _DEDUPE_KEY, "
     "_CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR, of a message in a stream _STREAM and _SEQ, of "
@@ -136,7 +137,7 @@ static const struct cli_option options[] = {
       .letter = 'e',
       .type = CLI_TEXT,
       .argument = "NAME",
-      .help = "pass a variable of ours on to the command, such as PATH",
+      .help = "pass a variable of ours on to the command, such as LANG",
       .repeated = true },
     { .name = "no-db", .type = CLI_SWITCH, .help = "do not let the command reach the database" },
     { .name = "lease",
@@ -218,8 +219,8 @@ static const struct cli_example examples[] = {
     { "posthorn enqueue mail.send '{\"to\":\"ada@example.org\"}'", "A message to work on" },
     { "posthorn work mail.send --drain --exec cat", "Print the payload of all that are due" },
     { "posthorn enqueue mail.send '{\"to\":\"bob@example.org\"}'", "Another one" },
-    { "posthorn work mail.send --once --time-limit 10s --env PATH --exec sh -c 'wc -c'",
-      "One message, with PATH, within ten seconds; the shell is our choice here" },
+    { "posthorn work mail.send --once --time-limit 10s --env HOME --exec sh -c 'wc -c'",
+      "One message, with HOME, within ten seconds; the shell is our choice here" },
     { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}' --stream order-17",
       "One from elsewhere" },
     { "posthorn work invoice.paid --door inbox --service shop --drain --exec cat",
@@ -269,6 +270,19 @@ static bool names_database(const char *variable)
     return strcmp(variable, "POSTHORN_DB") == 0 || strcmp(variable, "DATABASE_URL") == 0;
 }
 
+/* CMD was looked up in PATH; so is what it runs. */
+static void pass_path(struct work *work, const char *const *names, size_t count)
+{
+    const char *path = getenv("PATH");
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], "PATH") == 0)
+            return; /* it is passed already */
+    }
+    if (path)
+        work->passed[work->passed_count++] = cli_printf(work->cli, "PATH=%s", path);
+}
+
 static int pass_environment(struct work *work)
 {
     struct cli *cli = work->cli;
@@ -278,7 +292,7 @@ static int pass_environment(struct work *work)
     if (count > ENV_MAX)
         return cli_usage(cli, "--env is given more than %d times", ENV_MAX);
     work->gives_db = !cli_given(cli, "no-db");
-    work->passed = cli_alloc(cli, (count + 1) * sizeof(*work->passed));
+    work->passed = cli_alloc(cli, (count + 2) * sizeof(*work->passed));
     for (size_t i = 0; i < count; i++) {
         const char *value = getenv(names[i]);
 
@@ -296,6 +310,7 @@ static int pass_environment(struct work *work)
         if (strcmp(names[i], "POSTHORN_DB") == 0)
             work->gives_db = false;
     }
+    pass_path(work, names, count);
     return CLI_OK;
 }
 
@@ -564,7 +579,9 @@ static int run_dispatcher(struct work *work, ph_dispatcher *dispatcher)
     if (ph_dispatcher_stats_get(dispatcher, &stats, &cli->err) < 0)
         return cli_fail_store(cli);
     sum_up(cli, &stats);
-    work_topics_tell(work);
+    /* All could be asked, and who wants us to end does not want us to ask. */
+    if (code == CLI_OK && !work_stop_is_due())
+        work_topics_tell(work);
     return code == CLI_OK ? exit_code(work, &stats) : code;
 }
 

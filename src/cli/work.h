@@ -12,7 +12,7 @@ struct work {
     struct cli *cli;
     char *path; /* of the command */
     char **argv;
-    char **passed; /* "NAME=value" of every --env, ended by NULL */
+    char **passed; /* "NAME=value" of PATH and every --env */
     size_t passed_count;
     int time_limit_ms, kill_after_ms, stop_limit_ms;
     int64_t retry_delay_ms; /* negative: as the queue says */
@@ -53,7 +53,8 @@ int work_db_hide(struct cli *cli);
 
 /* A message of this topic has come. */
 void work_topic_seen(struct work *work, const char *topic);
-/* At the end: tells of TOPICs that nobody has ever stored a message of. Opens the database anew. */
+/* At the end: tells of TOPICs that nobody has ever stored a message of. Opens the
+ * database anew, of a set each. */
 void work_topics_tell(struct work *work);
 
 /* ------------------------------------------------------------ work_stop.c */

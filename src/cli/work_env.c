@@ -1,4 +1,5 @@
-/* work_env.c - the environment of a command: the message, what --env names, and nothing else. */
+/* work_env.c - the environment of a command: the message, PATH, what --env names, and nothing
+ * else. */
 #include "work.h"
 
 #include "util/time_text.h"

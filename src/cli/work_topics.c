@@ -1,5 +1,6 @@
 /* work_topics.c - topics that nobody has ever used: a slip of the pen? */
 #include "door.h"
+#include "frame.h"
 #include "work.h"
 
 #include <string.h>
@@ -28,6 +29,17 @@ static ph_message_list *messages_of(struct cli *cli, ph_store *store, const char
                : list;
 }
 
+/* The topics that no message was seen of, and what is found out about them. */
+struct unseen {
+    const char *topic, *near; /* near: what may have been meant, or NULL */
+    bool used;
+};
+
+struct look {
+    struct unseen *topics;
+    size_t count;
+};
+
 static const char *meant(struct cli *cli, ph_store *store, const char *topic)
 {
     ph_message_list *list = messages_of(cli, store, NULL);
@@ -42,34 +54,77 @@ static const char *meant(struct cli *cli, ph_store *store, const char *topic)
     return near;
 }
 
-static void tell(struct cli *cli, ph_store *store, const char *topic)
+/* false: the store cannot be asked, or we are to end. */
+static bool look_into(struct cli *cli, ph_store *store, struct look *look)
 {
-    ph_message_list *list = messages_of(cli, store, topic);
-    bool is_unknown = list && ph_message_list_count(list) == 0;
-    const char *near = is_unknown ? meant(cli, store, topic) : NULL;
+    for (size_t i = 0; i < look->count; i++) {
+        struct unseen *unseen = &look->topics[i];
+        ph_message_list *list;
 
-    ph_message_list_free(list);
-    if (near)
+        if (unseen->used)
+            continue;
+        list = work_stop_is_due() ? NULL : messages_of(cli, store, unseen->topic);
+        if (!list)
+            return false;
+        unseen->used = ph_message_list_count(list) > 0;
+        ph_message_list_free(list);
+        if (!unseen->used && !unseen->near)
+            unseen->near = meant(cli, store, unseen->topic);
+    }
+    return true;
+}
+
+static bool look_at_one(struct cli *cli, struct look *look)
+{
+    ph_store *store = NULL;
+    bool known =
+        cli_open_another(cli, CLI_OPEN_LAZY, &store) == CLI_OK && look_into(cli, store, look);
+
+    ph_close(store);
+    return known;
+}
+
+/* A topic is used if any store of the set has it: so all must answer. */
+static bool look_at_set(struct cli *cli, struct look *look)
+{
+    const ph_database_list *list = NULL;
+    bool known = cli_stores_list(cli, &list) == CLI_OK;
+
+    for (size_t i = 0; known && i < ph_database_list_count(list); i++) {
+        cli_stores_use(cli, ph_database_list_at(list, i));
+        cli->place = cli->database->id;
+        known = look_at_one(cli, look);
+        cli->place = NULL;
+        cli->database = NULL;
+        cli->url = NULL;
+    }
+    return known;
+}
+
+static void tell(struct cli *cli, const struct unseen *unseen)
+{
+    if (unseen->used)
+        return;
+    if (unseen->near)
         cli_note(cli, "there is no message of the topic %s, settled or not; did you mean %s?",
-                 cli_quoted(cli, topic), cli_quoted(cli, near));
-    else if (is_unknown)
+                 cli_quoted(cli, unseen->topic), cli_quoted(cli, unseen->near));
+    else
         cli_note(cli, "there is no message of the topic %s, settled or not",
-                 cli_quoted(cli, topic));
+                 cli_quoted(cli, unseen->topic));
 }
 
 void work_topics_tell(struct work *work)
 {
     struct cli *cli = work->cli;
-    ph_store *store = NULL;
+    struct look look = { cli_alloc(cli, (cli->rest_at + 1) * sizeof(*look.topics)), 0 };
 
-    if (cli->quiet || cli_is_set(cli))
-        return;
     for (size_t i = 0; i < cli->rest_at; i++) {
-        if (atomic_load(&work->seen[i]))
-            continue;
-        if (!store && cli_open_another(cli, CLI_OPEN_LAZY, &store) != CLI_OK)
-            return;
-        tell(cli, store, cli->operands[i]);
+        if (!atomic_load(&work->seen[i]))
+            look.topics[look.count++] = (struct unseen){ .topic = cli->operands[i] };
     }
-    ph_close(store);
+    if (cli->quiet || look.count == 0 ||
+        !(cli_is_set(cli) ? look_at_set(cli, &look) : look_at_one(cli, &look)))
+        return;
+    for (size_t i = 0; i < look.count; i++)
+        tell(cli, &look.topics[i]);
 }

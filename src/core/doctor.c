@@ -65,7 +65,7 @@ void ph__finding_joins(struct ph__examination *examination, int64_t joins, int64
 
     if (wrong > 0)
         ph__finding(examination, "joins", PH_FINDING_ERROR,
-                    "look at them with posthorn join show; one that hangs can be cancelled",
+                    "look at them with ph_join_find(); one that hangs can be cancelled",
                     "of %" PRId64 " joins %" PRId64 " are wrong (counters that are not what the "
                     "steps show, or waits left behind), for example %s",
                     joins, wrong, ph_id_text(example.b, id));
@@ -85,20 +85,22 @@ static int examine_schema(struct ph__call *call, struct ph__examination *examina
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     int r = call->store->backend->inspect(call, &status);
 
+    if (r == PH_ESTATE) /* something foreign is in the way, which the backend names */
+        return ph__ok(call->err);
     if (r < 0)
         return r;
     examination->usable = status.usable;
     if (status.installed == 0)
-        ph__finding(examination, "schema", PH_FINDING_ERROR, "run: posthorn migrate up",
+        ph__finding(examination, "schema", PH_FINDING_ERROR, "call ph_migrate()",
                     "no schema is installed");
     else if (!status.usable)
         ph__finding(examination, "schema", PH_FINDING_ERROR,
-                    status.installed < status.library ? "run: posthorn migrate up"
-                                                      : "use a newer posthorn",
+                    status.installed < status.library ? "call ph_migrate()"
+                                                      : "use a newer version of the library",
                     "schema version %d is installed, which this version cannot use (it brings %d)",
                     status.installed, status.library);
     else if (status.pending)
-        ph__finding(examination, "schema", PH_FINDING_WARNING, "run: posthorn migrate up",
+        ph__finding(examination, "schema", PH_FINDING_WARNING, "call ph_migrate()",
                     "schema version %d is installed; version %d is at hand", status.installed,
                     status.library);
     else
@@ -147,19 +149,18 @@ static int examine_counts(struct ph__call *call, struct ph__examination *examina
     ph__finding(examination, "oldest-ready",
                 counts.oldest_ready_ms > READY_WARN_MS ? PH_FINDING_WARNING : PH_FINDING_OK,
                 counts.oldest_ready_ms > READY_WARN_MS
-                    ? "start more workers, or resume a paused queue (posthorn queue list)"
+                    ? "start more workers, or resume a paused queue (see ph_queues_list())"
                     : NULL,
                 "%" PRId64 " ready, the oldest for %" PRId64 " s", counts.ready,
                 counts.oldest_ready_ms / 1000);
-    ph__finding(
-        examination, "expired-leases",
-        counts.expired_leases > 0 ? PH_FINDING_WARNING : PH_FINDING_OK,
-        counts.expired_leases > 0
-            ? "a worker has died or hangs; the next claim takes them back, or: posthorn reap"
-            : NULL,
-        "%" PRId64 " messages under leases that have run out", counts.expired_leases);
+    ph__finding(examination, "expired-leases",
+                counts.expired_leases > 0 ? PH_FINDING_WARNING : PH_FINDING_OK,
+                counts.expired_leases > 0 ? "a worker has died or hangs; the next claim takes them "
+                                            "back, or call ph_outbox_reap_expired()"
+                                          : NULL,
+                "%" PRId64 " messages under leases that have run out", counts.expired_leases);
     ph__finding(examination, "dead", counts.dead > 0 ? PH_FINDING_INFO : PH_FINDING_OK,
-                counts.dead > 0 ? "look at them with: posthorn dead list" : NULL,
+                counts.dead > 0 ? "look at them with ph_outbox_list()" : NULL,
                 "%" PRId64 " dead letters", counts.dead);
     return 0;
 }
@@ -169,19 +170,17 @@ static const struct {
     const char *check, *waiting, *dead;
 } doors[] = {
     [PH__INBOX] = { "inbox",
-                    "start a worker with handlers for the inbox, or resume a paused queue "
-                    "(posthorn "
-                    "queue list --door inbox)",
-                    "look at them with: posthorn dead list --door inbox" },
+                    "start a worker with handlers for the inbox, or resume a paused queue (see "
+                    "ph_queues_list())",
+                    "look at them with ph_inbox_list()" },
     [PH__TIMERS] = { "timers",
-                     "run a scheduler (posthorn schedule), or resume a paused queue (posthorn "
-                     "queue "
-                     "list --door timers)",
-                     "look at them with: posthorn dead list --door timers" },
+                     "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
+                     "ph_queues_list())",
+                     "look at them with ph_timers_list()" },
     [PH__JOB_RUNS] = { "job-runs",
-                       "run a scheduler (posthorn schedule), or resume a paused queue (posthorn "
-                       "queue list --door job-runs)",
-                       "look at them with: posthorn dead list --door job-runs" },
+                       "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
+                       "ph_queues_list())",
+                       "look at them with ph_job_runs_list()" },
 };
 
 /* These are worth a line only if something is wrong: many stores have none. */
@@ -383,9 +382,9 @@ static int examine_streams(struct ph__call *call, struct ph__examination *examin
         r = look_at_queues(call, PH__INBOX, &found);
     if (r == 0 && found.count > 0)
         ph__finding(examination, "streams", PH_FINDING_WARNING,
-                    "look at the head with posthorn explain ID, then posthorn dead retry ID or "
-                    "posthorn dead discard ID; or let all of a queue go on: posthorn queue set "
-                    "--dead-head skip",
+                    "look at the head with ph_outbox_find() or ph_inbox_find(), then call "
+                    "ph_dead_retry() or ph_dead_discard(); or let all of a queue go on: "
+                    "ph_queue_set() with PH_DEAD_HEAD_SKIP",
                     "%" PRId64 "%s stand%s still behind a dead head, for example \"%.80s\" in the "
                     "%s queue \"%.80s\": %s",
                     found.count,

@@ -41,6 +41,21 @@ void ph__enqueued_log(const struct ph__call *call, enum ph__door door,
     }
 }
 
+int ph__messages_check_bytes(const struct ph__message *messages, size_t count, ph_error *err)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes +=
+            messages[i].payload_length + (messages[i].headers ? strlen(messages[i].headers) : 0);
+    if (bytes <= PH_ENQUEUE_BYTES_MAX)
+        return 0;
+    return ph__fail(err, PH_EINVAL,
+                    "the messages have %zu bytes of payloads and headers; at most %d are allowed "
+                    "in one call: give fewer messages at once",
+                    bytes, PH_ENQUEUE_BYTES_MAX);
+}
+
 int ph__messages_load(struct ph__message *to, const ph_message *from, size_t count, ph_error *err)
 {
     for (size_t i = 0; i < count; i++) {
@@ -52,7 +67,7 @@ int ph__messages_load(struct ph__message *to, const ph_message *from, size_t cou
         if (r < 0)
             return r;
     }
-    return 0;
+    return ph__messages_check_bytes(to, count, err);
 }
 
 int ph__storing_begin(struct ph__storing *storing, const void *from, size_t count, ph_error *err)

@@ -4,10 +4,13 @@
 
 #include "store/store.h"
 
-/* from: structs of equal size. An error names the index of the offending one. */
+/* from: structs of equal size. An error names the index of the offending one, or says that all
+ * together are too many bytes. */
 int ph__messages_load(struct ph__message *to, const ph_message *from, size_t count, ph_error *err);
 int ph__inbox_messages_load(struct ph__message *to, const ph_inbox_message *from, size_t count,
                             bool own_transaction, ph_error *err);
+/* PH_EINVAL: they are more bytes than one call may store. */
+int ph__messages_check_bytes(const struct ph__message *messages, size_t count, ph_error *err);
 
 /* The messages of a call that stores, and what the backend answers. */
 struct ph__storing {

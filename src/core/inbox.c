@@ -16,7 +16,7 @@ int ph__inbox_messages_load(struct ph__message *to, const ph_inbox_message *from
         if (r < 0)
             return r;
     }
-    return 0;
+    return ph__messages_check_bytes(to, count, err);
 }
 
 int ph_inbox_receive_many(ph_store *store, ph_tx tx, const ph_inbox_message *messages, size_t count,

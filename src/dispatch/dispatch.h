@@ -65,6 +65,7 @@ struct ph_work {
     /* Unhandled, with another of its run: perhaps it is not ours by now, which is fine. */
     bool given_back;
     bool settling; /* a call about it is under way */
+    bool reserved; /* it waits, and a thread is kept for it */
     bool evicted;  /* forgotten, since the instance was taken for dead */
     /* Times are those of CLOCK_BOOTTIME, here and everywhere. */
     int64_t started_us;  /* when the handler was called; 0: not yet */
@@ -86,6 +87,7 @@ struct ph__flight {
     struct ph__flight *next, *previous;
     ph_batch *batch; /* NULL: each work has its delivery for itself */
     size_t count;
+    bool last;                  /* of one work, whose last attempt it is */
     size_t unsettled;           /* works */
     size_t live;                /* works that somebody holds */
     int64_t claimed_us;         /* when the batch had come */
@@ -157,7 +159,6 @@ struct ph__station {
     bool registered;         /* as an instance */
     int64_t backoff_us;
     bool found;       /* the last claim found something */
-    bool last_waits;  /* … and a last attempt stands first, which waits for a free thread */
     int doorbell_fd;  /* -1: none */
     int64_t heard_us; /* when it was last looked whether it had rung */
     bool rung;        /* since the last claim */
@@ -198,13 +199,18 @@ struct ph__station {
     bool ailing;       /* it is busy, and was in trouble when that began */
     bool lagging;      /* … and was slow */
     int claiming;      /* … and messages that may come with its claim */
-    bool armed;        /* its bell is watched */
-    bool slow;         /* its last call took long */
-    bool suspect;      /* it cannot be used, or another took long and failed on its server */
-    bool aside;        /* its schema cannot be used */
-    bool deploys;      /* its schema is to be made, which may take long */
-    bool draining;     /* it has left the set */
-    int64_t drain_us;  /* since when it is draining */
+    bool last_waits;   /* a last attempt stands first, which waits for a thread */
+    bool last_came;    /* the last claim brought one: the next may */
+    int reserved;      /* threads that are kept for the last attempts that it may claim */
+    int64_t reserved_until_us; /* … if the claim does not begin before */
+    int64_t reserve_us;        /* before that none is kept, since it was not used */
+    bool armed;                /* its bell is watched */
+    bool slow;                 /* its last call took long */
+    bool suspect;         /* it cannot be used, or another took long and failed on its server */
+    bool aside;           /* its schema cannot be used, or the role lacks a right */
+    bool deploys;         /* its schema is to be made, which may take long */
+    bool draining;        /* it has left the set */
+    int64_t drain_us;     /* since when it is draining */
     struct ph__plan plan; /* when it was last looked at */
     ph_owner owner;       /* the instance's id; another one after an eviction */
     struct ph__work_list decided;
@@ -318,6 +324,10 @@ struct ph_dispatcher {
     bool discovering;    /* it has not ended */
     bool discovered;     /* the sources were asked once */
     int missing_threads, hung_threads, idle_threads;
+    int reserved;         /* threads that are kept for last attempts */
+    size_t last_waiting;  /* stations that wait for one */
+    size_t reserve_turn;  /* where the search for the next of them begins */
+    bool others_turn;     /* … but first a thread is for what waits in memory */
     int64_t usual_run_us; /* how long handlers take, lately */
     bool helper_called;   /* an idle thread was woken to stand by, or stands by */
     bool no_transaction;  /* the last handler that needed one got none */
@@ -327,6 +337,7 @@ struct ph_dispatcher {
     size_t decided; /* works that are decided, of all stations */
     struct ph_work *active; /* newest first */
     size_t running, kept, in_flight;
+    size_t bytes;                     /* of the messages of all works */
     struct ph_work *slots[PH__SLOTS]; /* the works of all flights, by work id */
     uint64_t claims;                  /* how many were begun */
     uint64_t landings;                /* how many brought something */
@@ -486,13 +497,36 @@ bool ph__station_is_clogged(const struct ph__station *station, int64_t now_us);
 int ph__tx_waiting_max(const ph_dispatcher *dispatcher);
 /* How many messages may be claimed now, and at how many that wait a batch fits in. */
 int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at);
-/* Threads for which there is no work yet, nor any asked for but by this station. With the lock held. */
-long ph__free_threads(const struct ph__station *station);
+/* May it claim at least one message, however many wait already? */
+bool ph__claim_allowed(const ph_dispatcher *dispatcher);
+/* What waits for a thread, and not for its database. */
+long ph__waiting_count(const ph_dispatcher *dispatcher);
 /* Fills station->plan. Of one that is not busy, or by who has it. */
 void ph__plan_make(struct ph__station *station, int room, int64_t now_us);
 /* Room for the claim of one that is busy is taken, and given back. */
 void ph__claim_begin(struct ph__station *station, int room);
 void ph__claim_end(struct ph__station *station);
+
+/* reserve.c: handler threads that are kept for last attempts; with the lock held */
+#define PH__RESERVED_US                                                                            \
+    200000 /* the claim for which a thread is kept must begin within that time */
+struct ph__trip;
+/* Is all that is free kept for last attempts? */
+bool ph__threads_are_reserved(const ph_dispatcher *dispatcher);
+/* Is there a thread that can be kept for this station, or is one? */
+bool ph__thread_is_free_for(const struct ph__station *station);
+/* Keeps a thread for each claim of the trip that may bring a last attempt, and tells it so. */
+void ph__reserve(struct ph__station *station, struct ph__trip *trip);
+/* What the call has shown (NULL: it failed); threads for which nothing came are given back. */
+void ph__reserve_end(struct ph__station *station, const struct ph__trip *trip);
+/* A thread is free: it is kept for a station that waits for one, if that has its turn. */
+void ph__reserve_turn(ph_dispatcher *dispatcher);
+/* Gives those back that were not used in time; returns when to look again. */
+int64_t ph__reserve_lapse(struct ph__station *station, int64_t now_us);
+/* The same for all, by the handler threads: the whole crew may be away. */
+void ph__reserve_lapse_all(ph_dispatcher *dispatcher);
+/* It claims nothing more. */
+void ph__reserve_leave(struct ph__station *station);
 
 /* select.c: with the lock held */
 /* The station to be served next, by its plan; NULL: none before *ret_wake_us. It has a connection, or
@@ -561,7 +595,7 @@ struct ph__trip {
     /* What came of it. */
     int claimed[PH__SIDES];
     bool more[PH__SIDES]; /* there may be more although none came */
-    bool last_waits[PH__SIDES];
+    bool last_waits[PH__SIDES], last_came[PH__SIDES];
     bool settled; /* something was settled with it */
     bool plain;   /* messages without a stream came */
 };

@@ -197,11 +197,13 @@ static void take(struct call *call, int door, struct ph__trip *trip, int64_t ask
     trip->claimed[door] = (int)ph_batch_count(part->batch);
     trip->more[door] = part->batch && part->batch->more;
     trip->last_waits[door] = part->batch && part->batch->last_waits;
+    trip->last_came[door] = part->batch && part->batch->last;
     if (trip->claimed[door] == 0)
         return;
     for (size_t i = 0; i < part->batch->count && !trip->plain; i++)
         trip->plain = !part->batch->items[i].stream;
     ph__flight_fill(call->flights[door], part->batch, asked_us);
+    call->flights[door]->last = trip->last_came[door];
     land(call->flights[door]);
     part->batch = NULL;
     call->flights[door] = NULL;

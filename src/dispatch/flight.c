@@ -31,17 +31,47 @@ struct ph_work *ph__work_pop(struct ph__work_list *list)
     return work;
 }
 
-void ph__waiting_push(struct ph_work *work)
+/* Before all others. */
+static void push_first(struct ph__work_list *list, struct ph_work *work)
 {
-    ph__work_push(&work->flight->dispatcher->waiting, work);
-    work->flight->station->waiting++;
+    work->next = list->first;
+    if (!work->next)
+        list->last = &work->next;
+    list->first = work;
+    list->count++;
 }
 
-/* A database in which transactions do not begin, or not end, must not get hold of all threads. */
+void ph__waiting_push(struct ph_work *work)
+{
+    struct ph__station *station = work->flight->station;
+
+    work->reserved = work->flight->last && station->reserved > 0;
+    if (work->reserved) {
+        station->reserved--; /* the thread is now kept for the work */
+        push_first(&work->flight->dispatcher->waiting, work);
+    } else {
+        ph__work_push(&work->flight->dispatcher->waiting, work);
+    }
+    station->waiting++;
+}
+
+/* It waits no longer. */
+static void waited(struct ph_work *work)
+{
+    work->flight->dispatcher->reserved -= work->reserved;
+    work->reserved = false;
+}
+
+/* A database in which transactions do not begin, or not end, must not get hold of all threads; and
+ * those that are kept for last attempts are nobody else's. */
 static bool must_wait(const struct ph_work *work)
 {
     const ph_dispatcher *dispatcher = work->flight->dispatcher;
 
+    if (work->reserved)
+        return false;
+    if (ph__threads_are_reserved(dispatcher) && !dispatcher->stopping)
+        return true;
     return dispatcher->set && !dispatcher->stopping && work->handler->in_transaction &&
            work->flight->station->tx_waiting >= ph__tx_waiting_max(dispatcher);
 }
@@ -61,6 +91,8 @@ struct ph_work *ph__waiting_pop(ph_dispatcher *dispatcher)
         list->last = at;
     list->count--;
     work->flight->station->waiting--;
+    dispatcher->others_turn = work->reserved;
+    waited(work);
     return work;
 }
 
@@ -80,6 +112,8 @@ static void waiting_take(struct ph__station *station, int64_t claimed_us,
         bool take = work->flight->station == station && work->flight->claimed_us <= claimed_us;
 
         ph__work_push(take ? taken : &dispatcher->waiting, work);
+        if (take)
+            waited(work);
     }
     station->waiting -= taken->count;
 }
@@ -108,15 +142,17 @@ struct ph__flight *ph__flight_new(struct ph__station *station, enum ph__door doo
     return flight;
 }
 
+static size_t size_of(const ph_delivery *d)
+{
+    return SMALL_PARTS_SIZE + d->payload_length + (d->headers ? strlen(d->headers) : 0);
+}
+
 static size_t size_of_batch(const struct ph__flight *flight)
 {
     size_t size = 0;
 
-    for (size_t i = 0; i < flight->count; i++) {
-        const ph_delivery *d = flight->works[i].delivery;
-
-        size += SMALL_PARTS_SIZE + d->payload_length + (d->headers ? strlen(d->headers) : 0);
-    }
+    for (size_t i = 0; i < flight->count; i++)
+        size += size_of(flight->works[i].delivery);
     return size;
 }
 
@@ -259,6 +295,7 @@ void ph__flight_land(struct ph__flight *flight)
         flight->next->previous = flight;
     station->flights = flight;
     dispatcher->in_flight += flight->count;
+    dispatcher->bytes += size_of_batch(flight);
     station->in_flight += flight->count;
     dispatcher->behind += flight->count;
     station->behind += flight->count;
@@ -317,6 +354,7 @@ bool ph__work_unref(struct ph_work *work)
     remove_from_slot(work);
     ph__dealloc(work->error);
     work->error = NULL;
+    work->flight->dispatcher->bytes -= size_of(work->delivery);
     if (!work->flight->batch)
         ph__dealloc((ph_delivery *)(uintptr_t)work->delivery);
     work->delivery = NULL;

@@ -9,17 +9,19 @@
 #define RETRY_FIRST_US 50000 /* after a failed call; doubled each time */
 #define RETRY_MAX_US 5000000
 #define RETRY_MAX_SET_US 15000000 /* where others are waiting for the connection */
-#define ASIDE_FIRST_US 500000     /* a schema that cannot be used: it may just be made */
+#define ASIDE_FIRST_US 500000     /* a schema, or rights, that will not do: they may just be made */
 #define ASIDE_MAX_US 30000000     /* … or it takes somebody to change that */
 
-static bool is_wrong_schema(const ph_error *err)
+/* Time does not help, but somebody may. */
+static bool is_for_others(const ph_error *err)
 {
-    return err->code == PH_ENOSCHEMA || err->code == PH_ETOOOLD || err->code == PH_ETOONEW;
+    return err->code == PH_EPERM || err->code == PH_ENOSCHEMA || err->code == PH_ETOOOLD ||
+           err->code == PH_ETOONEW;
 }
 
 static void set_retry(struct ph__station *station, const ph_error *err, int64_t now_us)
 {
-    bool aside = station->entry && is_wrong_schema(err);
+    bool aside = station->entry && is_for_others(err);
     int64_t max_us = aside ? ASIDE_MAX_US : station->entry ? RETRY_MAX_SET_US : RETRY_MAX_US;
     int64_t first_us = aside ? ASIDE_FIRST_US : RETRY_FIRST_US;
     int64_t step_us = station->retry_step_us * 2;
@@ -74,8 +76,10 @@ static void say_failed(struct ph__station *station, const ph_error *err, size_t 
         return;
     station->said_codes |= bit;
     ph__say(station, PH_LOG_WARN,
-            station->entry && is_wrong_schema(err)
-                ? "set aside: its schema cannot be used; looking again, ever more rarely"
+            station->entry && is_for_others(err)
+                ? (err->code == PH_EPERM
+                       ? "set aside: the role lacks a right; looking again, ever more rarely"
+                       : "set aside: its schema cannot be used; looking again, ever more rarely")
                 : "the database cannot be used; trying again until it can",
             NULL, "error", err->message);
 }
@@ -97,7 +101,7 @@ void ph__station_failed(struct ph__station *station, const ph_error *err)
     if (station->entry) {
         ph__station_extend(station, err, &station->limit_ms);
         suspect_server(station, err, now_us);
-        station->aside = is_wrong_schema(err);
+        station->aside = is_for_others(err);
     }
     forgotten = give_up_if_gone(station, now_us);
     pthread_cond_broadcast(&dispatcher->changed);

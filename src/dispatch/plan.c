@@ -38,8 +38,7 @@ bool ph__station_is_clogged(const struct ph__station *station, int64_t now_us)
            now_us - station->tx_full_us >= PH__CLOGGED_US;
 }
 
-/* What waits for a thread, and not for its database. */
-static long waiting(const ph_dispatcher *dispatcher)
+long ph__waiting_count(const ph_dispatcher *dispatcher)
 {
     long count = (long)dispatcher->waiting.count - (long)dispatcher->clogged;
 
@@ -66,14 +65,22 @@ void ph__claim_end(struct ph__station *station)
     station->claiming = 0;
 }
 
-long ph__free_threads(const struct ph__station *station)
+/* So many more may be in flight. */
+static long left_in_flight(const ph_dispatcher *dispatcher)
 {
-    const ph_dispatcher *dispatcher = station->dispatcher;
-    long busy = (long)dispatcher->running - dispatcher->hung_threads;
-    long asked = claiming(dispatcher) - station->claiming;
+    const ph_dispatcher_opts *opts = &dispatcher->opts;
+    long left = (long)opts->in_flight_max - (long)dispatcher->in_flight - dispatcher->claiming;
+    int64_t wanted = opts->message_limit - dispatcher->stats.claimed - dispatcher->claiming;
 
-    return dispatcher->opts.threads - busy - dispatcher->missing_threads - waiting(dispatcher) -
-           (asked > 0 ? asked : 0);
+    if (dispatcher->stopping || dispatcher->hung_threads > opts->threads ||
+        dispatcher->handler_count == 0)
+        return 0;
+    return opts->message_limit > 0 && wanted < (int64_t)left ? (long)wanted : left;
+}
+
+bool ph__claim_allowed(const ph_dispatcher *dispatcher)
+{
+    return left_in_flight(dispatcher) > 0;
 }
 
 /* What is behind others of its stream counts as prefetched, but keeps no thread from its work. */
@@ -84,20 +91,22 @@ int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at)
     long busy = (long)dispatcher->running - dispatcher->hung_threads;
     long idle = opts->threads - busy - dispatcher->missing_threads;
     long ahead = prefetch - (long)dispatcher->behind;
-    long queued = waiting(dispatcher) + claiming(dispatcher);
+    long queued = ph__waiting_count(dispatcher) + claiming(dispatcher);
     long room = (ahead > 0 ? ahead : 0) + idle - queued;
     long least = prefetch > 0 && prefetch < opts->batch_size ? prefetch : opts->batch_size;
-    long in_flight = (long)opts->in_flight_max - (long)dispatcher->in_flight - dispatcher->claiming;
-    int64_t left = opts->message_limit - dispatcher->stats.claimed - dispatcher->claiming;
+    long in_flight = left_in_flight(dispatcher);
 
     if (prefetch == 0)
         least = 1;
     *ret_wake_at = -1;
-    if (dispatcher->stopping || dispatcher->hung_threads > opts->threads ||
-        dispatcher->handler_count == 0)
+    if (in_flight <= 0)
         return 0;
-    if (opts->message_limit > 0 && left < (int64_t)in_flight)
-        in_flight = (long)left;
+    if (dispatcher->bytes >= PH_CLAIM_BYTES_MAX && queued > 0) { /* enough waits for the memory */
+        *ret_wake_at = (long)(dispatcher->waiting.count + dispatcher->behind) - 1;
+        if (*ret_wake_at < 0)
+            *ret_wake_at = 0;
+        return 0;
+    }
     if (room < least && queued > 0) {
         *ret_wake_at = (long)(dispatcher->waiting.count + dispatcher->behind) - (least - room);
         if (*ret_wake_at < 0)
@@ -195,7 +204,9 @@ void ph__plan_make(struct ph__station *station, int room, int64_t now_us)
 
     if (station->in_flight == 0)
         station->renew_us = INT64_MAX;
-    no_thread = station->last_waits && ph__free_threads(station) <= 0;
+    no_thread = station->last_waits && !ph__thread_is_free_for(station);
+    if (station->reserved > 0 && room == 0 && ph__claim_allowed(dispatcher))
+        room = 1;
     room = station->draining || no_thread || ph__station_is_clogged(station, now_us)
                ? 0
                : (int)ph__earlier(room, station->claim_max);

@@ -53,14 +53,15 @@ static bool holds_on(const struct ph__station *station, int64_t now_us)
     return !station->through && !station->draining && !station->retry_us && !is_kept_back(station);
 }
 
-/* Is one visited for the first time? Then those that had their batch wait for it, so that each gives
- * one before any gives a second; but not for long, and only once. */
+/* Is one visited for the first time, or had it no room then? Then those that had their batch wait for
+ * it, so that each gives one before any gives a second; but not for long, and only once. */
 static bool is_greeting(const ph_dispatcher *dispatcher, int64_t now_us)
 {
     for (size_t i = 0; i < dispatcher->station_count; i++) {
         const struct ph__station *station = dispatcher->stations[i];
 
-        if (station->busy && station->greeting && now_us < station->served_us + STUCK_US)
+        if (station->busy && (station->greeting || (station->owed && !station->claim_us)) &&
+            now_us < station->served_us + STUCK_US)
             return true;
     }
     return false;
@@ -219,6 +220,7 @@ static struct survey look_round(ph_dispatcher *dispatcher, int64_t now_us)
 
         if (s->busy)
             continue;
+        survey.wake_us = ph__earlier(survey.wake_us, ph__reserve_lapse(s, now_us));
         ph__plan_make(s, room, now_us);
         if (!is_due(&s->plan)) { /* otherwise it waits for one of the crew, not for time */
             if (s->plan.wake_us < survey.wake_us)

@@ -150,8 +150,7 @@ static void claimed(struct ph__station *s, const struct ph__trip *trip, const st
     s->claim_us = now_us;
     s->last_claimed = count;
     s->through = !s->found;
-    s->last_waits = trip->last_waits[PH__OUTBOX] || trip->last_waits[PH__INBOX];
-    s->next_claim_us = now_us + pause_us;
+    s->next_claim_us = s->last_waits && ph__thread_is_free_for(s) ? now_us : now_us + pause_us;
     if (count == 0)
         dispatcher->stats.empty_claims++;
     note_dry(s, trip, before);
@@ -196,20 +195,6 @@ static int room_in(const struct ph__station *s, int room, bool any_stream)
     return any_stream && most > 0 && most < room ? most : room;
 }
 
-/* A last attempt is claimed only if a thread can begin with it: what is lost with this process
- * before that would be dead, and nobody would have seen it. With the lock held. */
-static void share_threads(struct ph__station *s, struct ph__trip *trip)
-{
-    long free_threads = ph__free_threads(s);
-
-    for (unsigned i = 0; i < PH__SIDES; i++) {
-        unsigned door = (s->turn + i) % PH__SIDES;
-
-        trip->last[door] = free_threads > 0 ? PH__LAST_ALONE : PH__LAST_NOT;
-        free_threads -= trip->room[door] > 0;
-    }
-}
-
 static void act(struct ph__mate *mate, struct ph__station *s, const struct ph__plan *plan)
 {
     ph_dispatcher *dispatcher = s->dispatcher;
@@ -230,10 +215,13 @@ static void act(struct ph__mate *mate, struct ph__station *s, const struct ph__p
     if (plan->room > 0) {
         share(s, room_in(s, plan->room, trip.any_stream), trip.room);
         pthread_mutex_lock(&dispatcher->lock);
-        share_threads(s, &trip);
+        ph__reserve(s, &trip);
         pthread_mutex_unlock(&dispatcher->lock);
     }
     r = ph__exchange(mate, s, &trip, &err);
+    pthread_mutex_lock(&dispatcher->lock);
+    ph__reserve_end(s, r == 0 ? &trip : NULL);
+    pthread_mutex_unlock(&dispatcher->lock);
     took_us = ph__boot_us() - began_us;
     adapt(s, plan->room, trip.claimed[PH__OUTBOX] + trip.claimed[PH__INBOX], took_us);
     if (r == 0) {

@@ -81,6 +81,7 @@ void ph__stations_remove(struct ph__station *station)
         dispatcher->stations[at] = dispatcher->stations[at + 1];
     if (dispatcher->chosen == station)
         dispatcher->chosen = NULL;
+    ph__reserve_leave(station);
     ph__bell_unwatch(station);
     station->bell_next = dispatcher->retired;
     dispatcher->retired = station;

@@ -112,7 +112,8 @@ static int64_t stand_by_us(const ph_dispatcher *dispatcher)
 {
     const struct ph_work *first = dispatcher->waiting.first;
 
-    if (!first || dispatcher->running == 0 || dispatcher->usual_run_us >= SLOW_HANDLER_US)
+    if (!first || first->reserved || dispatcher->running == 0 ||
+        dispatcher->usual_run_us >= SLOW_HANDLER_US)
         return 0;
     return first->flight->claimed_us + ALONE_US - ph__boot_us();
 }
@@ -120,7 +121,10 @@ static int64_t stand_by_us(const ph_dispatcher *dispatcher)
 static void wait_for_work(ph_dispatcher *dispatcher)
 {
     dispatcher->idle_threads++;
-    pthread_cond_wait(&dispatcher->work_ready, &dispatcher->lock);
+    if (dispatcher->waiting.count > 0 && ph__threads_are_reserved(dispatcher))
+        ph__cond_wait_us(&dispatcher->work_ready, &dispatcher->lock, PH__RESERVED_US);
+    else
+        pthread_cond_wait(&dispatcher->work_ready, &dispatcher->lock);
     dispatcher->idle_threads--;
     for (int64_t us = stand_by_us(dispatcher); us > 0; us = stand_by_us(dispatcher))
         ph__cond_wait_us(&dispatcher->work_ready, &dispatcher->lock, us);
@@ -186,6 +190,8 @@ static struct ph_work *next_work(struct ph__thread *thread)
             return NULL;
         if (thread->leave_store)
             leave_store(thread);
+        ph__reserve_lapse_all(dispatcher);
+        ph__reserve_turn(dispatcher);
         work = ph__waiting_pop(dispatcher);
         if (work && (delay_ms = ph__transaction_delay_ms(work)) > 0) {
             ph__work_release(work, delay_ms);

@@ -12,8 +12,7 @@
 
 #define REPORT_LATE 8 /* asked for, and said of a row: a settlement or renewal came too late */
 #define FLAGS_MOST 15
-#define RETENTION_BITE 5000 /* messages a minute */
-#define DELAY_MAX_S 1e11    /* the library cuts at a year; this only keeps the product finite */
+#define DELAY_MAX_S 1e11 /* the library cuts at a year; this only keeps the product finite */
 
 /* The arguments, in order. */
 /* clang-format off */
@@ -441,7 +440,7 @@ static int tidy(struct ph__ext_call *call)
     ph_error spare;
     int r = ph__call_begin(&core, call->ext->store, call->tx, 0, &call->err, &spare);
 
-    return r < 0 ? r : ph__sqlite_retention_in_turn(&core, RETENTION_BITE);
+    return r < 0 ? r : ph__sqlite_retention_in_turn(&core);
 }
 
 static int process_work_batch(struct ph__ext_call *call, struct ph__answer *answer)

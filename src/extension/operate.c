@@ -112,6 +112,19 @@ static int queue_resume(struct ph__ext_call *call, sqlite3_context *result)
     return r < 0 ? r : ph_queue_resume(call->ext->store, call->tx, door, ns, 0, &call->err);
 }
 
+static int queue_delete(struct ph__ext_call *call, sqlite3_context *result)
+{
+    bool deleted = false;
+    const char *ns;
+    ph_door door;
+    int r = queue_named(call, &door, &ns);
+
+    if (r == 0)
+        r = ph_queue_delete(call->ext->store, call->tx, door, ns, 0, &deleted, &call->err);
+    sqlite3_result_int(result, deleted);
+    return r;
+}
+
 static int retention_run(struct ph__ext_call *call, sqlite3_context *result)
 {
     int64_t limit = 0, count = 0;
@@ -209,6 +222,7 @@ const struct ph__scalar_verb ph__operate_scalars[] = {
     { { "posthorn_queue_set", 3, { "door", "namespace", "settings" } }, .run = queue_set },
     { { "posthorn_queue_pause", 2, { "door", "namespace" } }, .run = queue_pause },
     { { "posthorn_queue_resume", 2, { "door", "namespace" } }, .run = queue_resume },
+    { { "posthorn_queue_delete", 2, { "door", "namespace" } }, .run = queue_delete },
     { { "posthorn_retention_run", 0, { "limit" } }, .run = retention_run },
     { { "posthorn_migrate", 0, { NULL } }, .run = migrate },
     { { "posthorn_clock", 0, { NULL } }, .run = the_clock },

@@ -128,6 +128,7 @@ struct ph_batch {
     size_t count;
     bool more;       /* the claim stopped before it had looked at everything that is due */
     bool last_waits; /* … before a last attempt, with PH__LAST_NOT */
+    bool last;       /* the one that came is a last attempt, with PH__LAST_ALONE */
 };
 
 /* What a lookup collects into; becomes the caller's. */
@@ -135,6 +136,21 @@ struct ph__info {
     ph_message_info info; /* first: the public pointer is cast back */
     struct ph__arena arena;
 };
+
+/* What is in a queue, or will come into it by itself. */
+struct ph__queue_contents {
+    int64_t messages; /* in any state */
+    int64_t keys, streams;
+    int64_t coming; /* timers and job runs that will be messages of this queue */
+    int64_t jobs;
+};
+
+static inline bool ph__queue_is_empty(const struct ph__queue_contents *contents)
+{
+    return contents->messages + contents->keys + contents->streams + contents->coming +
+               contents->jobs ==
+           0;
+}
 
 /* A checked request for a list. */
 struct ph__list {
@@ -478,6 +494,9 @@ struct ph__backend {
     int (*queue_set)(struct ph__call *call, enum ph__door door, const char *ns,
                      const ph_queue_settings *settings);
     int (*queue_pause)(struct ph__call *call, enum ph__door door, const char *ns, bool paused);
+    /* Only if it has nothing in it: what there is goes to *contents, which begins at zero. */
+    int (*queue_delete)(struct ph__call *call, enum ph__door door, const char *ns,
+                        struct ph__queue_contents *contents, bool *ret_deleted);
     int (*retention)(struct ph__call *call, int limit, int64_t *ret_count);
 
     int (*list)(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);

@@ -237,3 +237,41 @@ TEST(a_handler_can_write_its_effect_and_ack_in_one_transaction)
     CHECK_INT(out, PH_OUTCOME_ACKED);
     t_disconnect(conn);
 }
+
+/* The same program with its effect after the ack: nothing was written yet when the ack is answered,
+ * which must not be taken for a call of its own. */
+TEST(a_repeated_ack_that_comes_first_in_a_callers_transaction_is_stale)
+{
+    struct leased l = one_leased();
+    struct t_conn *conn = t_connect();
+    ph_settlement item = { .lease = l.ref, .verb = PH_ACK };
+    ph_claim_opts claim = PH_CLAIM_OPTS_INIT;
+    ph_outcome out;
+    ph_batch *batch;
+
+    t_sql(conn, "CREATE TABLE {t}effect (n integer)");
+    for (int i = 0; i < 2; i++) { /* the second time nobody knew how the commit ended */
+        t_begin(conn);
+        OK(ph_outbox_ack(l.store, t_tx(conn), l.owner, &l.ref, 1, 0, &out, &t_err));
+        CHECK_INT(out, i == 0 ? PH_OUTCOME_ACKED : PH_OUTCOME_STALE);
+        t_sql(conn, "INSERT INTO {t}effect VALUES (1)");
+        if (out == PH_OUTCOME_ACKED)
+            t_commit(conn);
+        else
+            t_rollback(conn);
+    }
+    REQ_INT("OBX-031", t_number(conn, "SELECT count(*) FROM {t}effect"), 1);
+    t_begin(conn);
+    OK(ph_outbox_settle(l.store, t_tx(conn), l.owner, &item, 1, 0, &out, &t_err));
+    CHECK_INT(out, PH_OUTCOME_STALE);
+    t_rollback(conn);
+    t_begin(conn);
+    OK(ph_outbox_exchange(l.store, t_tx(conn), l.owner, &item, 1, &claim, 0, &out, &batch, &t_err));
+    CHECK_INT(out, PH_OUTCOME_STALE);
+    ph_batch_free(batch);
+    t_rollback(conn);
+    OK(ph_outbox_exchange(l.store, PH_OWN_TX, l.owner, &item, 1, &claim, 0, &out, &batch, &t_err));
+    CHECK_INT(out, PH_OUTCOME_ACKED);
+    ph_batch_free(batch);
+    t_disconnect(conn);
+}

@@ -638,3 +638,40 @@ TEST(an_exchange_is_part_of_the_callers_transaction)
     t_disconnect(conn);
     all_is_well(store);
 }
+
+/* What the transaction writes, before or after, may be the effect of the message once more. */
+TEST(a_repeated_completion_is_acked_in_a_call_of_its_own_only)
+{
+    ph_store *store = open_at_epoch();
+    struct t_conn *conn = t_connect();
+    ph_work_batch_opts opts = a_claim(ph_owner_new(), 3);
+    ph_message new_out = a_message(TOPIC, "-n");
+    ph_settlement out, in;
+    ph_work_batch *batch;
+
+    fill(&outbox_door, store, "-x");
+    fill(&inbox_door, store, "-i");
+    batch = work(store, &opts);
+    out = settle_of(batch->outbox, "-x", PH_ACK);
+    in = settle_of(batch->inbox, "-i", PH_ACK);
+    ph_work_batch_free(batch);
+    opts.outbox = &out;
+    opts.inbox = &in;
+    opts.outbox_count = opts.inbox_count = 1;
+    opts.new_outbox = &new_out;
+    ph_work_batch_free(work(store, &opts));
+    for (int i = 0; i < 4; i++) { /* the plain form, and the one with messages */
+        bool own = i % 2 == 0;
+
+        opts.new_outbox_count = i / 2;
+        if (!own)
+            t_begin(conn);
+        OK(ph_process_work_batch(store, own ? PH_OWN_TX : t_tx(conn), &opts, 0, &batch, &t_err));
+        if (!own)
+            t_rollback(conn);
+        CHECK_INT(batch->outbox_outcomes[0], own ? PH_OUTCOME_ACKED : PH_OUTCOME_STALE);
+        CHECK_INT(batch->inbox_outcomes[0], own ? PH_OUTCOME_ACKED : PH_OUTCOME_STALE);
+        ph_work_batch_free(batch);
+    }
+    t_disconnect(conn);
+}

@@ -264,6 +264,8 @@ QUEUES = [
      "posthorn_queue_set: join_wait_topic is empty; it is required"),
     ("posthorn_queue_pause('outbox')",
      "posthorn_queue_pause: 1 argument; it takes (door, namespace)"),
+    ("posthorn_queue_delete('attic', '')",
+     "posthorn_queue_delete: there is no such door; this version has: outbox, inbox, timers, job_runs"),
     ("posthorn_retention_run(0)", "posthorn_retention_run: limit is 0; allowed are 1 to 100000"),
     ("posthorn_clock(1)", "posthorn_clock: 1 argument; it takes ()"),
     ("posthorn_config('colour', 'red')",

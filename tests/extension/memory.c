@@ -48,6 +48,7 @@ static const char *const statements[] = {
     "SELECT posthorn_queue_set('outbox', 'n', '{\"max_attempts\":3}')",
     "SELECT posthorn_queue_pause('outbox', 'n')",
     "SELECT posthorn_queue_resume('outbox', 'n')",
+    "SELECT posthorn_queue_delete('outbox', 'n')",
     "SELECT posthorn_retention_run(10)",
     "SELECT posthorn_clock()",
 

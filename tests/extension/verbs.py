@@ -244,6 +244,18 @@ def test_a_paused_queue_hands_out_nothing():
         assert len(d.claim()) == 1
 
 
+def test_a_queue_is_deleted_if_nothing_is_in_it():
+    with database() as d:
+        d.query("SELECT posthorn_queue_pause('inbox', 'typo')")
+        assert d.one("SELECT posthorn_queue_delete('inbox', 'typo')") == 1
+        assert d.one("SELECT posthorn_queue_delete('inbox', 'typo')") == 0
+        assert d.one("SELECT count(*) FROM posthorn_queues WHERE namespace = 'typo'") == 0
+        d.enqueue()
+        d.fails("posthorn_queue_delete: the queue has 1 message; settle or discard its messages, then "
+                "call posthorn_retention_run(), which deletes what its settings do not keep",
+                "SELECT posthorn_queue_delete('outbox', '')")
+
+
 def test_retention():
     with database() as d:
         d.clock("2030-01-01")

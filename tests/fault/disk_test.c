@@ -10,8 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A broken disk gives way where a full one does, which fails at every write: a short run tries some. */
-#define SPARSE 4
+/* A broken disk gives way where a full one does: a short run tries fewer places there. The places
+ * differ from verb to verb, and the first write of each is always one of them. */
+#define SPARSE_FULL 2
+#define SPARSE 6
 
 static long writes_left = -1; /* < 0: all work */
 static int write_error;
@@ -34,14 +36,16 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset)
     return must_fail() ? -1 : syscall(SYS_pwrite64, fd, bytes, size, offset);
 }
 
+/* Nobody pulls the plug here: what a real disk would take for it shows nothing. */
 int fsync(int fd)
 {
-    return sync_too && must_fail() ? -1 : (int)syscall(SYS_fsync, fd);
+    (void)fd;
+    return sync_too && must_fail() ? -1 : 0;
 }
 
 int fdatasync(int fd)
 {
-    return sync_too && must_fail() ? -1 : (int)syscall(SYS_fdatasync, fd);
+    return fsync(fd);
 }
 
 static int run_with(struct scene *scene, const struct verb *verb, long writes, int error)
@@ -92,12 +96,12 @@ static void fail_each(int error, bool syncs, size_t from, size_t to, long stride
 
 TEST(the_disk_is_full_for_streams)
 {
-    fail_each(ENOSPC, false, verb_count - STREAM_VERBS, verb_count, 1);
+    fail_each(ENOSPC, false, verb_count - STREAM_VERBS, verb_count, t_soak() ? 1 : SPARSE_FULL);
 }
 
 TEST(the_disk_is_full)
 {
-    fail_each(ENOSPC, false, 0, verb_count - STREAM_VERBS, 1);
+    fail_each(ENOSPC, false, 0, verb_count - STREAM_VERBS, t_soak() ? 1 : SPARSE_FULL);
 }
 
 TEST(the_disk_is_broken)

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <libpq-fe.h>
+#include <netdb.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -124,6 +125,50 @@ TEST(each_host_gets_its_share_of_the_time_limit)
     CHECK_INT(proxy_calls(hosts[2]), 1);
 }
 
+/* It is the last resort: a host that hangs must leave some time for it. */
+TEST(a_read_only_host_still_has_time_when_the_last_one_hangs)
+{
+    ph_list_opts wanted = PH_LIST_OPTS_INIT;
+    ph_message_list *list = NULL;
+    ph_store *store = NULL;
+
+    start_hosts();
+    OK(open_within(url_of(2, "&options=-cdefault_transaction_read_only%3Don"), 10000, &store));
+    proxy_turn(hosts[1], PROXY_STALL);
+    proxy_turn(hosts[0], PROXY_CUT_NOW);
+    OK(ph_outbox_list(store, PH_OWN_TX, &wanted, 4000, &list, &t_err));
+    ph_message_list_free(list);
+}
+
+/* ---------------------------------------------------------------------- look-ups */
+
+static int look_up_takes_ms;
+
+int __real_getaddrinfo(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+int __wrap_getaddrinfo(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+
+int __wrap_getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret)
+{
+    usleep((useconds_t)look_up_takes_ms * 1000);
+    return __real_getaddrinfo(name, service, hints, ret);
+}
+
+TEST(what_a_look_up_takes_is_not_missing_from_the_share_of_its_host)
+{
+    ph_store *store = NULL;
+    char url[300];
+
+    start_hosts();
+    look_up_takes_ms = 1200;
+    snprintf(url, sizeof(url),
+             "postgresql://%s@localhost:%d,127.0.0.1:%d,127.0.0.1:%d/%s?sslmode=disable", user,
+             proxy_port(hosts[0]), proxy_port(hosts[1]), proxy_port(hosts[2]), database);
+    OK(open_within(url, 3000, &store)); /* a share is a second */
+    CHECK_INT(proxy_calls(hosts[0]), 1);
+    CHECK_INT(proxy_calls(hosts[1]), 0);
+}
+
 TEST(after_a_host_that_hung_comes_the_next_one)
 {
     ph_message m = a_message("orders", "x");
@@ -239,7 +284,7 @@ TEST(each_address_of_a_name_is_tried)
         proxy_turn(at[hung], PROXY_STALL);
         store = NULL;
         OK(open_within(url, 20000, &store));
-        CHECK_INT(proxy_calls(at[!hung]), calls + 1);
+        CHECK(proxy_calls(at[!hung]) > calls); /* one of before may be counted only now */
         ph_close(store);
         proxy_turn(at[hung], PROXY_PASS);
     }

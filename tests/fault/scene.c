@@ -366,6 +366,13 @@ static int queue_pause(struct scene *scene, ph_tx tx)
     return r < 0 ? r : ph_outbox_queue_resume(scene->store, tx, NULL, 0, &t_err);
 }
 
+static int queue_delete(struct scene *scene, ph_tx tx)
+{
+    int r = ph_outbox_queue_pause(scene->store, tx, "empty", 0, &t_err);
+
+    return r < 0 ? r : ph_outbox_queue_delete(scene->store, tx, "empty", 0, NULL, &t_err);
+}
+
 static int retention(struct scene *scene, ph_tx tx)
 {
     return ph_retention_run(scene->store, tx, 0, 0, NULL, &t_err);
@@ -542,6 +549,7 @@ static const struct verb verbs[] = {
     { "dead_discard", WITH_DEAD, false, discard },
     { "queue_set", WITH_PENDING, false, queue_set },
     { "queue_pause", WITH_PENDING, false, queue_pause },
+    { "queue_delete", WITH_PENDING, false, queue_delete },
     { "retention", WITH_DONE, false, retention },
     { "join_start", WITH_PENDING, false, join_start },
     { "join_attach", WITH_STEPS, false, join_attach },

@@ -290,6 +290,20 @@ static bool check_schema(struct inquiry *inquiry)
                      status.pending);
 }
 
+/* queue shown|gone */
+static bool check_queue(struct inquiry *inquiry)
+{
+    bool shown = strcmp(inquiry->what->words[1], "shown") == 0;
+    struct iso_actor *setup = &inquiry->engine->setup;
+    ph_queue_list *list = NULL;
+    size_t count;
+
+    OK(ph_outbox_queue_list(setup->store, PH_OWN_TX, setup->world->ns, 0, &list, &t_err));
+    count = ph_queue_list_count(list);
+    ph_queue_list_free(list);
+    return count == shown || iso_found(inquiry, "%zu", count);
+}
+
 /* ------------------------------------------------------------------ the table */
 
 bool iso_check_holds(struct iso_engine *engine, const struct iso_check *check, char *ret_why,
@@ -298,7 +312,7 @@ bool iso_check_holds(struct iso_engine *engine, const struct iso_check *check, c
     static const struct iso_assertion assertions[] = {
         { "result", 3, check_result }, { "total", 3, check_total }, { "message", 3, check_message },
         { "count", 2, check_count },   { "rows", 3, check_rows },   { "same", 3, check_same },
-        { "schema", 2, check_schema }, { "join", 3, check_join },
+        { "schema", 2, check_schema }, { "join", 3, check_join },   { "queue", 2, check_queue },
     };
     struct inquiry inquiry = { engine, &check->what, ret_why, size };
 

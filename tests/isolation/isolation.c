@@ -43,6 +43,7 @@
     X(job_set_tick)                                                                                \
     X(join_ack_ack)                                                                                \
     X(join_shared_ack)                                                                             \
+    X(join_shared_sits)                                                                            \
     X(join_ack_fail_rollback)                                                                      \
     X(join_attach_ack)                                                                             \
     X(join_attach_attach)                                                                          \
@@ -57,6 +58,7 @@
     X(join_attach_sits)                                                                            \
     X(join_cancel_retention)                                                                       \
     X(join_claim_deadlock)                                                                         \
+    X(join_claim_sits)                                                                             \
     X(join_complete_cancel)                                                                        \
     X(join_complete_wait)                                                                          \
     X(join_cross)                                                                                  \
@@ -68,11 +70,17 @@
     X(join_enqueue_cancel)                                                                         \
     X(join_enqueue_complete)                                                                       \
     X(join_enqueue_duplicate)                                                                      \
+    X(join_head_sits)                                                                              \
+    X(join_head_sits_end)                                                                          \
+    X(join_head_sits_rollback)                                                                     \
     X(join_report_ack)                                                                             \
     X(join_report_order)                                                                           \
     X(join_report_report)                                                                          \
     X(join_snapshot_ack)                                                                           \
     X(join_snapshot_attach)                                                                        \
+    X(join_snapshot_loose)                                                                         \
+    X(join_snapshot_loose_pending)                                                                 \
+    X(join_snapshot_loose_reap)                                                                    \
     X(join_snapshot_wait)                                                                          \
     X(join_wait_cancel)                                                                            \
     X(join_wait_rollback)                                                                          \
@@ -83,6 +91,13 @@
     X(partial_ack)                                                                                 \
     X(pause_claim)                                                                                 \
     X(pause_tick)                                                                                  \
+    X(queue_delete_ack)                                                                            \
+    X(queue_delete_delete)                                                                         \
+    X(queue_delete_enqueue)                                                                        \
+    X(queue_delete_keyed)                                                                          \
+    X(queue_delete_set)                                                                            \
+    X(queue_delete_snapshot)                                                                       \
+    X(queue_delete_stream)                                                                         \
     X(queue_first)                                                                                 \
     X(receptor_receptor)                                                                           \
     X(receptor_retention)                                                                          \
@@ -146,6 +161,7 @@
     X(stream_snapshot_ack)                                                                         \
     X(stream_snapshot_claim)                                                                       \
     X(stream_snapshot_enqueue)                                                                     \
+    X(stream_snapshot_loose)                                                                       \
     X(stream_snapshot_run)                                                                         \
     X(stream_work_cross)                                                                           \
     X(tick_rollback_job)                                                                           \

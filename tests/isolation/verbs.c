@@ -475,6 +475,19 @@ static int verb_resume(struct turn *turn)
                            turn->actor->world->ns, 0, &turn->err);
 }
 
+static int verb_queue_delete(struct turn *turn)
+{
+    bool deleted = false;
+    int r = ph_queue_delete(turn->actor->store, turn->tx, doors[door_of(turn)].number,
+                            turn->actor->world->ns, 0, &deleted, &turn->err);
+
+    if (r == PH_ESTATE)
+        iso_result_add(turn->result, "queue:in_use");
+    else if (r == 0)
+        iso_result_add(turn->result, deleted ? "queue:deleted" : "queue:missing");
+    return r == PH_ESTATE ? 0 : r;
+}
+
 /* -------------------------------------------------------------------- schema */
 
 static int verb_migrate(struct turn *turn)
@@ -524,6 +537,7 @@ static const struct iso_verb verbs[] = {
     { "dead_retry", verb_dead_retry },
     { "dead_discard", verb_dead_discard },
     { "queue_set", verb_queue_set },
+    { "queue_delete", verb_queue_delete },
     { "pause", verb_pause },
     { "resume", verb_resume },
     { "join", iso_verb_join },

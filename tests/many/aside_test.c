@@ -72,6 +72,32 @@ TEST(a_store_whose_schema_cannot_be_used_is_set_aside_and_not_waited_for)
     CHECK(t_is_pg() || access(base_named(0)->url + strlen("sqlite:"), F_OK) != 0);
 }
 
+/* Waiting does not help there either. */
+TEST(a_store_where_the_role_lacks_a_right_is_set_aside_and_not_waited_for)
+{
+    ph_database database;
+    struct fleet fleet;
+    char url[1300];
+
+    if (!t_is_pg())
+        t_not_here("a file has no roles");
+    fleet_init(&fleet, 2);
+    fleet_set(&fleet);
+    snprintf(url, sizeof(url), "%s&options=-crole%%3Dpg_monitor", base_at(0)->url);
+    database = base_database(base_at(0));
+    database.url = url;
+    OK(ph_set_add(fleet.set, &database, &t_err));
+    fleet_add(&fleet, 1, 1);
+    base_put(base_at(0), "t", 3);
+    base_put(base_at(1), "t", 3);
+    fleet_run(&fleet, count_up, &tally);
+    check_aside(&fleet, "s000", PH_EPERM);
+    fleet_drain(&fleet); /* does not wait for it */
+    CHECK_INT(counted(&tally, NULL), 3);
+    CHECK_INT(said("s000", PH_LOG_WARN, NULL, "the role lacks a right"), 1);
+    fleet_end(&fleet);
+}
+
 /* The time limit of a drain is over for another reason than the store that was set aside. */
 TEST(a_store_that_was_set_aside_is_not_why_a_drain_takes_long)
 {

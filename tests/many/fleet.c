@@ -254,7 +254,7 @@ void fleet_add(struct fleet *fleet, int first, int count)
 void fleet_put(struct fleet *fleet, int n, const char *topic, int count)
 {
     base_put(base_at(n), topic, count);
-    OK(ph_dispatcher_wake(fleet->dispatcher, base_at(n)->id, &t_err));
+    AWAIT(ph_dispatcher_wake(fleet->dispatcher, base_at(n)->id, &t_err) == 0); /* it may be new */
 }
 
 void fleet_remove(struct fleet *fleet, const char *id)

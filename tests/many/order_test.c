@@ -157,7 +157,8 @@ TEST(at_the_start_too_each_store_gives_one_batch_before_any_gives_a_second)
         fleet_end(&fleet);
         count = claims_said(claims, CLAIMS_MAX);
         REQ_INT("OBX-068", count, STORES * ROUNDS);
-        for (size_t i = 1; i <= count; i++) {
+        /* Later, one that is just settling when its turn comes may miss it. */
+        for (size_t i = 1; i <= STORES; i++) {
             int most = 0, least = ROUNDS;
 
             for (int n = 0; n < STORES; n++) {
@@ -166,10 +167,9 @@ TEST(at_the_start_too_each_store_gives_one_batch_before_any_gives_a_second)
                 most = batches > most ? batches : most;
                 least = batches < least ? batches : least;
             }
-            if (most - least > (i <= STORES ? 1 : 2))
+            if (most - least > 1)
                 log_print();
-            REQ("OBX-068", most - least <= 1 || i > STORES);
-            REQ("OBX-068", most - least <= 2); /* one that settles just then comes next */
+            REQ("OBX-068", most - least <= 1);
         }
         bases_leave();
     }

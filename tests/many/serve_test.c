@@ -322,3 +322,26 @@ TEST(a_store_that_is_woken_is_looked_at_at_once)
     CHECK_INT(ph_dispatcher_wake(NULL, "s000", &t_err), PH_EINVAL);
     fleet_end(&fleet);
 }
+
+/* Found in each store ten seconds after the start, and said once for the dispatcher. */
+TEST(a_topic_that_nobody_claims_is_said_once_for_all_stores)
+{
+    struct fleet fleet;
+
+    fleet_init(&fleet, 2);
+    fleet_add(&fleet, 0, 2);
+    for (int n = 0; n < 2; n++) {
+        t_clock_set(base_at(n)->side, T_EPOCH);
+        base_put(base_at(n), "mail", 1);
+        t_clock_advance(base_at(n)->side, 61 * T_SECOND);
+        base_put(base_at(n), "other", 1); /* not yet a minute old */
+    }
+    fleet_new(&fleet);
+    fleet_handle(&fleet, "t", count_up, &tally);
+    fleet_start(&fleet);
+    AWAIT(said(NULL, PH_LOG_WARN, "dispatcher", "mail") > 0);
+    for (double end = now_s() + 2; now_s() < end;
+         nap()) /* the other store's look is over by then */
+        CHECK_INT(said(NULL, PH_LOG_WARN, NULL, NULL), 1);
+    fleet_end(&fleet);
+}

@@ -120,6 +120,13 @@ def test_only_the_dispatcher_starts_threads():
                    and not name.startswith("src/cli/")])
 
 
+def test_sqlite_connections_are_opened_in_one_place():
+    """Which gives them the settings that a file which is not trusted needs."""
+    no_complaints([name for name in files(".c", ".h", under=("src/",))
+                   if re.search(r"\bsqlite3_open(16|_v2)?\(", read(name))
+                   and name != "src/store/sqlite/connection.c"])
+
+
 def test_shared_object_is_named_and_hardened():
     elf = run(["readelf", "-W", "-d", "-l", library("libposthorn.so")])
     assert "[libposthorn.so.0]" in elf

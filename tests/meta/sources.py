@@ -148,6 +148,26 @@ def test_command_knows_only_the_public_interface():
                    or include in ("sqlite3.h", "libpq-fe.h", "posthorn/sqlite.h", "posthorn/pg.h")])
 
 
+def literals(name):
+    """The strings of a C file, those that stand behind each other as one."""
+    return re.findall(r'"((?:[^"\\\n]|\\.)*)"', re.sub(r'"\s*\n\s*"', "", read(name)))
+
+
+def test_cures_are_functions_in_the_library_and_commands_in_the_command():
+    """Who uses the library may not have the command, and who uses the command calls no function."""
+    verbs = {text.split()[0] for name in files(".c", under=("src/cli/",))
+             for text in re.findall(r'\.name = "([^"]+)",\n    \.group', read(name))}
+    assert {"migrate", "queue", "doctor"} <= verbs, verbs
+    command = re.compile(rf"\bposthorn ({'|'.join(sorted(verbs))})\b")
+    library = files(".c", ".h", under=tuple(f"src/{part}/" for part in
+                                            ("core", "dispatch", "schedule", "set", "store", "util")))
+    no_complaints([f"{name}: {text}" for name in library for text in literals(name) if command.search(text)])
+    known = read("src/cli/doctor.c")
+    no_complaints([f"{name}: src/cli/doctor.c has no command for {call}"
+                   for name in library if name.endswith("/doctor.c")
+                   for text in literals(name) for call in re.findall(r"\bph_\w+\(\)", text) if call not in known])
+
+
 def test_sql_names_its_tables_by_placeholder():
     """Every table of ours in a statement carries the placeholder of the prefix."""
     statements = files(".sql", ".sql.in", under=("src/",))

@@ -27,7 +27,12 @@ void m_init(struct model *model, int64_t now)
     memset(model, 0, sizeof(*model));
     model->now = now;
     for (int i = 0; i < M_NAMESPACES; i++)
-        model->queues[i] = default_queue;
+        m_queue_reset(model, i);
+}
+
+void m_queue_reset(struct model *model, int ns)
+{
+    model->queues[ns] = default_queue;
 }
 
 /* --------------------------------------------------------------------- shown */
@@ -363,7 +368,7 @@ int m_claim(struct model *model, const struct m_claim *claim, int *ret_taken)
     struct runs runs = { .count = 0 };
     bool more;
 
-    if (!queue->exists || queue->paused)
+    if ((!queue->exists && !queue->marked) || queue->paused)
         return 0;
     m_reap(model);
     more = walk(model, claim, &runs, &room);

@@ -78,6 +78,7 @@ struct m_lease {
 
 struct m_queue {
     bool exists, paused, delete_on_ack;
+    bool marked; /* deleted, and its row stays: a claim from it still takes back leases of others */
     int max_attempts, max_lease_s;
     ph_backoff backoff;
     int64_t base_ms, max_ms;
@@ -108,11 +109,13 @@ struct model {
     struct m_queue queues[M_NAMESPACES];
     struct m_key keys[M_NAMESPACES][M_TOPICS][M_KEYS];
     struct m_stream streams[M_NAMESPACES][M_STREAMS];
-    bool tells_again;  /* that the owner has acked it before: see may_tell_again() */
+    bool tells_again;  /* that the owner has acked it before: not in a caller's transaction */
     bool keeps_tokens; /* of streams whose last message was settled, as PostgreSQL does */
+    bool keeps_queues; /* their rows, when they are deleted; likewise */
 };
 
 void m_init(struct model *model, int64_t now);
+void m_queue_reset(struct model *model, int ns); /* there is none, and the next has the defaults */
 
 /* ret_index: the message that was stored, or the one that has the key. Ids of
  * stored ones are adopted by the caller. Returns whether it is new. */
@@ -149,6 +152,8 @@ void m_dead_retry(struct model *model, const int *messages, int count, int *ret_
 int64_t m_dead_discard(struct model *model, const int *messages, int count);
 void m_queue_set(struct model *model, int ns, const ph_queue_settings *settings);
 void m_queue_pause(struct model *model, int ns, bool paused);
+/* PH_ESTATE: something is in it; otherwise whether there was one. */
+int m_queue_delete(struct model *model, int ns);
 int64_t m_retention(struct model *model);
 /* A claim takes this message. */
 void m_take(struct model *model, const struct m_claim *claim, int index);

@@ -128,6 +128,20 @@ bool step_pause(struct run *run)
                      "pause");
 }
 
+bool step_queue_delete(struct run *run)
+{
+    int ns = roll(run, M_NAMESPACES), want = m_queue_delete(&run->model, ns), got;
+    bool deleted = false;
+
+    got = ph_outbox_queue_delete(run->store, tx_of(run), m_namespaces[ns], 0, &deleted, &t_err);
+    say(run, "queue_delete (ns %d): %d", ns, got);
+    if (want == PH_ESTATE && got == PH_ESTATE)
+        return true;
+    return went_well(run, got, "queue_delete") &&
+           (deleted == (want == 1) ||
+            differ(run, "the queue of ns %d: deleted is %d, should be %d", ns, deleted, want));
+}
+
 bool step_retention(struct run *run)
 {
     int64_t got = -1, want;

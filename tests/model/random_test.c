@@ -63,10 +63,11 @@ static bool step_clock(struct run *run)
 }
 
 static const struct choice choices[] = {
-    { 20, step_enqueue },     { 25, step_claim },    { 20, step_settle }, { 15, step_exchange },
-    { 6, step_renew },        { 4, step_reap },      { 14, step_clock },  { 4, step_dead_retry },
-    { 2, step_dead_discard }, { 4, step_queue_set }, { 3, step_pause },   { 3, step_retention },
-    { 3, step_count },        { 5, step_find },
+    { 20, step_enqueue },  { 25, step_claim },     { 20, step_settle },
+    { 15, step_exchange }, { 6, step_renew },      { 4, step_reap },
+    { 14, step_clock },    { 4, step_dead_retry }, { 2, step_dead_discard },
+    { 4, step_queue_set }, { 3, step_pause },      { 3, step_retention },
+    { 3, step_count },     { 5, step_find },       { 4, step_queue_delete },
 };
 #define CHOICES (sizeof(choices) / sizeof(*choices))
 
@@ -144,6 +145,7 @@ static bool run_sequence(struct run *run)
     view_clear(run->raw);
     m_init(&run->model, T_EPOCH);
     run->model.keeps_tokens = t_is_pg();
+    run->model.keeps_queues = t_is_pg();
     t_clock_set(run->store, T_EPOCH);
     forget_bounds(run);
     for (int step = 0; step < STEPS; step++) {

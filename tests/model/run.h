@@ -72,6 +72,7 @@ bool step_dead_retry(struct run *run);
 bool step_dead_discard(struct run *run);
 bool step_queue_set(struct run *run);
 bool step_pause(struct run *run);
+bool step_queue_delete(struct run *run);
 bool step_retention(struct run *run);
 bool step_count(struct run *run);
 bool step_find(struct run *run);

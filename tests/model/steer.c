@@ -116,6 +116,39 @@ void m_queue_pause(struct model *model, int ns, bool paused)
     model->queues[ns].paused = paused;
 }
 
+static bool is_in_use(const struct model *model, int ns)
+{
+    for (int k = 0; k < model->message_count; k++) {
+        if (model->messages[k].draft.ns == ns && model->messages[k].place != M_GONE)
+            return true;
+    }
+    for (int topic = 0; topic < M_TOPICS; topic++) {
+        for (int k = 0; k < M_KEYS; k++) {
+            if (model->keys[ns][topic][k].taken)
+                return true;
+        }
+    }
+    for (int s = 0; s < M_STREAMS; s++) {
+        if (model->streams[ns][s].empty) /* its token is due later: the clock was set back */
+            return true;
+    }
+    return false;
+}
+
+int m_queue_delete(struct model *model, int ns)
+{
+    bool existed = model->queues[ns].exists;
+    bool marked = model->keeps_queues && (existed || model->queues[ns].marked);
+
+    if (existed)
+        m_tokens_look(model, ns);
+    if (is_in_use(model, ns))
+        return PH_ESTATE;
+    m_queue_reset(model, ns);
+    model->queues[ns].marked = marked;
+    return existed;
+}
+
 static void forget_keys(struct model *model, int ns)
 {
     int64_t keep_s = model->queues[ns].dedupe_retention_s;

@@ -382,15 +382,6 @@ static void say_item(struct run *run, const struct m_item *item)
         say(run, "(%lld ms)", (long long)item->delay_ms);
 }
 
-/* Not in a transaction of the caller's that has written (SQLite: in none). */
-static bool may_tell_again(struct run *run)
-{
-    if (!run->in_tx)
-        return true;
-    return t_is_pg() &&
-           t_number(run->raw, "SELECT (pg_current_xact_id_if_assigned() IS NULL)::int") == 1;
-}
-
 bool step_settle(struct run *run)
 {
     struct m_item items[LIST_MAX];
@@ -414,7 +405,7 @@ bool step_settle(struct run *run)
         say_item(run, &items[i]);
     }
     say(run, ":");
-    run->model.tells_again = may_tell_again(run);
+    run->model.tells_again = !run->in_tx;
     if (!went_well(run,
                    alike ? settle_alike(run, owner_of(owner), items, refs, (size_t)count, got)
                          : settle_mixed(run, owner_of(owner), items, refs, (size_t)count, got),
@@ -450,7 +441,7 @@ bool step_exchange(struct run *run)
     say(run, ", ");
     say_claim(run, &request.claim);
     say(run, ":");
-    run->model.tells_again = may_tell_again(run);
+    run->model.tells_again = !run->in_tx;
     ok = went_well(run,
                    ph_outbox_exchange(run->store, tx_of(run), owner_of(request.claim.owner),
                                       settlements, (size_t)count, &request.opts, 0, got, &batch,

@@ -141,6 +141,72 @@ TEST(the_owner_of_the_database_owns_what_is_pg_database_owners)
     tear_down();
 }
 
+/* The next migration is refused for this reason, with this cure, and then no longer. */
+static void cured_by(const char *cure, const char *reason)
+{
+    CHECK_INT(migrate_into(t_schema(), NULL), PH_EPERM);
+    CHECK_STR(t_err.message, say("%s; run %s", reason, cure));
+    t_sql(super, cure);
+    OK(migrate_into(t_schema(), NULL));
+}
+
+/* Somebody who could create in the schema, as long as he could. */
+static void left_by_other(const char *sql)
+{
+    t_sql(super, say("GRANT CREATE, USAGE ON SCHEMA {schema} TO %s; SET ROLE %s", login("other"),
+                     login("other")));
+    t_sql(super, sql);
+    t_sql(super, say("RESET ROLE; REVOKE ALL ON SCHEMA {schema} FROM %s CASCADE", login("other")));
+}
+
+static const char *of_other(const char *more)
+{
+    return say("schema %s has a function or operator of %s%s, which could be called in place of "
+               "ours",
+               t_schema(), login("other"), more);
+}
+
+/* Of the functions of one name that fits best is called, with the rights that ours have. */
+TEST(what_another_has_left_in_the_schema_does_not_run_in_place_of_ours)
+{
+    set_up("CURRENT_USER");
+    t_sql(super, "CREATE TABLE loot (who name)");
+    left_by_other("CREATE FUNCTION {schema}.for_item(text[], int) RETURNS text LANGUAGE plpgsql AS "
+                  "'BEGIN INSERT INTO public.loot VALUES (current_user); RETURN $1[1]; END'");
+    cured_by(say("DROP ROUTINE %s.for_item(text[],integer)", t_schema()), of_other(""));
+    t_sql(super, "SELECT {schema}.enqueue('t', 'p'); SELECT {schema}.outbox_abandon("
+                 "'11111111-1111-4111-8111-111111111111', ARRAY(SELECT work_id FROM "
+                 "{schema}.outbox_claim('11111111-1111-4111-8111-111111111111', 30, 1)), 'why')");
+    CHECK_INT(t_number(super, "SELECT count(*) FROM loot"), 0);
+    /* also when the migration has nothing to do, and whatever its name is */
+    left_by_other("CREATE PROCEDURE {schema}.\"his Own\"(x int) LANGUAGE sql AS ''");
+    cured_by(say("DROP ROUTINE %s.\"his Own\"(integer)", t_schema()), of_other(""));
+    left_by_other("CREATE FUNCTION {schema}.same(int, text) RETURNS boolean LANGUAGE sql AS "
+                  "'SELECT true'; CREATE OPERATOR {schema}.= (FUNCTION = {schema}.same, "
+                  "LEFTARG = int, RIGHTARG = text)");
+    CHECK_INT(migrate_into(t_schema(), NULL), PH_EPERM);
+    CHECK_STR(t_err.message, say("%s; run DROP OPERATOR %s.=(integer,text)",
+                                 of_other(" (and 1 more)"), t_schema()));
+    t_sql(super, "DROP OPERATOR {schema}.=(integer,text)");
+    cured_by(say("DROP ROUTINE %s.same(integer,text)", t_schema()), of_other(""));
+    tear_down();
+}
+
+/* The owner's own could be called as well, or one of an earlier version. */
+TEST(the_names_of_our_functions_are_ours)
+{
+    set_up("CURRENT_USER");
+    t_sql(super, "CREATE FUNCTION {schema}.for_item(text[], int) RETURNS text LANGUAGE sql AS "
+                 "'SELECT 1'; CREATE FUNCTION {schema}.my_own() RETURNS int LANGUAGE sql AS "
+                 "'SELECT 1'");
+    cured_by(say("DROP ROUTINE %s.for_item(text[],integer)", t_schema()),
+             say("%s.for_item(text[],integer) has the name of a function of ours, which could call "
+                 "it",
+                 t_schema()));
+    CHECK_INT(t_number(super, "SELECT {schema}.my_own()"), 1);
+    tear_down();
+}
+
 /* Replacing a function leaves it to its owner: who could change it again. */
 TEST(what_another_has_left_in_the_schema_is_not_taken_over)
 {
@@ -150,12 +216,7 @@ TEST(what_another_has_left_in_the_schema_is_not_taken_over)
           say("SET ROLE %s; CREATE FUNCTION {schema}.clock() RETURNS timestamptz LANGUAGE sql "
               "AS 'SELECT now()'; RESET ROLE; REVOKE CREATE ON SCHEMA {schema} FROM %s",
               login("other"), login("other")));
-    CHECK_INT(migrate_into(t_schema(), NULL), PH_EPERM);
-    CHECK(
-        strstr(t_err.message, say("clock() belongs to %s, who could change it later; drop it first",
-                                  login("other"))) != NULL);
-    t_sql(super, "DROP FUNCTION {schema}.clock()");
-    OK(migrate_into(t_schema(), NULL));
+    cured_by(say("DROP ROUTINE %s.clock()", t_schema()), of_other(""));
     t_sql(super, say("ALTER TABLE {schema}.store OWNER TO %s", login("other")));
     CHECK_INT(migrate_into(t_schema(), NULL), PH_EPERM);
     CHECK(strstr(t_err.message,
@@ -195,8 +256,15 @@ TEST(the_doctor_sees_who_could_change_the_functions)
         finding(store, "ownership"),
         say("3: in schema %s, whose functions run with the rights of %s, others may create: PUBLIC",
             t_schema(), login("owner")));
+    t_sql(super, "REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC");
+    left_by_other("CREATE FUNCTION {schema}.for_item(text[], int) RETURNS text LANGUAGE sql AS "
+                  "'SELECT 1'");
+    CHECK_STR(finding(store, "ownership"),
+              say("3: in schema %s, whose functions run with the rights of %s, others have left "
+                  "what could be called in place of ours: ROUTINE %s.for_item(text[],integer)",
+                  t_schema(), login("owner"), t_schema()));
     t_sql(super,
-          say("REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC; ALTER SCHEMA {schema} OWNER TO %s; "
+          say("DROP ROUTINE {schema}.for_item(text[], int); ALTER SCHEMA {schema} OWNER TO %s; "
               "GRANT USAGE ON SCHEMA {schema} TO %s",
               login("other"), login("owner")));
     CHECK_STR(

@@ -39,7 +39,8 @@ static bool touches_a_table(const json_t *node)
 /* By its constraint, or because it is a sequence: a scan is as good as an index. */
 static bool has_one_row(const char *table)
 {
-    return strcmp(table, "store") == 0 || strcmp(table, "fence") == 0;
+    return strcmp(table, "store") == 0 || strcmp(table, "retention_turn") == 0 ||
+           strcmp(table, "fence") == 0;
 }
 
 /* There are as many rows as programs that work here, and a call looks at all that live. */

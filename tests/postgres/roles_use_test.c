@@ -22,6 +22,7 @@ static void operating_is_denied(ph_store *store)
     denied(ph_outbox_queue_set(store, PH_OWN_TX, NULL, &settings, 0, &t_err));
     denied(ph_outbox_queue_pause(store, PH_OWN_TX, NULL, 0, &t_err));
     denied(ph_outbox_queue_resume(store, PH_OWN_TX, NULL, 0, &t_err));
+    denied(ph_outbox_queue_delete(store, PH_OWN_TX, NULL, 0, NULL, &t_err));
     denied(ph_dead_retry(store, PH_OWN_TX, &id, 1, 0, NULL, &t_err));
     denied(ph_dead_discard(store, PH_OWN_TX, &id, 1, 0, NULL, &t_err));
     denied(ph_retention_run(store, PH_OWN_TX, 0, 0, NULL, &t_err));

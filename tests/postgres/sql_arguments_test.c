@@ -35,6 +35,37 @@ static struct t_conn *deployed(void)
     return a_connection(NULL);
 }
 
+#define BATCH_WITH(part)                                                                           \
+    "SELECT * FROM {t}process_work_batch(" OWNER ", 's', 'h', 1, " part " => %s)"
+
+/* As the library says it; with another limit, for such messages are dear. */
+TEST(more_bytes_than_one_call_may_store_are_refused)
+{
+    static const char why[] = "the messages have 1005 bytes of payloads and headers; at most 1000 "
+                              "are allowed in one call: give fewer messages at once";
+    struct t_conn *conn = deployed();
+    const char *out = "(SELECT jsonb_agg(jsonb_build_object('topic', 't', 'payload', "
+                      "repeat('x', 333), 'headers', '{}'::jsonb)) FROM generate_series(1, 3) i)";
+    const char *in = "(SELECT jsonb_agg(jsonb_build_object('source', 's', 'message_id', i::text, "
+                     "'topic', 't', 'payload', repeat('x', 335))) FROM generate_series(1, 3) i)";
+
+    t_sql(conn, "CREATE OR REPLACE FUNCTION {t}enqueue_bytes_max() RETURNS int "
+                "LANGUAGE sql IMMUTABLE RETURN 1000");
+    refused(conn, "22023", say("enqueue_many: %s", why),
+            say("SELECT * FROM {t}enqueue_many(%s)", out));
+    refused(conn, "22023", say("process_work_batch: new_outbox_messages: %s", why),
+            say(BATCH_WITH("new_outbox_messages"), out));
+    refused(conn, "22023", say("process_work_batch: new_inbox_messages: %s", why),
+            say(BATCH_WITH("new_inbox_messages"), in));
+    CHECK_STR(t_value(conn, "SELECT problem FROM {t}work_enqueue_many(0::smallint, "
+                            "array_fill(''::text, '{3}'), array_fill('t'::text, '{3}'), "
+                            "array_fill(repeat('x', 335), '{3}'), NULL, NULL, NULL, NULL, "
+                            "array_fill(1::smallint, '{3}'), NULL, NULL, NULL, NULL, NULL, NULL)"),
+              why);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}message"), 0);
+    t_sql(conn, "SELECT {t}enqueue_many('[{\"topic\": \"t\", \"payload\": \"fits\"}]')");
+}
+
 TEST(enqueue_refuses)
 {
     static const struct bad bad[] = {
@@ -349,6 +380,10 @@ TEST(operators_functions_refuse)
         { "queue_resume('outbox', NULL)", "queue_resume: namespace is null" },
         { "queue_resume('outbox', repeat('n', 256))",
           "queue_resume: namespace is null or has more than 255" },
+        { "queue_delete('attic', 'new')", "there is no door \"attic\"" },
+        { "queue_delete('outbox', NULL)", "queue_delete: namespace is null" },
+        { "queue_delete('outbox', repeat('n', 256))",
+          "queue_delete: namespace is null or has more than 255" },
         { "dead_retry(NULL)", "dead_retry: work_ids is null" },
         { "dead_retry(ARRAY[NULL]::uuid[])", "dead_retry: work_ids is null or holds a null" },
         { "dead_retry(array_fill(" ID "::uuid, '{10001}'))", "10001 work_ids; at most 10000" },

@@ -57,6 +57,7 @@ static const struct signature signatures[] = {
     { "queue_set", "door text, namespace text, settings jsonb", "void" },
     { "queue_pause", "door text, namespace text", "void" },
     { "queue_resume", "door text, namespace text", "void" },
+    { "queue_delete", "door text, namespace text", "boolean" },
     { "dead_retry", "work_ids uuid[]", "TABLE(old uuid, new uuid)" },
     { "dead_discard", "work_ids uuid[]", "integer" },
     { "retention_run", "batch integer DEFAULT 1000", "bigint" },
@@ -368,6 +369,54 @@ TEST(a_message_lives_its_life_in_sql)
               "3:2:1:sorry 5:1:0");
     REQ_STR("OBX-112", t_value(conn, "SELECT {t}outbox_reap_expired()"), "0");
     t_check_places(conn);
+}
+
+/* acked only where nothing else can be in the transaction: the effect of the message may be. */
+TEST(a_repeated_ack_is_stale_unless_the_call_is_seen_to_be_alone)
+{
+    static const struct {
+        const char *before, *after, *outcome;
+    } forms[] = {
+        { "SELECT outcome FROM {t}outbox_ack(", ")", "acked" },
+        { "select\toutcome, work_id , joins\nfrom {schema}.\"{p}outbox_ack\" (", ") ; ", "acked" },
+        { "SELECT outcome FROM {t}outbox_ack(", "), effects", "stale" },
+        { "SELECT outcome FROM {t}outbox_ack(", ") WHERE pg_temp.effect() = 1", "stale" },
+        { "SELECT outcome, pg_temp.effect() FROM {t}outbox_ack(", ")", "stale" },
+        { "SELECT outcome FROM effects, {t}outbox_ack(", ")", "stale" },
+        { "WITH x AS (INSERT INTO effect VALUES (1)) SELECT outcome FROM {t}outbox_ack(", ")",
+          "stale" },
+        { "BEGIN; SELECT outcome FROM {t}outbox_ack(", ")", "stale" },
+    };
+    struct t_conn *conn;
+    PGresult *result;
+    char arguments[128];
+
+    t_open(NULL);
+    conn = a_connection(NULL);
+    t_sql(conn, "CREATE TEMP TABLE effect (n int); CREATE FUNCTION pg_temp.effect() RETURNS int "
+                "LANGUAGE sql AS 'INSERT INTO effect VALUES (1) RETURNING n'; "
+                "CREATE TEMP VIEW effects AS SELECT pg_temp.effect()");
+    t_sql(conn, "SELECT {t}enqueue('a', '1')");
+    claim(conn, 1);
+    CHECK_STR(outcomes(conn, "{t}outbox_ack(" OWNER ", ARRAY(SELECT work_id FROM claimed))"),
+              "acked");
+    snprintf(arguments, sizeof(arguments), OWNER ", '{%s}'",
+             t_value(conn, "SELECT work_id FROM claimed"));
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+        CHECK_STR(t_value(conn, say("%s%s%s", forms[i].before, arguments, forms[i].after)),
+                  forms[i].outcome);
+        t_sql(conn, "ROLLBACK");
+    }
+    t_begin(conn);
+    REQ_STR("OBX-031", t_value(conn, say("%s%s)", forms[0].before, arguments)), "stale");
+    t_commit(conn);
+    /* of parameters, which programs use, the server does not tell enough */
+    result = PQexecParams(t_native(conn),
+                          say("SELECT outcome FROM \"%s\".outbox_ack(%s)", t_schema(), arguments),
+                          0, NULL, NULL, NULL, NULL, 0);
+    CHECK_STR(PQgetvalue(result, 0, 0), "stale");
+    PQclear(result);
+    t_disconnect(conn);
 }
 
 /* Without a delay the queue's policy decides: 2 s after the first attempt. */

@@ -2,6 +2,7 @@
 #include "seam.h"
 
 #include "store/sqlite/connection.h"
+#include "util/deadline.h"
 
 #include <posthorn/sqlite.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static sqlite3 *own_of(ph_store *store)
 /* Made while the store is connected, and its statements are prepared. */
 TEST(a_trigger_of_others_on_our_tables_is_refused_by_name)
 {
-    ph_store *store = t_open(NULL);
+    ph_store *store = t_open(NULL), *other = NULL;
     struct t_conn *conn = t_connect();
 
     t_enqueue(store, "x", "before");
@@ -47,7 +48,7 @@ TEST(a_trigger_of_others_on_our_tables_is_refused_by_name)
     CHECK_STR(t_err.message,
               "the trigger \"stall\" on posthorn_message is not Posthorn's, and would run inside "
               "its statements; drop it, or put it on a table of your own");
-    CHECK_INT(try_enqueue(t_open(NULL), PH_OWN_TX, 0), PH_ESTATE);
+    CHECK_INT(t_try_open(t_url(), NULL, &other), PH_ESTATE);
     t_sql(conn, "DROP TRIGGER stall");
     t_enqueue(store, "x", "after");
     CHECK_INT(t_number(conn, "SELECT count(*) FROM posthorn_message"), 2);
@@ -68,7 +69,7 @@ TEST(the_doctor_names_triggers_of_others)
     for (size_t i = 0; i < ph_report_count(report); i++) {
         const ph_finding *finding = ph_report_at(report, i);
 
-        if (strcmp(finding->check, "triggers") != 0)
+        if (strcmp(finding->check, "foreign") != 0)
             continue;
         CHECK_INT(finding->level, PH_FINDING_ERROR);
         CHECK(strstr(finding->text, "\"one\"") || strstr(finding->text, "\"two\""));
@@ -78,7 +79,7 @@ TEST(the_doctor_names_triggers_of_others)
     ph_report_free(report);
 }
 
-/* What is looked for is every table that we have. */
+/* Every table that we have is looked at. */
 TEST(a_trigger_on_any_table_of_ours_is_refused)
 {
     ph_store *store = t_open(NULL);
@@ -107,16 +108,20 @@ TEST(a_trigger_on_any_table_of_ours_is_refused)
 
 /* ---------------------------------------------------------------------- time limits */
 
+/* Even one that was not noticed. */
 TEST(a_statement_that_never_ends_is_stopped_at_the_time_limit)
 {
     ph_store *store = t_open(NULL);
     struct t_conn *conn = t_connect();
+    struct ph__sqlite *own = store->own;
     double began;
 
     t_sql(conn,
           "ALTER TABLE posthorn_store RENAME TO hidden;"
           "CREATE VIEW posthorn_store AS SELECT one, store_id, version, serves_from, clock_us "
           "FROM hidden WHERE (" ENDLESS "count(*) FROM n) > 0");
+    CHECK_INT(try_enqueue(store, PH_OWN_TX, 300), PH_ESTATE);
+    own->code_checked = true;
     began = now_s();
     CHECK_INT(try_enqueue(store, PH_OWN_TX, 300), PH_ETIMEOUT);
     CHECK(t_err.flags & PH_RETRY);
@@ -125,20 +130,34 @@ TEST(a_statement_that_never_ends_is_stopped_at_the_time_limit)
     CHECK_INT(try_enqueue(store, PH_OWN_TX, 0), 0);
 }
 
-/* Statements count their steps from run to run, and look at the clock at the end as well. */
+/* As our own, but at every step: statements count theirs from run to run, so that any can be the one
+ * at which the clock is looked at. */
+static int is_late(void *context)
+{
+    const struct ph__sqlite *own = context;
+
+    return own->run_until != 0 && ph__deadline_left_ms(own->run_until) == 0;
+}
+
+/* The time limit passes while SQLite commits. */
+static int pass_limit(void *context)
+{
+    struct ph__sqlite *own = context;
+
+    if (own->run_until != 0)
+        own->run_until = 1;
+    return 0;
+}
+
 TEST(a_call_is_not_stopped_between_its_commit_and_its_answer)
 {
     ph_store *store = t_open(NULL);
     struct t_conn *conn = t_connect();
-    int stored = 0;
 
-    for (int i = 0; i < 3000; i++) {
-        int r = try_enqueue(store, PH_OWN_TX, 1);
-
-        CHECK(r == 0 || r == PH_ETIMEOUT || r == PH_EBUSY);
-        stored += r == 0;
-    }
-    CHECK_INT(t_number(conn, "SELECT count(*) FROM posthorn_message"), stored);
+    sqlite3_progress_handler(own_of(store), 1, is_late, store->own);
+    sqlite3_commit_hook(own_of(store), pass_limit, store->own);
+    CHECK_INT(try_enqueue(store, PH_OWN_TX, 0), 0);
+    CHECK_INT(t_number(conn, "SELECT count(*) FROM posthorn_message"), 1);
 }
 
 /* ------------------------------------------------------------------ names in the way */
@@ -181,12 +200,46 @@ static int setting(sqlite3 *db, int which)
     return on;
 }
 
-TEST(our_own_connection_trusts_no_file)
+static void check_distrust(sqlite3 *db)
+{
+    sqlite3_stmt *stmt = NULL;
+
+    CHECK(db != NULL);
+    CHECK_INT(setting(db, SQLITE_DBCONFIG_DEFENSIVE), 1);
+    CHECK_INT(setting(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA), 0);
+    CHECK_INT(sqlite3_prepare_v2(db, "PRAGMA cell_size_check", -1, &stmt, NULL), SQLITE_OK);
+    CHECK_INT(sqlite3_step(stmt), SQLITE_ROW);
+    CHECK_INT(sqlite3_column_int(stmt, 0), 1);
+    sqlite3_finalize(stmt);
+}
+
+/* All of them are opened by one function (tests/meta): those of stores, of sets, routers and
+ * dispatchers, and the one for checkpoints. */
+TEST(our_own_connections_trust_no_file)
 {
     ph_store *store = t_open(NULL);
+    struct ph__sqlite *own = store->own;
 
-    CHECK_INT(setting(own_of(store), SQLITE_DBCONFIG_DEFENSIVE), 1);
-    CHECK_INT(setting(own_of(store), SQLITE_DBCONFIG_TRUSTED_SCHEMA), 0);
+    t_enqueue(store, "x", "y");
+    check_distrust(own->db);
+    own->checkpoint_at = 1;
+    t_enqueue(store, "x", "y");
+    check_distrust(own->sibling);
+}
+
+/* One that a handler had is set up again, whatever the handler has set. */
+TEST(a_connection_that_comes_back_from_a_handler_trusts_no_file)
+{
+    ph_store *store = t_open(NULL);
+    struct ph__sqlite *own = store->own;
+    ph_tx tx = begin_lent(store);
+
+    run_on(tx, "PRAGMA trusted_schema = ON; PRAGMA cell_size_check = OFF");
+    CHECK_INT(sqlite3_db_config(ph_tx_sqlite_connection(tx), SQLITE_DBCONFIG_DEFENSIVE, 0, NULL),
+              SQLITE_OK);
+    CHECK_INT(end_lent(store, true), 0);
+    t_enqueue(store, "x", "y");
+    check_distrust(own->db);
 }
 
 static void seven(sqlite3_context *context, int count, sqlite3_value **values)

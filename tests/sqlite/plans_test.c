@@ -22,7 +22,8 @@ static const struct {
     { "count_lease", "SCAN" },
     { "count_dead", "SCAN" },
     { "count_waiting", "SCAN w" },
-    { "retention_done", "SCAN q" }, /* each queue has its own retention */
+    { "queue_coming", "SCAN main.posthorn_job" }, /* an operator's verb */
+    { "retention_done", "SCAN q" },               /* each queue has its own retention */
     { "retention_dead", "SCAN q" },
     { "retention_dedupe", "SCAN q" },
     { "places_joins", "SCAN" },          /* the doctor's, deep: reads everything */
@@ -45,9 +46,11 @@ static const struct {
     { "tick_queues", "USE TEMP B-TREE FOR ORDER BY" }, /* of queues where something is due */
     { "fence_last", "SCAN main.sqlite_sequence" },     /* a row per table */
     { "temp_any", "SCAN sqlite_temp_schema" },
-    { "foreign_code",
-      "SCAN main.sqlite_schema" }, /* once per connection and change of the schema */
-    { "places_range", "SCAN" },    /* the deep examination reads everything */
+    { "schema_objects",
+      "SCAN main.sqlite_schema" },  /* once per connection and change of the schema */
+    { "index_is_plain", "SCAN l" }, /* then, for each index of others: those of a table */
+    { "index_is_plain", "SCAN x" },
+    { "places_range", "SCAN" }, /* the deep examination reads everything */
     { "places_pending", "SCAN" },
     { "places_dead", "SCAN" },
     { "places_lease", "SCAN" },

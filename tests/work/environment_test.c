@@ -30,9 +30,9 @@ static int lines(const char *text)
     return count;
 }
 
-TEST(the_environment_is_the_message_and_its_database_and_nothing_else)
+TEST(the_environment_is_the_message_its_database_and_path_and_nothing_else)
 {
-    char expected[128], id[PH_ID_TEXT_SIZE];
+    char expected[128], path[4096], id[PH_ID_TEXT_SIZE];
     ph_message message = a_message("t", "x");
     struct stage stage;
     ph_enqueued put_in;
@@ -56,7 +56,9 @@ TEST(the_environment_is_the_message_and_its_database_and_nothing_else)
     CHECK_LINE("POSTHORN_CREATED_AT=2023-11-14T22:13:20.000000Z");
     CHECK_LINE("POSTHORN_DUE_AT=2023-11-14T22:13:20.000000Z");
     CHECK(strstr(command_out(), "POSTHORN_DB=from:/proc/") != NULL);
-    CHECK_INT(lines(command_out()), 11);
+    snprintf(path, sizeof(path), "PATH=%s", getenv("PATH"));
+    CHECK_LINE(path);
+    CHECK_INT(lines(command_out()), 12);
 }
 
 TEST(all_that_a_message_can_have_is_in_the_environment)
@@ -101,6 +103,24 @@ TEST(env_passes_variables_of_ours)
     CHECK_LINE("ONE=1 $x");
     CHECK(strstr(command_out(), "OTHER") == NULL);
     CHECK(strstr(command_err(), "--env NONE: there is no such variable here") != NULL);
+}
+
+TEST(what_a_command_runs_is_found_where_the_command_was_found)
+{
+    struct stage stage;
+    char path[4096];
+
+    stage_open(&stage);
+    stage_put(&stage, "x");
+    stage_put(&stage, "y");
+    file_write("inner", "#!/bin/sh\necho found\n", true);
+    snprintf(path, sizeof(path), "%s:%s", t_dir(), getenv("PATH"));
+    setenv("PATH", path, 1);
+    CHECK_INT(WORK("t", "--once", "--quiet", "--exec", "sh", "-c", "inner"), 0);
+    CHECK_STR(command_out(), "found\n");
+    unsetenv("PATH"); /* then neither has the command one */
+    CHECK_INT(WORK("t", "--once", "--quiet", "--exec", "/usr/bin/env"), 0);
+    CHECK(strstr(command_out(), "\nPATH=") == NULL && strncmp(command_out(), "PATH=", 5) != 0);
 }
 
 TEST(topics_and_arguments_are_never_read_by_a_shell)

@@ -57,6 +57,22 @@ TEST(sigint_is_another_exit_status)
     CHECK_INT(command_end(pid), 130);
 }
 
+/* Whether its topics were ever used is asked by a worker that ends by itself. */
+TEST(a_worker_that_is_told_to_end_asks_nothing_more)
+{
+    struct stage stage;
+    pid_t pid;
+
+    stage_open(&stage);
+    stage_put(&stage, "1");
+    pid = WORK_BEGIN("t", "unused", "--exec", "true");
+    AWAIT(t_number(stage.conn, "SELECT count(*) FROM {t}done") == 1);
+    kill(pid, SIGTERM);
+    CHECK_INT(command_end(pid), 0);
+    CHECK(strstr(command_err(), "1 handled") != NULL);
+    CHECK(strstr(command_err(), "unused") == NULL);
+}
+
 TEST(an_idle_worker_ends_at_once)
 {
     struct stage stage;

@@ -34,6 +34,7 @@ const struct ph__backend ph__postgres_backend = {
     .dead_discard = ph__pg_dead_discard,
     .queue_set = ph__pg_queue_set,
     .queue_pause = ph__pg_queue_pause,
+    .queue_delete = ph__pg_queue_delete,
     .retention = ph__pg_retention,
     .list = ph__pg_list,
     .queue_list = ph__pg_queue_list,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define JOINS_COLUMN 15
+#define SEQ_COLUMN 17
 #define ORPHAN_COLUMN 19
 #define DOOR_COLUMN 20 /* null: the first row */
 
@@ -128,6 +129,7 @@ static int ask(struct ph__call *call, const struct ph__work_batch *batch,
         add_last(&params, &batch->outbox);
         add_last(&params, &batch->inbox);
     }
+    ph__pg_add_again(&params, call);
     r = ph__pg_run(call, whole ? PG_WORK_BATCH_WHOLE : PG_WORK_BATCH, &params,
                    once ? PG_ONCE : PG_REPEATABLE, ret_result);
     ph__pg_params_free(&params);
@@ -233,6 +235,17 @@ static int mark(struct ph__call *call, const PGresult *result, int first,
     return 0;
 }
 
+/* What was left where it is: as too many bytes, and of last attempts. */
+static void read_last_row(const PGresult *result, int row, ph_batch *batch)
+{
+    bool told = !PQgetisnull(result, row, ORPHAN_COLUMN);
+    bool alone = told && ph__pg_int(result, row, ORPHAN_COLUMN) != 0;
+
+    batch->more |= alone || !PQgetisnull(result, row, SEQ_COLUMN);
+    batch->last = alone;
+    batch->last_waits = told && !alone;
+}
+
 /* The rows of a door's claim begin at *row, which moves behind them. */
 static int read_claim(struct ph__call *call, const PGresult *result, enum ph__door door,
                       const struct ph__work_part *part, struct ph__pg_claiming *claiming, int *row)
@@ -244,13 +257,8 @@ static int read_claim(struct ph__call *call, const PGresult *result, enum ph__do
     while (*row < PQntuples(result) && ph__pg_int(result, *row, DOOR_COLUMN) == (int)door)
         ++*row;
     r = ph__pg_claiming_end(claiming, call, result, first, *row, part->batch);
-    if (r == 0 && *row > first && PQgetisnull(result, *row - 1, 0) &&
-        !PQgetisnull(result, *row - 1, ORPHAN_COLUMN)) { /* what became of last attempts */
-        bool alone = ph__pg_int(result, *row - 1, ORPHAN_COLUMN) != 0;
-
-        part->batch->more |= alone;
-        part->batch->last_waits = !alone;
-    }
+    if (r == 0 && *row > first && PQgetisnull(result, *row - 1, 0))
+        read_last_row(result, *row - 1, part->batch);
     return r < 0 ? r : mark(call, result, first, part);
 }
 

@@ -225,6 +225,8 @@ int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t co
     if (count > 0)
         ph__pg_add_settlements(&params, items, count);
     ph__pg_claiming_begin(&claiming, call, claim, &params);
+    if (count > 0)
+        ph__pg_add_again(&params, call);
     r = ph__pg_run(call, count > 0 ? PG_EXCHANGE : PG_CLAIM, &params,
                    count > 0 ? PG_ONCE : PG_REPEATABLE, &result);
     ph__pg_params_free(&params);

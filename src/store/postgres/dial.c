@@ -104,7 +104,7 @@ static void note(struct search *search, const ph_error *err)
         search->err = *err;
 }
 
-static void take(struct search *search, const struct ph__pg_walk *walk, PGconn *conn)
+static void take(struct search *search, struct ph__pg_walk *walk, PGconn *conn)
 {
     if (!is_any(walk->attrs) || !ph__pg_is_read_only(conn)) {
         search->conn = conn;
@@ -112,6 +112,7 @@ static void take(struct search *search, const struct ph__pg_walk *walk, PGconn *
     } else if (!search->spare) {
         search->spare = conn;
         search->spare_host = ph__pg_walk_at(walk);
+        walk->has_spare = true;
     } else {
         PQfinish(conn);
     }

@@ -87,33 +87,46 @@ static int examine_identity(struct ph__call *call, struct ph__examination *exami
 
 /* -------------------------------------------------------------------- security */
 
+static void judge_ownership(struct ph__examination *examination, const char *schema,
+                            const PGresult *result)
+{
+    const char *runs_as = text_at(result, 0), *owner = text_at(result, 1);
+    const char *others = text_at(result, 2), *left = text_at(result, 3);
+    bool is_owner = strcmp(runs_as, owner) == 0;
+
+    if (!is_owner)
+        ph__finding(
+            examination, "ownership", PH_FINDING_ERROR,
+            "give the schema to the role that the functions run as: ALTER SCHEMA … OWNER TO …",
+            "schema %s belongs to %s, who can replace functions that run with the rights "
+            "of %s",
+            schema, owner, runs_as);
+    if (others)
+        ph__finding(examination, "ownership", PH_FINDING_ERROR,
+                    "take it from them: REVOKE CREATE ON SCHEMA … FROM …",
+                    "in schema %s, whose functions run with the rights of %s, others may create: "
+                    "%s",
+                    schema, runs_as, others);
+    if (left)
+        ph__finding(examination, "ownership", PH_FINDING_ERROR,
+                    "see what they do, then drop them: DROP ROUTINE …, DROP OPERATOR …",
+                    "in schema %s, whose functions run with the rights of %s, others have left "
+                    "what could be called in place of ours: %s",
+                    schema, runs_as, left);
+    if (is_owner && !others && !left)
+        ph__finding(examination, "ownership", PH_FINDING_OK, NULL,
+                    "the schema belongs to %s, and nobody else may create in it", owner);
+}
+
 /* What a migration insists on may have been changed since. */
 static int examine_ownership(struct ph__call *call, struct ph__examination *examination)
 {
     struct ph__pg_params none = { 0 };
     PGresult *result = NULL;
     int r = ph__pg_run(call, PG_OWNERSHIP, &none, PG_READS, &result);
-    bool there = r == 0 && PQntuples(result) == 1;
-    const char *runs_as = there ? text_at(result, 0) : NULL;
-    const char *owner = there ? text_at(result, 1) : NULL;
-    const char *others = there ? text_at(result, 2) : NULL;
 
-    if (there && strcmp(runs_as, owner) != 0)
-        ph__finding(
-            examination, "ownership", PH_FINDING_ERROR,
-            "give the schema to the role that the functions run as: ALTER SCHEMA … OWNER TO …",
-            "schema %s belongs to %s, who can replace functions that run with the rights "
-            "of %s",
-            call->store->schema, owner, runs_as);
-    if (others)
-        ph__finding(examination, "ownership", PH_FINDING_ERROR,
-                    "take it from them: REVOKE CREATE ON SCHEMA … FROM …",
-                    "in schema %s, whose functions run with the rights of %s, others may create: "
-                    "%s",
-                    call->store->schema, runs_as, others);
-    else if (there && strcmp(runs_as, owner) == 0)
-        ph__finding(examination, "ownership", PH_FINDING_OK, NULL,
-                    "the schema belongs to %s, and nobody else may create in it", owner);
+    if (r == 0 && PQntuples(result) == 1)
+        judge_ownership(examination, call->store->schema, result);
     PQclear(result);
     return r;
 }

@@ -4,7 +4,8 @@
  * libpq goes from one host to the next by itself. But whoever does not block in PQconnectdb gets
  * no connect_timeout, and stays with a host that hangs for as long as he waits. So every address
  * is a try of its own, with its share of the caller's time; what is left of a share goes to those
- * that follow. Names are looked up here, as libpq would, and without a limit, as with libpq. */
+ * that follow. Names are looked up here, as libpq would, and without a limit, as with libpq: what
+ * that takes is missing from the caller's time, and not from the host's share of the rest. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
@@ -221,7 +222,8 @@ static bool is_name(const char *host)
     return *host != '/' && *host != '@'; /* sockets of the file system, and abstract ones */
 }
 
-/* Its deadline: the same for all hosts that are left, and for all addresses of this one. */
+/* Its deadline: the same for all hosts that are left, and for all addresses of this one; and for a
+ * spare connection, on which the caller's work is yet to be done. */
 static ph__deadline share(ph__deadline until, size_t among, int most_ms)
 {
     int ms = ph__deadline_left_ms(until) / (int)among;
@@ -232,11 +234,15 @@ static ph__deadline share(ph__deadline until, size_t among, int most_ms)
 static int begin_host(struct ph__pg_walk *walk, ph__deadline deadline, ph_error *err)
 {
     const char *host = element(walk->hosts, in_order(walk, walk->tried));
+    size_t among = walk->total - walk->tried + walk->has_spare;
+    int r = 0;
 
-    walk->until = share(deadline, walk->total - walk->tried, 0);
     walk->found_count = walk->found_used = 0;
     walk->tried++;
-    return walk->host_count && !walk->addresses && is_name(host) ? look_up(walk, host, err) : 0;
+    if (walk->host_count && !walk->addresses && is_name(host))
+        r = look_up(walk, host, err);
+    walk->until = share(deadline, among, 0); /* the host has done nothing yet */
+    return r;
 }
 
 static const char *port_of(const struct ph__pg_walk *walk, size_t host)

@@ -238,6 +238,31 @@ int ph__pg_queue_pause(struct ph__call *call, enum ph__door door, const char *ns
     return r;
 }
 
+int ph__pg_queue_delete(struct ph__call *call, enum ph__door door, const char *ns,
+                        struct ph__queue_contents *contents, bool *ret_deleted)
+{
+    struct ph__pg_params params = { 0 };
+    PGresult *result = NULL;
+    int r;
+
+    ph__pg_add_int2(&params, (int)door);
+    ph__pg_add_text(&params, ns);
+    r = ph__pg_run(call, PG_QUEUE_DELETE, &params, PG_ONCE, &result);
+    ph__pg_params_free(&params);
+    if (r == 0) {
+        *ret_deleted = ph__pg_int(result, 0, 0) != 0;
+        *contents = (struct ph__queue_contents){
+            .messages = ph__pg_int(result, 0, 1),
+            .keys = ph__pg_int(result, 0, 2),
+            .streams = ph__pg_int(result, 0, 3),
+            .coming = ph__pg_int(result, 0, 4),
+            .jobs = ph__pg_int(result, 0, 5),
+        };
+    }
+    PQclear(result);
+    return r;
+}
+
 int ph__pg_retention(struct ph__call *call, int limit, int64_t *ret_count)
 {
     struct ph__pg_params params = { 0 };

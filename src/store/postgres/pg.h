@@ -29,6 +29,7 @@ enum ph__pg_statement {
     PG_QUEUE_SET,
     PG_QUEUE_PAUSE,
     PG_QUEUE_RESUME,
+    PG_QUEUE_DELETE,
     PG_RETENTION,
     PG_LIST,
     PG_QUEUES,
@@ -77,7 +78,7 @@ char *ph__pg_substitute(const ph_store *store, const char *text);
 
 /* -------------------------------------------------------------- parameters */
 
-#define PH__PG_PARAMS 82 /* of PG_WORK_BATCH_WHOLE */
+#define PH__PG_PARAMS 83 /* of PG_WORK_BATCH_WHOLE */
 
 enum ph__pg_oid {
     PG_BOOL = 16,
@@ -217,6 +218,7 @@ struct ph__pg_walk {
     const char *default_port, *attrs;
     size_t *order;                      /* of the hosts */
     size_t tried, total;                /* hosts */
+    bool has_spare;                     /* one that is read-only is kept for the end */
     int timeout_ms;                     /* connect_timeout; 0: none */
     ph__deadline until;                 /* of this host */
     char (*found)[PH__PG_ADDRESS_SIZE]; /* addresses of this host's name */
@@ -353,6 +355,9 @@ void ph__pg_read_origin(struct ph__arena *arena, const PGresult *result, int row
                         ph_delivery *to, bool *failed);
 /* The parameters of settlements after door and owner. */
 void ph__pg_add_settlements(struct ph__pg_params *params, const ph_settlement *items, size_t count);
+/* Is what this owner has acked before answered as acked? In a transaction of the caller's it is
+ * stale: what that writes, before or after, may be the effect of the message, for the second time. */
+void ph__pg_add_again(struct ph__pg_params *params, const struct ph__call *call);
 /* The parameters of leases: work ids, then fences. */
 void ph__pg_add_leases(struct ph__pg_params *params, const ph_lease_ref *items, size_t count);
 /* The outcomes in the first row. */
@@ -406,6 +411,8 @@ int ph__pg_dead_discard(struct ph__call *call, const ph_work_id *ids, size_t cou
 int ph__pg_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
                      const ph_queue_settings *settings);
 int ph__pg_queue_pause(struct ph__call *call, enum ph__door door, const char *ns, bool paused);
+int ph__pg_queue_delete(struct ph__call *call, enum ph__door door, const char *ns,
+                        struct ph__queue_contents *contents, bool *ret_deleted);
 int ph__pg_retention(struct ph__call *call, int limit, int64_t *ret_count);
 
 int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);

@@ -49,6 +49,11 @@ void ph__pg_add_settlements(struct ph__pg_params *p, const ph_settlement *items,
     ph__pg_array_end(p);
 }
 
+void ph__pg_add_again(struct ph__pg_params *p, const struct ph__call *call)
+{
+    ph__pg_add_bool(p, !call->connection);
+}
+
 int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int column, size_t count,
                          ph_outcome *ret_outcomes)
 {
@@ -73,6 +78,8 @@ int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
     ph__pg_add_int2(&params, door);
     ph__pg_add_uuid(&params, owner.b);
     ph__pg_add_settlements(&params, items, count);
+    if (!call->commit_follows)
+        ph__pg_add_again(&params, call);
     r = ph__pg_run(call, call->commit_follows ? PG_SETTLE_LAST : PG_SETTLE, &params, PG_ONCE,
                    &result);
     ph__pg_params_free(&params);

@@ -83,6 +83,7 @@ const struct ph__backend ph__sqlite_backend = {
     .dead_discard = ph__sqlite_dead_discard,
     .queue_set = ph__sqlite_queue_set,
     .queue_pause = ph__sqlite_queue_pause,
+    .queue_delete = ph__sqlite_queue_delete,
     .retention = ph__sqlite_retention,
     .list = ph__sqlite_list,
     .queue_list = ph__sqlite_queue_list,

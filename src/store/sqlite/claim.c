@@ -90,6 +90,19 @@ static int load_more(struct ph__claiming *c, const struct ph__query *query, ph_d
     return r;
 }
 
+static size_t bytes_of(const struct ph__query *query)
+{
+    return (size_t)sqlite3_column_bytes(query->stmt, PH__CLAIM_PAYLOAD) +
+           (size_t)sqlite3_column_bytes(query->stmt, PH__CLAIM_HEADERS);
+}
+
+bool ph__claim_overflows(struct ph__claiming *c, const struct ph__query *query)
+{
+    if (c->batch->count > 0 && c->bytes + bytes_of(query) > PH_CLAIM_BYTES_MAX)
+        c->full = c->batch->more = true;
+    return c->full;
+}
+
 int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int level)
 {
     ph_delivery *item;
@@ -109,6 +122,7 @@ int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int le
                        ? item->created_at
                        : ph__column_int(query, PH__CLAIM_DUE_AT);
     c->dues[c->batch->count] = ph__column_int(query, PH__CLAIM_DUE);
+    c->bytes += bytes_of(query);
     r = load_tenant(c, query, item);
     if (r == 0)
         r = ph__column_text(query, PH__CLAIM_TOPIC, c->arena, &item->topic, NULL);
@@ -184,12 +198,12 @@ static int visit(struct ph__claiming *c, const struct ph__query *query, int leve
         r = set_aside(c, query, true);
     } else if (attempts >= max) {
         r = set_aside(c, query, false);
-    } else if (must_wait(c, lost, last)) {
+    } else if (must_wait(c, lost, last) || ph__claim_overflows(c, query)) {
         c->stop = true;
         return 0;
     } else {
         c->lost = lost;
-        c->alone = c->batch->more = last;
+        c->alone = c->batch->more = c->batch->last = last;
         r = ph__claim_take(c, query, level);
         if (r == 0 && is_head(c, query))
             r = ph__claim_run(c, query, lost > 0 || last);

@@ -16,6 +16,8 @@ size_t ph__claim_room(const struct ph__claiming *c)
     size_t most = c->alone ? 1 : (size_t)c->claim->batch_size;
     size_t group = c->lost == 1 ? PH__LOST_GROUP_MAX : 1;
 
+    if (c->full)
+        return 0;
     return (c->lost > 0 && group < most ? group : most) - c->batch->count;
 }
 
@@ -53,7 +55,7 @@ static int follow(struct ph__claiming *c, struct ph__claim_run *run, size_t most
     ph__query_int(&query, run->last_seq);
     while (most-- > 0 && (r = ph__query_row(&query)) > 0) {
         r = fits(c, run, &query);
-        if (r <= 0)
+        if (r <= 0 || ph__claim_overflows(c, &query))
             break;
         r = ph__claim_take(c, &query, (int)ph__column_int(&query, PH__CLAIM_LEVEL));
         if (r < 0)

@@ -39,8 +39,10 @@ struct ph__claiming {
     struct ph__unfit *unfit; /* of the present level; NULL until needed */
     size_t unfit_count, buried;
     ph__deadline bury_until;
-    int lost;   /* how often the worker of each of them died: that of the messages taken */
-    bool alone; /* one message was taken whose last attempt this is, and no more are */
+    int lost;     /* how often the worker of each of them died: that of the messages taken */
+    bool alone;   /* one message was taken whose last attempt this is, and no more are */
+    size_t bytes; /* of payloads and headers taken */
+    bool full;    /* what comes next would be too many of them */
     bool stop;
     struct ph__affinity affinity;
     struct ph__claim_run *runs; /* in the order of the batch */
@@ -63,7 +65,9 @@ enum { PH__CLAIM_DUE, PH__CLAIM_ID, PH__CLAIM_ATTEMPTS, PH__CLAIM_LOST, PH__CLAI
        PH__CLAIM_LEVEL };
 /* clang-format on */
 
-/* claim.c: adds the query's row to the batch. */
+/* claim.c: would the query's row be too many bytes for the batch? Then that is full. */
+bool ph__claim_overflows(struct ph__claiming *c, const struct ph__query *query);
+/* Adds the query's row to the batch. */
 int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int level);
 
 /* claim_run.c: how many more messages may go with those taken. */

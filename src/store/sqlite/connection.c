@@ -76,7 +76,11 @@ static int distrust_file(sqlite3 *db)
 {
     int rc = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 
-    return rc != SQLITE_OK ? rc : sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    if (rc == SQLITE_OK) /* a table of theirs may refer to ours, and cascade */
+        rc = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, 0, NULL);
+    return rc;
 }
 
 /* Checkpoints are made in checkpoint.c only. */
@@ -103,7 +107,7 @@ int ph__sqlite_apply_settings(sqlite3 *db)
 }
 
 /* Only one thread at a time has it (core/use.c), but handlers are lent it, and two threads on a
- * connection without a mutex destroy the file. An uncontended mutex costs next to nothing. */
+ * connection without a mutex destroy the file (decision 0034 says what it costs). */
 int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlite3 **ret_db)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | (create ? SQLITE_OPEN_CREATE : 0);

@@ -23,9 +23,9 @@ struct ph__sqlite {
     ph__deadline run_until;      /* and how long a statement may run; 0: for as long as it takes */
     void (*tick)(void *context); /* called now and then by statements that run; NULL: not */
     void *tick_context;
-    int schema_changes; /* that the statement store_get had seen when foreign code was looked for */
-    bool code_checked;  /* it was looked for on this connection */
-    bool wal_known;     /* the log that the connection has: */
+    bool code_checked; /* nothing foreign is in this version of the schema: */
+    int64_t schema_version;
+    bool wal_known; /* the log that the connection has: */
     dev_t wal_device;
     ino_t wal_inode;
     bool waiting; /* counted in ph__sqlite_waiting */

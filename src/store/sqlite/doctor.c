@@ -96,7 +96,7 @@ static int examine_durability(struct ph__call *call, struct ph__examination *exa
     wal = strcmp(mode, "wal") == 0;
     if (!wal)
         ph__finding(examination, "durability", PH_FINDING_WARNING,
-                    "run: posthorn migrate up; or PRAGMA journal_mode = WAL, on a local disk",
+                    "call ph_migrate(); or PRAGMA journal_mode = WAL, on a local disk",
                     "journal_mode is %s: readers and the writer wait for each other", mode);
     if (synchronous[0] < '2')
         ph__finding(examination, "durability", PH_FINDING_ERROR,
@@ -172,8 +172,8 @@ static void examine_log(struct ph__call *call, struct ph__examination *examinati
 
     if (size > (int64_t)WAL_WARN_MIB * MIB)
         ph__finding(examination, "vacuum", PH_FINDING_WARNING,
-                    "a long transaction keeps or kept it from being used again: posthorn doctor "
-                    "--deep tells; PRAGMA wal_checkpoint(TRUNCATE) shrinks it while nobody else "
+                    "a long transaction keeps or kept it from being used again: ph_doctor() "
+                    "with deep tells; PRAGMA wal_checkpoint(TRUNCATE) shrinks it while nobody else "
                     "is connected",
                     "the log (-wal) has grown to %" PRId64 " MiB", size / MIB);
     else
@@ -244,24 +244,26 @@ static void examine_file(struct ph__call *call, struct ph__examination *examinat
 int ph__sqlite_examine(struct ph__call *call, struct ph__examination *examination)
 {
     const struct ph__sqlite *own = call->store->own;
+    bool foreign = false;
     int r;
 
     examine_version(examination);
     if (!own->db) {
         ph__finding(examination, "file", PH_FINDING_ERROR,
-                    "run: posthorn migrate up, which makes it; or check the path",
-                    "there is no file %s", ph__sqlite_path(call->store));
+                    "call ph_migrate(), which makes it; or check the path", "there is no file %s",
+                    ph__sqlite_path(call->store));
         return 0;
     }
     examine_file(call, examination);
     r = examine_durability(call, examination);
     if (r == 0)
-        r = ph__sqlite_examine_code(call, examination);
-    if (r == 0 && examination->usable)
+        r = ph__sqlite_examine_code(call, examination, &foreign);
+    if (r == 0 && examination->usable && !foreign)
         r = examine_identity(call, examination);
     if (r < 0)
         return r;
     examine_log(call, examination);
-    return examination->deep && examination->usable ? ph__sqlite_examine_deep(call, examination)
-                                                    : 0;
+    return examination->deep && examination->usable && !foreign
+               ? ph__sqlite_examine_deep(call, examination)
+               : 0;
 }

@@ -17,7 +17,7 @@ int ph__sqlite_fail_time(ph_error *err)
                           ph__fail(err, PH_ETIMEOUT,
                                    "a statement took longer than the time limit; allow the call "
                                    "more time, or look whether something foreign is in the file "
-                                   "(posthorn doctor)"),
+                                   "(see ph_doctor())"),
                           PH_RETRY);
 }
 

@@ -55,7 +55,9 @@ static int load_history(struct ph__sqlite_tx *tx, int64_t number, struct ph__inf
 int ph__sqlite_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info)
 {
     struct ph__sqlite_tx tx;
-    struct ph__state_wanted wanted = { &tx, &info->arena, door, true };
+    struct ph__state_wanted wanted = {
+        .tx = &tx, .arena = &info->arena, .door = door, .with_payload = true
+    };
     int64_t number;
     uint64_t salt;
     int r;

@@ -1,14 +1,17 @@
-/* foreign_code.h - triggers on our tables that are not ours. */
+/* foreign_code.h - what a file would run inside our statements, and is not ours. */
 #ifndef PH_STORE_SQLITE_FOREIGN_CODE_H
 #define PH_STORE_SQLITE_FOREIGN_CODE_H
 
 #include "store/sqlite/transaction.h"
 
-/* Before the first write of a connection, and when the schema has changed since: schema_changes is
- * how often the statement store_get was prepared again. PH_ESTATE names what is foreign. */
-int ph__sqlite_check_code(struct ph__sqlite_tx *tx, int schema_changes);
+/* Both before anything else is read, on our own connection; they look only if the schema has changed
+ * since they last did. PH_ESTATE names what is foreign. First tables, indexes and triggers, which
+ * serve every version; then, if the version is ours, views. */
+int ph__sqlite_check_tables(struct ph__sqlite_tx *tx);
+int ph__sqlite_check_views(struct ph__sqlite_tx *tx);
 
-/* One finding for each. */
-int ph__sqlite_examine_code(struct ph__call *call, struct ph__examination *examination);
+/* One finding for each; *ret_foreign says whether there is any. */
+int ph__sqlite_examine_code(struct ph__call *call, struct ph__examination *examination,
+                            bool *ret_foreign);
 
 #endif

@@ -21,31 +21,39 @@ static int may_be_of_topic(const struct ph__list_page *page, int64_t number)
     return r < 0 ? r : facts.exists && facts.topic == ph__topic_hash(page->list->topic);
 }
 
-static int add(const struct ph__list_page *page, int64_t number, ph_message_list *to)
+/* 1: the list is full without it. */
+static int add(const struct ph__list_page *page, struct ph__state_wanted *wanted, int64_t number,
+               ph_message_list *to)
 {
-    const struct ph__list *list = page->list;
-    struct ph__state_wanted wanted = { page->tx, &to->arena, list->door, list->with_payload };
+    const char *topic = page->list->topic;
     ph_message_info *item = &to->items[to->count];
     int r = may_be_of_topic(page, number);
 
     if (r > 0)
-        r = ph__state_load(&wanted, number, item);
-    if (r > 0 && (!list->topic || strcmp(item->message->topic, list->topic) == 0))
-        to->count++;
-    return r < 0 ? r : 0;
+        r = ph__state_load(wanted, number, item);
+    if (r <= 0 || (topic && strcmp(item->message->topic, topic) != 0))
+        return r < 0 ? r : 0;
+    if (ph__state_overflows(wanted, item, to->count))
+        return 1;
+    to->count++;
+    return 0;
 }
 
 static int fill(struct ph__list_page *page, ph_message_list *to)
 {
+    struct ph__state_wanted wanted = { .tx = page->tx,
+                                       .arena = &to->arena,
+                                       .door = page->list->door,
+                                       .with_payload = page->list->with_payload };
     size_t limit = (size_t)page->list->limit;
     int r;
 
     do {
         r = ph__list_page_next(page);
         for (size_t i = 0; r == 0 && i < page->count && to->count < limit; i++)
-            r = add(page, page->keys[i] * ph__list_direction(page->list), to);
+            r = add(page, &wanted, page->keys[i] * ph__list_direction(page->list), to);
     } while (r == 0 && to->count < limit && page->count == page->size);
-    return r;
+    return r < 0 ? r : 0;
 }
 
 int ph__sqlite_list(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list)

@@ -1,6 +1,7 @@
 #include "store/sqlite/migrate.h"
 
 #include "core/error.h"
+#include "store/sqlite/foreign_code.h"
 #include "store/sqlite/sql_text.h"
 #include "store/sqlite/transaction.h"
 
@@ -20,8 +21,7 @@ int ph__sqlite_version_check(int version, int serves_from, ph_error *err)
     return 0;
 }
 
-/* Both 0 if there is no schema. */
-static int read_versions(struct ph__sqlite_tx *tx, int *ret_version, int *ret_serves_from)
+static int query_versions(struct ph__sqlite_tx *tx, int *ret_version, int *ret_serves_from)
 {
     struct ph__query query = ph__query(tx, PH__SQL_store_get);
     int r = ph__query_row(&query);
@@ -35,6 +35,18 @@ static int read_versions(struct ph__sqlite_tx *tx, int *ret_version, int *ret_se
         ph__query_end(&query);
     }
     return r < 0 ? r : 0;
+}
+
+/* Both 0 if there is no schema. Whatever is read or migrated was looked at before. */
+static int read_versions(struct ph__sqlite_tx *tx, int *ret_version, int *ret_serves_from)
+{
+    int r = tx->own ? ph__sqlite_check_tables(tx) : 0;
+
+    if (r == 0)
+        r = query_versions(tx, ret_version, ret_serves_from);
+    if (r == 0 && tx->own && *ret_version == PH__SCHEMA_VERSION)
+        r = ph__sqlite_check_views(tx);
+    return r;
 }
 
 /* The log lets readers and the writer work at the same time; the file remembers

@@ -15,10 +15,10 @@ int ph__rows_load(struct ph__query *query, struct ph__rows *rows)
             rows->items = items;
         r = items ? rows->load(query, rows, (char *)items + rows->count * rows->size)
                   : ph__fail_memory(query->tx->call->err);
-        if (r < 0)
+        if (r != 0)
             break;
         rows->count++;
     }
     ph__query_end(query);
-    return r;
+    return r < 0 ? r : 0;
 }

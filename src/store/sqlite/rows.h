@@ -7,7 +7,7 @@
 struct ph__rows {
     struct ph__arena *arena; /* where the items live, and what they point to */
     size_t size;             /* of an item */
-    /* Loads the present row into an item, which is all zero. */
+    /* Loads the present row into an item, which is all zero. 1: no more are wanted, nor this one. */
     int (*load)(const struct ph__query *query, struct ph__rows *rows, void *item);
     void *context; /* for load */
     void *items;

@@ -8,6 +8,8 @@
 /* The statements in sql/, and sql/migrations/ (in order); each ends with a NULL name. */
 extern const struct ph__embedded ph__sqlite_statement_texts[];
 extern const struct ph__embedded ph__sqlite_migration_texts[];
+/* What the migrations make, as SQLite keeps it: tables, indexes, and the views that statements use. */
+extern const struct ph__embedded ph__sqlite_schema_texts[];
 
 /* Appends a migration to `to`. {p}name becomes the quoted "<prefix>name", {prefix} the
  * bare prefix, and {macro:argument} the expression in sql/macros.sql. */

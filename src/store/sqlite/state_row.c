@@ -100,6 +100,18 @@ static int load_state(const struct ph__query *query, ph_message_info *info)
     return 0;
 }
 
+bool ph__state_overflows(struct ph__state_wanted *wanted, const ph_message_info *info, size_t count)
+{
+    const ph_delivery *m = info->message;
+    size_t bytes = m->payload ? m->payload_length : 0;
+
+    bytes += m->headers ? strlen(m->headers) : 0;
+    if (count > 0 && wanted->bytes + bytes > PH_CLAIM_BYTES_MAX)
+        return true;
+    wanted->bytes += bytes;
+    return false;
+}
+
 int ph__state_load(const struct ph__state_wanted *wanted, int64_t number, ph_message_info *ret_info)
 {
     struct ph__query query = ph__query(wanted->tx, PH__SQL_state_get);

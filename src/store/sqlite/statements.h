@@ -13,7 +13,9 @@
     X(begin_read) X(begin_write) X(commit) X(rollback)                                             \
     X(savepoint) X(savepoint_undo) X(savepoint_release) X(lock) X(store_get) X(clock_set)          \
     X(temp_any) X(data_version) X(journal_mode) X(synchronous) X(quick_check)                      \
-    X(foreign_code) X(queue_by_name) X(queue_by_id) X(queue_insert) X(queue_update) X(queue_pause) \
+    X(schema_version) X(schema_objects) X(index_is_plain)                                          \
+    X(queue_by_name) X(queue_by_id) X(queue_insert) X(queue_update) X(queue_pause)                 \
+    X(queue_contents) X(queue_coming) X(queue_delete)                                              \
     X(queue_has_streams) X(message_insert_more) X(pending_insert_head)                             \
     X(claim_look_more) X(claim_one_more) X(claim_walk_more) X(claim_follow) X(lease_of_owner)      \
     X(belongings_any) X(message_belongs) X(receptors_delete)                                       \
@@ -43,7 +45,7 @@
     X(tick_first) X(tick_queues) X(tick_walk) X(tick_jobs) X(tick_next_job) X(tick_next_deadline)  \
     X(job_problem)                                                                                 \
     X(job_advance)                                                                                 \
-    X(retention_turn) X(retention_taken)                                                            \
+    X(retention_turn) X(retention_taken) X(retention_queue)                                         \
     X(retention_done) X(done_delete) X(done_shorten) X(retention_dead) X(retention_dedupe)         \
     X(places_range) X(places_message) X(places_pending) X(places_dead) X(places_lease)             \
     X(places_done) X(places_wait) X(places_joins)                                                  \

@@ -7,10 +7,11 @@
 
 static int load_message(const struct ph__query *query, struct ph__rows *rows, void *item)
 {
-    const struct ph__state_wanted *wanted = rows->context;
+    struct ph__state_wanted *wanted = rows->context;
     int r = ph__state_load(wanted, ph__column_int(query, 0), item);
 
-    return r < 0 ? r : 0; /* the view and the table are of one snapshot: it is there */
+    /* the view and the table are of one snapshot: it is there */
+    return r < 0 ? r : ph__state_overflows(wanted, item, rows->count);
 }
 
 static int load_list(struct ph__state_wanted *wanted, int64_t stream, int64_t after, int limit,
@@ -36,7 +37,9 @@ int ph__sqlite_stream_read(struct ph__call *call, const struct ph__stream *strea
                            int limit, ph_message_list *ret_list)
 {
     struct ph__long_read read = { 0 };
-    struct ph__state_wanted wanted = { &read.tx, &ret_list->arena, stream->door, true };
+    struct ph__state_wanted wanted = {
+        .tx = &read.tx, .arena = &ret_list->arena, .door = stream->door, .with_payload = true
+    };
     int64_t id, last_seq;
     int r = ph__long_read_begin(&read, call);
 

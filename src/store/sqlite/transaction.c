@@ -57,10 +57,7 @@ static int read_store(struct ph__sqlite_tx *tx)
                                  tx->call->err);
     tx->now = ph__column_is_null(&query, 3) ? real_time() : ph__column_int(&query, 3);
     ph__query_end(&query);
-    if (r == 0 && tx->own && tx->writes)
-        r = ph__sqlite_check_code(tx,
-                                  sqlite3_stmt_status(query.stmt, SQLITE_STMTSTATUS_REPREPARE, 0));
-    return r;
+    return r == 0 && tx->own ? ph__sqlite_check_views(tx) : r;
 }
 
 bool ph__sqlite_is_writing(sqlite3 *db)
@@ -136,6 +133,8 @@ static int begin(struct ph__sqlite_tx *tx)
 
     if (r == 0 && !tx->own && tx->writes)
         r = run(tx, PH__SQL_lock);
+    if (r == 0 && tx->own)
+        r = ph__sqlite_check_tables(tx);
     return r < 0 ? r : read_store(tx);
 }
 

@@ -33,6 +33,9 @@ int ph__sqlite_count(struct ph__call *call, enum ph__door door, const char *ns,
 int ph__sqlite_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
                          const ph_queue_settings *settings);
 int ph__sqlite_queue_pause(struct ph__call *call, enum ph__door door, const char *ns, bool paused);
+/* queue_delete.c */
+int ph__sqlite_queue_delete(struct ph__call *call, enum ph__door door, const char *ns,
+                            struct ph__queue_contents *contents, bool *ret_deleted);
 /* dead.c */
 int ph__sqlite_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count,
                           ph_work_id *ret_new_ids);
@@ -67,8 +70,9 @@ int ph__sqlite_tick(struct ph__call *call, const struct ph__tick *tick,
 int ph__sqlite_advance(struct ph__call *call, const struct ph__job_step *steps, size_t count,
                        int64_t *ret_runs);
 int ph__sqlite_retention(struct ph__call *call, int limit, int64_t *ret_count);
-/* The same for workers that know only the one exchange: at most once a minute, whoever comes. */
-int ph__sqlite_retention_in_turn(struct ph__call *call, int limit);
+/* The same for workers that know only the one exchange, whoever comes: a small bite, once a minute,
+ * and after a second if there was more. */
+int ph__sqlite_retention_in_turn(struct ph__call *call);
 /* query.c */
 int ph__sqlite_query(struct ph__call *call, const char *sql, const struct ph__reader *reader);
 /* batch.c */

@@ -20,18 +20,19 @@ SELECT work_id, message_id, fence, topic, payload, tenant_id, dedupe_key, correl
 FROM {schema}.{p}work_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
 -- name: settle
-SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
+SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7, false, $8)
 
 -- name: settle_last
 -- Between this and the commit the connection may break without the server noticing: then it gives
--- up the row of the lease by itself, and nobody waits for hours.
+-- up the row of the lease by itself, and nobody waits for hours. In a handler's transaction: a
+-- message that was acked before is stale.
 SELECT outcomes, joins, pg_catalog.set_config('idle_in_transaction_session_timeout', '5s', true)
 FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
 
 -- name: exchange
 -- The first row has only outcomes, the others are claimed messages; both may tell of joins.
 -- The claim takes its batch size from the settlement's row, so that it cannot come first.
-WITH settled AS MATERIALIZED (SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7))
+WITH settled AS MATERIALIZED (SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7, false, $16))
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
        NULL::text, NULL::bigint, NULL::text, outcomes
@@ -82,6 +83,9 @@ SELECT {schema}.{p}queue_pause($1, $2)
 
 -- name: queue_resume
 SELECT {schema}.{p}queue_resume($1, $2)
+
+-- name: queue_delete
+SELECT deleted, messages, keys, streams, coming, jobs FROM {schema}.{p}work_queue_delete($1, $2)
 
 -- name: retention
 SELECT {schema}.{p}retention_run($1)
@@ -138,13 +142,21 @@ SELECT pg_catalog.current_setting('server_version'), pg_catalog.current_setting(
 SELECT store_id FROM {schema}.{p}store
 
 -- name: ownership
--- Whose rights our functions have, who owns the schema, and who else may create in it.
+-- Whose rights our functions have, who owns the schema, who else may create in it, and what others
+-- have left in it that could be called in place of ours.
 SELECT pg_catalog.pg_get_userbyid(c.relowner), pg_catalog.pg_get_userbyid(o.owner),
        (SELECT pg_catalog.string_agg(DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC'
                                               ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END, ', ')
         FROM pg_catalog.aclexplode(n.nspacl) a
         WHERE a.privilege_type = 'CREATE' AND a.grantee <> n.nspowner
-          AND (a.grantee = 0 OR NOT pg_catalog.pg_has_role(a.grantee, c.relowner, 'MEMBER')))
+          AND (a.grantee = 0 OR NOT pg_catalog.pg_has_role(a.grantee, c.relowner, 'MEMBER'))),
+       (SELECT pg_catalog.string_agg(x.name, ', ' ORDER BY x.name)
+        FROM (SELECT 'OPERATOR ' || p.oid::regoperator::text AS name, p.oprowner AS owner FROM pg_catalog.pg_operator p
+              WHERE p.oprnamespace = n.oid
+              UNION ALL
+              SELECT 'ROUTINE ' || p.oid::regprocedure::text, p.proowner FROM pg_catalog.pg_proc p
+              WHERE p.pronamespace = n.oid) x
+        WHERE NOT pg_catalog.pg_has_role(x.owner, c.relowner, 'MEMBER'))
 FROM pg_catalog.pg_namespace n
 JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = '{p}store'
 CROSS JOIN LATERAL (SELECT CASE WHEN n.nspowner = 'pg_database_owner'::regrole
@@ -223,7 +235,7 @@ FROM (SELECT j.id, j.attached_steps <> coalesce(m.attached, 0) OR j.completed_st
 -- before; null: none. It is hidden from the planner in b, whose plan would change with it.
 WITH b AS MATERIALIZED (SELECT *, $25::int AS outbox_n, $33::int AS inbox_n FROM {schema}.{p}work_batch(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-    $23))
+    $23, $42))
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
        NULL::text, NULL::bigint, NULL::text, NULL::boolean,
@@ -249,7 +261,7 @@ WITH b AS MATERIALIZED (SELECT *, $68::int AS outbox_n, $76::int AS inbox_n FROM
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
     $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41,
     $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60,
-    $61, $62, $63, $64, $65, $66))
+    $61, $62, $63, $64, $65, $66, $83))
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
        NULL::text, NULL::bigint, NULL::text, NULL::boolean,

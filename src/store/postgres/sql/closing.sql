@@ -1,11 +1,22 @@
 -- PostgreSQL lets everybody execute new functions: take that back, from those
 -- that this transaction has written, for the schema may be shared. The roles are
 -- given what they need by grants.sql. One that was there before still belongs to
--- whoever made it, and so does a view: if that was somebody else, nothing is done.
+-- whoever made it, and so does a view: if that was somebody else, nothing is done. Nor is it if
+-- there are others of the same name as a function of ours: a call of ours may fit them better.
 DO $$
 DECLARE
     _written record;
+    _other text;
 BEGIN
+    SELECT p.oid::regprocedure::text INTO _other FROM pg_proc p
+    WHERE p.pronamespace = '{schema}'::regnamespace AND p.xmin <> pg_current_xact_id()::xid
+      AND EXISTS (SELECT FROM pg_proc w WHERE w.pronamespace = p.pronamespace AND w.proname = p.proname
+                  AND w.xmin = pg_current_xact_id()::xid)
+    ORDER BY 1 LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PH002', MESSAGE = format(
+            '%s has the name of a function of ours, which could call it; run DROP ROUTINE %1$s', _other);
+    END IF;
     FOR _written IN SELECT p.oid::regprocedure::text AS name, true AS is_function, p.proowner AS owner FROM pg_proc p
                     WHERE p.pronamespace = '{schema}'::regnamespace AND starts_with(p.proname, '{p}')
                       AND p.xmin = pg_current_xact_id()::xid
@@ -15,8 +26,8 @@ BEGIN
                       AND r.xmin = pg_current_xact_id()::xid LOOP
         IF pg_get_userbyid(_written.owner) <> current_user THEN
             RAISE EXCEPTION USING ERRCODE = 'PH002', MESSAGE = format(
-                '%s belongs to %I, who could change it later; drop it first', _written.name,
-                pg_get_userbyid(_written.owner));
+                '%s belongs to %I, who could change it later; run DROP %s %1$s', _written.name,
+                pg_get_userbyid(_written.owner), CASE WHEN _written.is_function THEN 'ROUTINE' ELSE 'VIEW' END);
         ELSIF _written.is_function THEN
             EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', _written.name);
         END IF;

@@ -8,13 +8,17 @@ SELECT pg_advisory_xact_lock(hashtextextended('posthorn migrate {schema}.{p}', 0
 -- Functions run with the rights of whoever migrates. Whoever else can put objects into the
 -- schema, or take ours away, could have them run his own: so the schema must belong to the
 -- migrating role (pg_database_owner's: to the owner of the database), nobody else may create
--- in it, and what is there of an earlier version must be the migrating role's too.
+-- in it, and what is there of an earlier version must be the migrating role's too. What somebody
+-- has left in it when he could counts like that right: of functions and operators the one that
+-- fits the arguments best is called, and that may be his. Members of the migrating role can do
+-- all that it can; so can superusers.
 DO $$
 DECLARE
     _me CONSTANT oid := (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user);
     _schema pg_namespace;
     _owner text;
     _others record;
+    _left record;
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = '{s}') THEN
         CREATE SCHEMA {schema};
@@ -38,6 +42,17 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PH002', MESSAGE = format(
             'others may create in schema {s}, and so replace what our functions call; run REVOKE CREATE ON SCHEMA {schema} FROM %s%s',
             _others.names, _others.cascade);
+    END IF;
+    SELECT x.kind, x.name, pg_get_userbyid(x.owner) AS owner, count(*) OVER () - 1 AS more INTO _left
+    FROM (SELECT 'OPERATOR' AS kind, o.oid::regoperator::text AS name, o.oprowner AS owner FROM pg_operator o
+          WHERE o.oprnamespace = _schema.oid
+          UNION ALL
+          SELECT 'ROUTINE', p.oid::regprocedure::text, p.proowner FROM pg_proc p WHERE p.pronamespace = _schema.oid) x
+    WHERE NOT pg_has_role(x.owner, _me, 'MEMBER') ORDER BY x.kind, x.name LIMIT 1; -- operators need their functions
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PH002', MESSAGE = format(
+            'schema {s} has a function or operator of %I%s, which could be called in place of ours; run DROP %s %s',
+            _left.owner, CASE WHEN _left.more > 0 THEN format(' (and %s more)', _left.more) END, _left.kind, _left.name);
     END IF;
     SELECT pg_get_userbyid(c.relowner) INTO _owner FROM pg_class c
     WHERE c.oid = to_regclass('{schema}.{p}store') AND c.relowner <> _me;

@@ -34,17 +34,18 @@ SELECT store_id, version, serves_from, clock_us FROM {p}store WHERE one = 1
 -- name: clock_set
 UPDATE {p}store SET clock_us = ?1
 
--- name: foreign_code
--- Triggers on our tables, and views in their place. None is ours.
-SELECT type, name, tbl_name FROM main.sqlite_schema
- WHERE type IN ('trigger', 'view') AND lower(tbl_name) IN (
-     lower('{prefix}store'), lower('{prefix}migration'), lower('{prefix}queue'),
-     lower('{prefix}message'), lower('{prefix}pending'), lower('{prefix}lease'),
-     lower('{prefix}done'), lower('{prefix}dead'), lower('{prefix}attempt_log'),
-     lower('{prefix}dedupe'), lower('{prefix}join_head'), lower('{prefix}join_member'),
-     lower('{prefix}join_wait'), lower('{prefix}job'), lower('{prefix}job_run'),
-     lower('{prefix}stream'), lower('{prefix}instance'), lower('{prefix}receptor'),
-     lower('{prefix}checkpoint'), lower('{prefix}claimer'))
+-- name: schema_version
+-- Changes whenever somebody changes the schema.
+PRAGMA main.schema_version
+
+-- name: schema_objects
+SELECT type, name, tbl_name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL
+
+-- name: index_is_plain
+-- Not unique, without a condition, and on nothing but columns?
+SELECT NOT l."unique" AND NOT l.partial
+       AND NOT EXISTS (SELECT 1 FROM pragma_index_xinfo(?1, 'main') x WHERE x.cid = -2)
+  FROM pragma_index_list(?2, 'main') l WHERE l.name = ?1
 
 -- name: temp_any
 -- Has a handler left tables, views or triggers of its own on the connection?
@@ -107,6 +108,22 @@ UPDATE {p}queue
 
 -- name: queue_pause
 UPDATE {p}queue SET paused = ?2 WHERE id = ?1
+
+-- name: queue_contents
+-- Beside what ph__count_within counts. A done row has ',%012x' per message.
+SELECT (SELECT coalesce(sum(length(ids) / 13), 0) FROM {p}done WHERE queue = ?1)
+           + (SELECT count(*) FROM {p}dead WHERE queue = ?1),
+       (SELECT count(*) FROM {p}dedupe WHERE queue = ?1),
+       (SELECT count(*) FROM {p}stream WHERE queue = ?1)
+
+-- name: queue_coming
+-- What comes into a queue by itself: timers and job runs into the outbox, runs of jobs.
+SELECT (SELECT count(*) FROM {p}queue q CROSS JOIN {p}pending p ON p.queue = q.id
+         WHERE ?1 = 0 AND q.door IN (2, 3) AND q.namespace = ?2),
+       (SELECT count(*) FROM {p}job WHERE ?1 IN (0, 3) AND namespace = ?2)
+
+-- name: queue_delete
+DELETE FROM {p}queue WHERE id = ?1
 
 -- --------------------------------------------------------------- enqueue
 
@@ -464,16 +481,20 @@ DELETE FROM {p}dead WHERE id = ?1
 -- ------------------------------------------------------------- retention
 
 -- name: retention_turn
-SELECT retention_at <= ?1 - 60000000 FROM {p}store WHERE one = 1
+-- The queue behind which it goes on, if it is time.
+SELECT retention_queue FROM {p}store WHERE one = 1 AND retention_at <= ?1
 
 -- name: retention_taken
-UPDATE {p}store SET retention_at = ?1 WHERE one = 1
+UPDATE {p}store SET retention_at = ?1, retention_queue = ?2 WHERE one = 1
+
+-- name: retention_queue
+SELECT min(id) FROM {p}queue WHERE id > ?1
 
 -- name: retention_done
--- Through the index on (queue, at), queue by queue.
+-- Through the index on (queue, at), queue by queue, from ?3 to ?4.
 SELECT d.id, d.ids
   FROM {p}queue q CROSS JOIN {p}done d ON d.queue = q.id AND d.at <= ?1 - q.retention_s * 1000000
- WHERE q.retention_s >= 0
+ WHERE q.retention_s >= 0 AND q.id BETWEEN ?3 AND ?4
  ORDER BY q.id, d.at, d.id LIMIT ?2
 
 -- name: done_delete
@@ -486,7 +507,7 @@ UPDATE {p}done SET lo = ?2, ids = ?3 WHERE id = ?1
 SELECT x.id
   FROM {p}queue q
  CROSS JOIN {p}dead x ON x.queue = q.id AND x.died_at <= ?1 - q.dead_retention_s * 1000000
- WHERE q.dead_retention_s >= 0
+ WHERE q.dead_retention_s >= 0 AND q.id BETWEEN ?3 AND ?4
  ORDER BY q.id, x.died_at, x.id LIMIT ?2
 
 -- name: retention_dedupe
@@ -496,13 +517,16 @@ DELETE FROM {p}dedupe
          FROM {p}queue q
         CROSS JOIN {p}dedupe d
            ON d.queue = q.id AND d.created_at <= ?1 - q.dedupe_retention_s * 1000000 AND d.gone
-        WHERE q.dedupe_retention_s >= 0 LIMIT ?2)
+        WHERE q.dedupe_retention_s >= 0 AND q.id BETWEEN ?3 AND ?4 LIMIT ?2)
 
 -- name: retention_join
--- Finished ones only, as long as the outbox queue without a namespace keeps messages.
+-- Finished ones only, as long as the outbox queue without a namespace keeps messages; or would, if
+-- it was deleted.
 SELECT j.id
-  FROM {p}queue q CROSS JOIN {p}join_head j ON j.finished_at <= ?1 - q.retention_s * 1000000
- WHERE q.door = 0 AND q.namespace = '' AND q.retention_s >= 0 AND j.finished_at IS NOT NULL
+  FROM {p}join_head j
+ WHERE j.finished_at <= ?1 - 1000000 * nullif(coalesce(
+           (SELECT retention_s FROM {p}queue WHERE door = 0 AND namespace = ''), 604800), -1)
+   AND j.finished_at IS NOT NULL
  ORDER BY j.finished_at, j.id LIMIT ?2
 
 -- name: retention_claimer

@@ -1,5 +1,4 @@
--- job_problem(…) → what is wrong with a job, or null. Whether there is such a zone only a
--- scheduler can say, which has zone files of its own: it marks the job if not.
+-- job_problem(…) → what is wrong with a job, or null. Whether there is such a zone says zone_problem.
 CREATE OR REPLACE FUNCTION {p}job_problem(
     _name text, _topic text, _cron text, _payload text, _timezone text, _misfire text, _misfire_limit int,
     _overlap text, _ns text) RETURNS text

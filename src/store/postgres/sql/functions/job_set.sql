@@ -1,8 +1,8 @@
 -- job_set(name, topic, cron, …): creates a job, or changes all of the one with
 -- this name; set to what it is already, nothing changes. The next instant of another
 -- expression is computed by a scheduler, from now on; what was due by now still runs.
--- A paused job stays paused. Bad arguments: SQLSTATE 22023. The zone
--- cannot be checked here: if a scheduler does not have it, it says so in the view jobs.
+-- A paused job stays paused. Bad arguments: SQLSTATE 22023. The zone must be one that the server
+-- knows; if a scheduler does not have it, it says so in the view jobs.
 CREATE OR REPLACE FUNCTION {p}job_set(
     name text, topic text, cron text, payload text = NULL, timezone text = 'UTC', misfire text = 'once',
     misfire_limit int = 100, overlap text = 'allow', namespace text = '') RETURNS void
@@ -10,7 +10,9 @@ CREATE OR REPLACE FUNCTION {p}job_set(
 AS $$
 #variable_conflict use_variable
 DECLARE
-    _problem text := {p}job_problem(name, topic, cron, payload, timezone, misfire, misfire_limit, overlap, namespace);
+    _problem text := coalesce(
+        {p}job_problem(name, topic, cron, payload, timezone, misfire, misfire_limit, overlap, namespace),
+        {p}zone_problem(timezone));
 BEGIN
     IF _problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'job_set: ' || _problem;

@@ -40,6 +40,7 @@ BEGIN
             _problem := coalesce({p}messages_cast_problem(_messages), SQLERRM);
         END;
     END IF;
+    _problem := coalesce(_problem, {p}messages_bytes_problem(payloads, headers));
     IF _problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = _where || ': ' || _problem;
     END IF;

@@ -10,6 +10,7 @@
 -- too late. In the answer: 1 stored in this call, 2 taken over from a worker that was lost, 4 a
 -- retry; message_id: of the inbox, the id at the source. 8, if asked for: the lease of a message
 -- that was to be settled or renewed is not the instance's any more; all but door and work_id is null.
+-- A completion that is repeated is none of these if the call can be seen to be alone (call_is_single).
 -- Bad arguments: SQLSTATE 22023; no such message or stream: P0002; the instance was evicted, or
 -- has left: 55000. Then nothing was done. Another's lease disturbs nothing.
 -- Locks: as work_batch_whole and work_claim. An idle call takes no transaction id.
@@ -49,10 +50,13 @@ DECLARE
     _new uuid[];
     _tidies boolean;
     _context text;
-    _again CONSTANT boolean := pg_current_xact_id_if_assigned() IS NULL; -- see work_settle
+    _again boolean := false; -- see work_settle
 BEGIN
+    GET DIAGNOSTICS _context = PG_CONTEXT;
+    IF coalesce(outbox_completions, inbox_completions) IS NOT NULL THEN
+        _again := {p}call_is_single('process_work_batch', _context);
+    END IF;
     IF new_inbox_messages @> '[{"handled": true}]' THEN
-        GET DIAGNOSTICS _context = PG_CONTEXT;
         _problem := coalesce(_problem, CASE WHEN {p}call_is_alone(_context)
             THEN 'new_inbox_messages: handled needs a transaction of yours, in which the work is done' END);
     END IF;
@@ -61,8 +65,8 @@ BEGIN
     SELECT * INTO _inbox FROM {p}batch_settlements('inbox', inbox_completions, inbox_failures);
     IF coalesce(receptor_completions, receptor_failures, checkpoint_completions, checkpoint_failures, new_outbox_messages,
                 new_inbox_messages) IS NULL THEN
-        SELECT s.retention_at <= coalesce(s.clock, clock_timestamp()) - interval '1 minute' INTO _tidies
-        FROM {p}store s WHERE s.one;
+        SELECT r.next_at <= coalesce(s.clock, clock_timestamp()) INTO _tidies
+        FROM {p}store s CROSS JOIN {p}retention_turn r WHERE s.one AND r.one;
         IF _tidies THEN
             PERFORM {p}batch_retention({p}clock());
         END IF;
@@ -90,7 +94,7 @@ BEGIN
             _out.due_ats, _out.expires_ats, _out.headers, _out.message_ids, _out.max_attempts, _out.join_ids, NULL, NULL,
             _in.ns, _in.topics, _in.payloads, _in.tenant_ids, _in.keys, _in.correlation_ids, _in.streams, _in.levels,
             _in.due_ats, _in.expires_ats, _in.headers, _in.message_ids, _in.max_attempts, _in.join_ids, _in.sources,
-            _in.handled);
+            _in.handled, _again);
         IF _done.part IS NOT NULL THEN
             PERFORM {p}batch_fail(_done.part, _done.at, _done.result_problem, _done.join_problem, _done.problem,
                                   _out.join_ids[_done.at + 1], _done.problem_message,

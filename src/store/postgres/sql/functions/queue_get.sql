@@ -1,7 +1,7 @@
 -- queue_get(door, ns) → the queue's row; makes it if it is missing: an inbox keeps its
 -- dedupe keys for ever, others theirs for 7 days, unless set otherwise. Two
 -- transactions that both make it: the second waits for the first, and makes it
--- itself if the first rolls back.
+-- itself if the first rolls back. One that was deleted is there again; that is the same.
 -- Its number is any that is free, not the next one: so one that was rolled back is not used up
 -- (there are 2^29, and a producer could use them up), and nobody waits for who makes another queue.
 CREATE OR REPLACE FUNCTION {p}queue_get(_door smallint, _ns text) RETURNS {p}queue
@@ -13,7 +13,11 @@ DECLARE
 BEGIN
     LOOP
         SELECT * INTO _queue FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
-        EXIT WHEN FOUND;
+        EXIT WHEN FOUND AND NOT _queue.deleted;
+        IF FOUND THEN
+            UPDATE {p}queue q SET deleted = false WHERE q.id = _queue.id RETURNING q.* INTO _queue;
+            EXIT;
+        END IF;
         INSERT INTO {p}queue (id, door, namespace, store_id, clock, dedupe_retention_s)
         SELECT greatest(('x' || left(gen_random_uuid()::text, 8))::bit(32)::int & 536870911, 1), _door, _ns, s.store_id, s.clock,
                CASE WHEN _door = 1 THEN -1 ELSE 604800 END

@@ -7,6 +7,6 @@ AS $$
 DECLARE
     _queue {p}queue := {p}queue_named('queue_pause', queue_pause.door, queue_pause.namespace);
 BEGIN
-    UPDATE {p}queue q SET paused = true WHERE q.id = _queue.id;
+    UPDATE {p}queue q SET paused = true, deleted = false WHERE q.id = _queue.id;
 END
 $$;

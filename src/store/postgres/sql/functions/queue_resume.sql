@@ -7,6 +7,6 @@ AS $$
 DECLARE
     _queue {p}queue := {p}queue_named('queue_resume', queue_resume.door, queue_resume.namespace);
 BEGIN
-    UPDATE {p}queue q SET paused = false WHERE q.id = _queue.id;
+    UPDATE {p}queue q SET paused = false, deleted = false WHERE q.id = _queue.id;
 END
 $$;

@@ -32,6 +32,7 @@ BEGIN
     _queue := {p}queue_named('queue_set', door, namespace);
     _policy := CASE _s.backoff WHEN 'exponential' THEN 1 WHEN 'equal-jitter' THEN 2 END;
     UPDATE {p}queue q SET
+        deleted = false, -- by somebody since queue_named
         max_attempts = coalesce(_s.max_attempts, q.max_attempts),
         backoff = coalesce(_policy, q.backoff),
         backoff_base_ms = coalesce(_s.backoff_base_ms, CASE WHEN _policy <> q.backoff THEN 1000 END, q.backoff_base_ms),

@@ -1,9 +1,9 @@
 -- settle_named(…): checks what a caller from SQL passed, settles, and answers
 -- (work_id, outcome, joins): the outcome as a word, and in every row the joins that
--- the call has ended, or null. verb 0 renews.
+-- the call has ended, or null. verb 0 renews. again: see work_settle.
 CREATE OR REPLACE FUNCTION {p}settle_named(
     _name text, _door smallint, _verb smallint, _owner uuid, _ids uuid[], _fences bigint[], _error text,
-    _delay interval, _lease_s int) RETURNS TABLE (work_id uuid, outcome text, joins uuid[])
+    _delay interval, _lease_s int, _again boolean = false) RETURNS TABLE (work_id uuid, outcome text, joins uuid[])
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -38,7 +38,7 @@ BEGIN
     ELSE
         SELECT s.outcomes, s.joins INTO _outcomes, _ends FROM {p}work_settle(
             _door, _owner, _ids, _fences, ARRAY[_verb], ARRAY[{p}error_cut(_error)],
-            ARRAY[CASE WHEN _delay_ms IS NULL THEN -1 ELSE least(_delay_ms, 31622400000) END::bigint]) s;
+            ARRAY[CASE WHEN _delay_ms IS NULL THEN -1 ELSE least(_delay_ms, 31622400000) END::bigint], false, _again) s;
     END IF;
     IF _ends IS NOT NULL THEN
         SELECT array_agg(split_part(l, ' ', 2)::uuid) INTO _joins FROM string_to_table(_ends, E'\n') l WHERE l LIKE 'J %';

@@ -14,7 +14,7 @@ CREATE OR REPLACE FUNCTION {p}work_batch(
     _outbox_ids uuid[], _outbox_fences bigint[], _outbox_verbs smallint[], _outbox_errors text[], _outbox_delays bigint[],
     _inbox_ids uuid[], _inbox_fences bigint[], _inbox_verbs smallint[], _inbox_errors text[], _inbox_delays bigint[],
     _renew_outbox_ids uuid[], _renew_outbox_fences bigint[], _renew_inbox_ids uuid[], _renew_inbox_fences bigint[],
-    _again boolean = pg_current_xact_id_if_assigned() IS NULL,
+    _again boolean = false,
     OUT registered boolean, OUT evicted int, OUT evicted_one uuid, OUT ended_at timestamptz,
     OUT outbox_outcomes smallint[], OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[],
     OUT joins text)

@@ -24,7 +24,7 @@ CREATE OR REPLACE FUNCTION {p}work_batch_whole(
     _in_ns text[], _in_topics text[], _in_payloads text[], _in_tenant_ids uuid[], _in_keys text[],
     _in_correlation_ids text[], _in_streams text[], _in_levels smallint[], _in_due_ats timestamptz[],
     _in_expires_ats timestamptz[], _in_headers jsonb[], _in_message_ids uuid[], _in_max_attempts smallint[],
-    _in_join_ids uuid[], _in_sources text[], _in_handled boolean[],
+    _in_join_ids uuid[], _in_sources text[], _in_handled boolean[], _again boolean = false,
     OUT registered boolean, OUT evicted int, OUT evicted_one uuid, OUT ended_at timestamptz,
     OUT outbox_outcomes smallint[], OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[],
     OUT joins text,
@@ -37,7 +37,6 @@ CREATE OR REPLACE FUNCTION {p}work_batch_whole(
 AS $$
 #variable_conflict use_column
 DECLARE
-    _again CONSTANT boolean := pg_current_xact_id_if_assigned() IS NULL; -- see work_settle
     _more text;
 BEGIN
     SELECT i.ended_at INTO ended_at FROM {p}instance i WHERE i.id = _id AND i.state <> 1;

@@ -4,8 +4,8 @@
 --     R <how many messages were given back or buried>
 --
 -- Locks, in this order: joins past their deadline, expired leases, pending rows, all
--- SKIP LOCKED; it waits for nobody, unless it buries steps of joins: then for those
--- who count in the same joins, with what it took back first and once more at the end. An empty claim
+-- SKIP LOCKED; it waits for nobody, but for a moment if it buries steps of joins that others hold
+-- (work_heads_get). An empty claim
 -- writes nothing, unless it was slow over a large index and leaves a hint, and takes no transaction id.
 -- In a queue that has streams, rows are picked a few at a time, and the head of a stream brings
 -- a run of what follows it (work_take). Before that, empty tokens whose next message has come
@@ -16,7 +16,9 @@
 -- (work_pick), unless those do not come (work_left_lying); max_partitions: of how many it may hold runs at the same time.
 -- last: null: last attempts come like others; 1: one comes alone; 0: none comes, and nothing that
 -- stands behind one: the claimer has nobody who could begin with it. Then, and after one that came
--- alone, the last row is there, too: orphan is false or true in it.
+-- alone, the last row is there, too: orphan is false or true in it. In seq it has
+-- how many messages that were due were left where they are, since payloads and headers would be
+-- more than claim_bytes_max(); null: none.
 -- from_due, from_id: per level, where this claimer's last full batch began; a
 -- hint that spares it the walk over index entries of rows already taken. Without
 -- it the hint table serves, which slow claims write (at most once per second).
@@ -67,6 +69,10 @@ DECLARE
     _buried int := 0;
     _all boolean := false; -- nothing more was due
     _fence bigint;
+    _fit int;      -- how many of the messages taken are handed out …
+    _took interval; -- to pick them
+    _full boolean;
+    _left int := 0; -- … and how many are not, since all would be too many bytes
     _dead uuid[];
     _joins text;
     _more text;
@@ -74,7 +80,8 @@ BEGIN
     -- What every claim must know, in one look.
     SELECT c.t, q.id, q.max_attempts, q.paused, q.has_streams, q.affinity_grace_ms * interval '1 ms' AS grace, h AS hint, r.reap_from,
            _door = 0 AND (EXISTS (SELECT FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= c.t)
-                         OR EXISTS (SELECT FROM {p}join_member m WHERE m.loose IS NOT NULL)) AS some_overdue,
+                         OR EXISTS (SELECT FROM {p}join_member m WHERE m.loose IS NOT NULL)
+                         OR EXISTS (SELECT FROM {p}join_uncounted)) AS some_overdue,
            EXISTS (SELECT FROM {p}lease l WHERE l.door = _door AND l.until >= r.reap_from AND l.until < c.t
                    ORDER BY l.door, l.until LIMIT 1) AS some_expired,
            _partitions > 0 AND NOT EXISTS (
@@ -240,13 +247,8 @@ BEGIN
         SELECT x.ids, x.attempts, x.dues, x.streams, x.seqs INTO _ids, _attempts, _dues, _streams, _seqs
         FROM {p}work_runs_extend(_ids, _attempts, _dues, _streams, _seqs, _cap_least, _n - cardinality(_ids), _topics, _t) x;
     END IF;
-    -- A claim that named topics, or stopped before the end, does not know what others can take.
-    -- Nor does one that has left heads to others, or took messages whose worker was lost.
-    IF _topics IS NULL AND _near.others IS NULL AND _near.held IS NULL AND coalesce(_lost, 0) = 0 AND _picked.alone IS NOT TRUE AND (_all OR cardinality(_ids) >= _n)
-       AND clock_timestamp() - _started > greatest(interval '5 ms', cardinality(_ids) * interval '20 us') THEN
-        PERFORM {p}work_claim_hint(_queue, _t, clock_timestamp() - _started, _bound IS NULL, cardinality(_ids) >= _n,
-                                   _hint, _ids, _dues, _streams, _has_streams AND _tokens_seen);
-    END IF;
+    _took := clock_timestamp() - _started;
+    _full := cardinality(_ids) >= _n;
     IF _dead IS NOT NULL AND _door = 0 THEN
         _more := {p}work_count_steps(NULL, ARRAY(SELECT x FROM unnest(_dead) x ORDER BY x), _t);
         _joins := concat_ws(E'\n', _joins, _more);
@@ -259,29 +261,47 @@ BEGIN
 
     IF cardinality(_ids) > 0 THEN
         _fence := nextval('{p}fence');
-        IF _has_streams THEN
-            _runs := {p}lease_runs(_streams, _seqs);
-        END IF;
-        INSERT INTO {p}lease (id, owner, claimed_at, until, queue, open, door, lost, ids, attempts, runs)
-        VALUES (_fence, _owner, _t, _t + make_interval(secs => _lease_s), _queue, cardinality(_ids), _door, _lost, _ids,
-                CASE WHEN 0 < ANY (_attempts) THEN (SELECT array_agg((a + 1)::smallint ORDER BY i)
-                                                    FROM unnest(_attempts) WITH ORDINALITY u(a, i)) END, _runs);
         RETURN QUERY
         SELECT m.id, coalesce(m.message_id, m.id), _fence, m.topic, m.payload, m.tenant_id, m.dedupe_key,
-               m.correlation_id, m.stream, m.headers, u.attempts + 1,
-               CASE WHEN u.attempts > 0 THEN (SELECT count(*)::int FROM {p}attempt_log a WHERE a.id = m.id AND a.kind = 1) ELSE 0 END,
+               m.correlation_id, m.stream, m.headers, m.attempts + 1,
+               CASE WHEN m.attempts > 0 THEN (SELECT count(*)::int FROM {p}attempt_log a WHERE a.id = m.id AND a.kind = 1) ELSE 0 END,
                m.created_at, coalesce(m.due_at, m.created_at),
-               CASE WHEN u.attempts > 0 THEN (SELECT a.error FROM {p}attempt_log a WHERE a.id = m.id AND a.kind IN (1, 2)
+               CASE WHEN m.attempts > 0 THEN (SELECT a.error FROM {p}attempt_log a WHERE a.id = m.id AND a.kind IN (1, 2)
                                               ORDER BY a.id DESC, a.n DESC LIMIT 1) END,
                m.level::int, NULL::text, m.seq, m.source, _lost > 0
-        FROM unnest(_ids, _attempts, _dues) u(id, attempts, due)
-        -- OFFSET 0 keeps this a look-up per id, in their order: a join could start from a small table of messages.
-        CROSS JOIN LATERAL (SELECT * FROM {p}message m WHERE m.id = u.id OFFSET 0) m;
+        FROM (SELECT m.*, u.attempts, sum(m.bytes) OVER (ROWS UNBOUNDED PRECEDING) AS total
+              FROM unnest(_ids, _attempts) u(id, attempts)
+              -- OFFSET 0 keeps this a look-up per id, in their order: a join could start from a small table of messages.
+              CROSS JOIN LATERAL (SELECT *, octet_length(m.payload) + coalesce(pg_column_size(m.headers), 0) AS bytes
+                                  FROM {p}message m WHERE m.id = u.id OFFSET 0) m) m
+        WHERE m.total <= {p}claim_bytes_max() OR m.total = m.bytes;
+        GET DIAGNOSTICS _fit = ROW_COUNT;
+        _left := cardinality(_ids) - _fit;
+        IF _left > 0 THEN -- rare
+            PERFORM {p}work_put_back(_ids, _attempts, _dues, _streams, _lost, _fit);
+            _ids := _ids[1:_fit];
+            _attempts := _attempts[1:_fit];
+        END IF;
+        IF _has_streams THEN
+            _runs := {p}lease_runs(_streams[1:_fit], _seqs);
+        END IF;
+        INSERT INTO {p}lease (id, owner, claimed_at, until, queue, open, door, lost, ids, attempts, runs)
+        VALUES (_fence, _owner, _t, _t + make_interval(secs => _lease_s), _queue, _fit, _door, _lost, _ids,
+                CASE WHEN 0 < ANY (_attempts) THEN (SELECT array_agg((a + 1)::smallint ORDER BY i)
+                                                    FROM unnest(_attempts) WITH ORDINALITY u(a, i)) END, _runs);
     END IF;
-    IF _joins <> '' OR _picked.alone OR _picked.waits THEN
+    -- A claim that named topics, or stopped before the end, does not know what others can take.
+    -- Nor does one that has left heads to others, or took messages whose worker was lost.
+    IF _left = 0 AND _topics IS NULL AND _near.others IS NULL AND _near.held IS NULL AND coalesce(_lost, 0) = 0
+       AND _picked.alone IS NOT TRUE AND (_all OR _full)
+       AND _took > greatest(interval '5 ms', cardinality(_ids) * interval '20 us') THEN
+        PERFORM {p}work_claim_hint(_queue, _t, _took, _bound IS NULL, _full, _hint, _ids, _dues, _streams,
+                                   _has_streams AND _tokens_seen);
+    END IF;
+    IF _joins <> '' OR _picked.alone OR _picked.waits OR _left > 0 THEN
         RETURN QUERY SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text,
                             NULL::text, NULL::jsonb, NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text,
-                            NULL::int, nullif(_joins, ''), NULL::bigint, NULL::text,
+                            NULL::int, nullif(_joins, ''), nullif(_left, 0)::bigint, NULL::text,
                             CASE WHEN _picked.alone THEN true WHEN _picked.waits THEN false END;
     END IF;
 END

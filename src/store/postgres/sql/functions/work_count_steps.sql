@@ -17,7 +17,7 @@ BEGIN
     SELECT EXISTS (SELECT FROM {p}join_member m WHERE m.work_id >= _low AND m.work_id <= _high),
            EXISTS (SELECT FROM {p}join_member m WHERE m.message_id <> m.work_id AND m.status IS NULL)
     INTO _there, _given;
-    IF _given AND {p}work_steps_given(_done || _dead) THEN
+    IF _given AND {p}work_steps_given(_done, _dead) THEN
         _there := true;
     END IF;
     IF _there THEN

@@ -60,7 +60,7 @@ BEGIN
                   || int4send((-2147483648) | (_door::int << 28) | q.store_id)
                   || substr(uuid_send(gen_random_uuid()), 1, 4), 'hex')::uuid
     INTO _queue, _limit, _t, work_id
-    FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns;
+    FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns AND NOT q.deleted;
     IF NOT FOUND THEN
         SELECT q.id, q.max_payload_bytes, {p}clock(), {p}id_new(_door) INTO _queue, _limit, _t, work_id
         FROM {p}queue_get(_door, _ns) q;

@@ -57,7 +57,9 @@ BEGIN
                 array_dims(_tenant_ids), array_dims(_dedupe_keys), array_dims(_correlation_ids), array_dims(_streams),
                 array_dims(_due_ats), array_dims(_expires_ats), array_dims(_headers), array_dims(_message_ids),
                 array_dims(_max_attempts), array_dims(_join_ids), array_dims(_sources), array_dims(_handled)])
-            THEN 'the lists are not plain ones of one length' END;
+            THEN 'the lists are not plain ones of one length'
+        WHEN pg_column_size(_payloads)::bigint + coalesce(pg_column_size(_headers), 0) > {p}enqueue_bytes_max()
+            THEN {p}messages_bytes_problem(_payloads, _headers) END;
     IF _n > 0 AND _problem IS NOT NULL THEN
         RETURN QUERY SELECT 0, NULL::uuid, NULL::uuid, NULL::boolean, _problem, NULL::smallint, NULL::text;
         RETURN; -- below, items are found by their place

@@ -2,11 +2,11 @@
 -- receptors reported of it, its stream if that is idle and has nothing else, and a mark on its
 -- dedupe key, which retention may then delete in its time. Steps of
 -- joins keep what the message showed (0 pending, 1 completed, 2 failed) as a status of
--- their own. The caller has taken the messages out of done, dead or their lease, and
--- has counted them.
+-- their own, but for those that are still to be counted (join_uncounted). The caller has taken the
+-- messages out of done, dead or their lease, and has counted them.
 --
--- Locks: the steps of these messages, which nobody else gives a status (work_join_close); rows of
--- streams, SKIP LOCKED.
+-- Locks: the steps of these messages that have been counted, which nobody else gives a status
+-- (work_join_close); rows of streams, SKIP LOCKED.
 CREATE OR REPLACE FUNCTION {p}work_forget(_ids uuid[], _status smallint) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
@@ -18,9 +18,14 @@ DECLARE
 BEGIN
     IF EXISTS (SELECT FROM {p}join_member m WHERE m.work_id >= (SELECT x FROM unnest(_ids) x ORDER BY x LIMIT 1)
                                               AND m.work_id <= (SELECT x FROM unnest(_ids) x ORDER BY x DESC LIMIT 1)) THEN
-        UPDATE {p}join_member m SET status = CASE WHEN m.loose IS NULL THEN _status END,
-                                    loose = CASE WHEN m.loose IS NOT NULL THEN _status END -- to be counted yet
-        WHERE m.work_id = ANY (_ids) AND m.status IS NULL;
+        INSERT INTO {p}join_uncounted (turn, status, join_id, work_id, message_id)
+        SELECT {p}join_turn(m.join_id), _status, m.join_id, m.work_id, m.message_id FROM {p}join_member m
+        WHERE m.work_id = ANY (_ids) AND m.loose IS NOT NULL
+        ON CONFLICT DO NOTHING;
+        UPDATE {p}join_member m SET status = _status
+        WHERE m.work_id = ANY (_ids) AND m.status IS NULL
+          AND NOT EXISTS (SELECT FROM {p}join_uncounted u
+                          WHERE u.join_id = m.join_id AND u.work_id = m.work_id);
     END IF;
     UPDATE {p}dedupe d SET gone = true, acked = _status = 1 AND m.source IS NULL FROM {p}message m
     WHERE m.id = ANY (_ids) AND m.dedupe_key IS NOT NULL

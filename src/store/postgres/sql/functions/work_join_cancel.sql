@@ -1,5 +1,5 @@
 -- work_join_cancel(join) → the problem (enum ph__join_problem; 0: none), whether it was
--- open, and what ended with it, or null. Locks: the head.
+-- open, and what ended with it, or null. What has ended before is counted first. Locks: the head.
 CREATE OR REPLACE FUNCTION {p}work_join_cancel(
     _join uuid, OUT problem smallint, OUT cancelled boolean, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -7,13 +7,14 @@ CREATE OR REPLACE FUNCTION {p}work_join_cancel(
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    _head {p}join_head;
+    _t timestamptz := {p}clock();
 BEGIN
-    SELECT * INTO _head FROM {p}join_head h WHERE h.id = _join FOR UPDATE;
+    PERFORM FROM {p}join_head h WHERE h.id = _join FOR UPDATE;
     problem := CASE WHEN FOUND THEN 0 ELSE 1 END;
-    cancelled := FOUND AND _head.status = 0;
+    joins := {p}work_join_catch_up(_join, {p}work_steps_loose(_join), _t);
+    cancelled := EXISTS (SELECT FROM {p}join_head h WHERE h.id = _join AND h.status = 0);
     IF cancelled THEN
-        joins := {p}work_join_close(ARRAY[_join], 3::smallint, {p}clock());
+        joins := nullif(concat_ws(E'\n', joins, {p}work_join_close(ARRAY[_join], 3::smallint, _t)), '');
     END IF;
 END
 $$;

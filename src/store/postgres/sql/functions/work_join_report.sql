@@ -1,6 +1,6 @@
 -- work_join_report(join, message, failed) → the problem (enum ph__join_problem; 0:
 -- none), and what ended with it, or null: counts a step by hand, if its join is open
--- and it shows pending.
+-- and it shows pending. What has ended before is counted first.
 --
 -- Locks: the head, then the step. Whoever settles the message at the same time counts
 -- under the head's lock too, and only steps without a status of their own.
@@ -11,25 +11,28 @@ CREATE OR REPLACE FUNCTION {p}work_join_report(
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    _head {p}join_head;
+    _t timestamptz := {p}clock();
     _shown int;
 BEGIN
     problem := 0;
-    SELECT * INTO _head FROM {p}join_head h WHERE h.id = _join FOR UPDATE;
+    PERFORM FROM {p}join_head h WHERE h.id = _join FOR UPDATE;
     IF NOT FOUND THEN
         problem := 1;
         RETURN;
     END IF;
+    joins := {p}work_join_catch_up(_join, ARRAY(SELECT m.message_id FROM {p}join_member m WHERE m.join_id = _join
+                                                AND m.message_id = _message AND m.loose IS NOT NULL), _t);
     SELECT m.status_code INTO _shown FROM {p}join_members m WHERE m.join_id = _join AND m.message_id = _message;
     IF NOT FOUND THEN
         problem := 5;
         RETURN;
     END IF;
-    IF _head.status = 0 AND _shown = 0 THEN
-        UPDATE {p}join_member m SET status = 1 + _failed::int WHERE m.join_id = _join AND m.message_id = _message;
+    IF _shown = 0 AND EXISTS (SELECT FROM {p}join_head h WHERE h.id = _join AND h.status = 0) THEN
+        UPDATE {p}join_member m SET status = 1 + _failed::int, loose = NULL
+        WHERE m.join_id = _join AND m.message_id = _message;
         UPDATE {p}join_head h SET reports = h.reports + 1 WHERE h.id = _join; -- see work_count_found
-        SELECT t.joins INTO joins FROM {p}work_join_tally(
-            ARRAY[_join], NULL, ARRAY[(NOT _failed)::int], ARRAY[_failed::int], {p}clock(), true) t;
+        joins := nullif(concat_ws(E'\n', joins, {p}work_join_tally(
+            ARRAY[_join], NULL, ARRAY[(NOT _failed)::int], ARRAY[_failed::int], _t)), '');
     END IF;
 END
 $$;

@@ -1,13 +1,8 @@
--- work_join_tally(joins, attached, completed, failed, t, locked) → how many joins were
--- counted in, and what ended with it, or null: adds to the counters of those joins that
--- are open. A join of which every expected step has ended is complete.
---
--- locked: the caller has locked the heads. Otherwise they are locked here, in the order
--- given, and those of which a step was ever reported by hand are left out: see
--- work_count_found.
-CREATE OR REPLACE FUNCTION {p}work_join_tally(
-    _joins uuid[], _attached int[], _completed int[], _failed int[], _t timestamptz, _locked boolean,
-    OUT counted int, OUT joins text)
+-- work_join_tally(joins, attached, completed, failed, t) → what ended with it, or null: adds to the
+-- counters of those joins that are open. A join of which every expected step has ended is complete.
+-- The caller has locked the heads.
+CREATE OR REPLACE FUNCTION {p}work_join_tally(_joins uuid[], _attached int[], _completed int[], _failed int[], _t timestamptz)
+    RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -23,11 +18,9 @@ BEGIN
             status = CASE WHEN h.completed + h.failed + u.completed + u.failed < h.expected THEN 0
                           WHEN h.failed + u.failed > 0 THEN 2 ELSE 1 END
         FROM unnest(_joins, _attached, _completed, _failed) u(id, attached, completed, failed)
-        WHERE h.id = u.id AND h.status = 0 AND (_locked OR h.reports = 0)
+        WHERE h.id = u.id AND h.status = 0
         RETURNING h.id, h.status)
-    SELECT count(*), array_agg(t.id) FILTER (WHERE t.status <> 0) INTO counted, _ended FROM tallied t;
-    IF _ended IS NOT NULL THEN
-        joins := {p}work_join_fire(_ended, _t);
-    END IF;
+    SELECT array_agg(t.id) INTO _ended FROM tallied t WHERE t.status <> 0;
+    RETURN CASE WHEN _ended IS NOT NULL THEN {p}work_join_fire(_ended, _t) END;
 END
 $$;

@@ -3,6 +3,7 @@
 -- once. Other faults of the arguments, which the library does not let through:
 -- SQLSTATE 22023.
 --
+-- What has ended before is counted first.
 -- Locks: the head, so that the join cannot end between the look and the insert. An open
 -- one is updated, though nothing changes: whoever ends it in a REPEATABLE READ transaction
 -- whose snapshot does not have the wait fails with 40001, instead of leaving it behind.
@@ -16,7 +17,6 @@ AS $$
 #variable_conflict use_variable
 DECLARE
     _t timestamptz := {p}clock();
-    _head {p}join_head;
     _queue {p}queue;
     _wait uuid;
     _fault text := {p}wait_problem(_fail_if_any_step_failed, _on_complete_topic, _on_complete_payload, _on_fail_topic, _ns);
@@ -25,7 +25,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'join_wait: ' || _fault;
     END IF;
     _on_fail_payload := coalesce(_on_fail_payload, '');
-    SELECT * INTO _head FROM {p}join_head h WHERE h.id = _join FOR UPDATE;
+    PERFORM FROM {p}join_head h WHERE h.id = _join FOR UPDATE;
     IF NOT FOUND THEN
         problem := 1;
         RETURN;
@@ -43,11 +43,12 @@ BEGIN
                    '"on_fail_topic":%s,"on_fail_payload":%s}', _join, _fail_if_any_step_failed::text,
                    to_json(_on_complete_topic), to_json(_on_complete_payload),
                    coalesce(to_json(_on_fail_topic), 'null'), to_json(_on_fail_payload)));
-    IF _head.status = 0 THEN
-        UPDATE {p}join_head h SET updated_at = h.updated_at WHERE h.id = _join;
+    joins := {p}work_join_catch_up(_join, NULL, _t);
+    UPDATE {p}join_head h SET updated_at = h.updated_at WHERE h.id = _join AND h.status = 0;
+    IF FOUND THEN
         INSERT INTO {p}join_wait (id, join_id) VALUES (_wait, _join);
     ELSE
-        joins := {p}work_wait_fire(ARRAY[_wait], ARRAY[_join], _t);
+        joins := nullif(concat_ws(E'\n', joins, {p}work_wait_fire(ARRAY[_wait], ARRAY[_join], _t)), '');
     END IF;
     id := _wait;
 END

@@ -32,7 +32,7 @@ BEGIN
                FROM {p}work_token t JOIN {p}stream s ON s.id = t.stream GROUP BY 1) w ON w.queue = q.id
     LEFT JOIN (SELECT m.queue, count(*) AS waiting
                FROM {p}join_wait w JOIN {p}message m ON m.id = w.id GROUP BY 1) j ON j.queue = q.id
-    WHERE q.door = _door AND (_ns IS NULL OR q.namespace = _ns)
+    WHERE q.door = _door AND (_ns IS NULL OR q.namespace = _ns) AND (NOT q.deleted OR {p}queue_is_used(q.id))
     ORDER BY q.namespace;
 END
 $$;

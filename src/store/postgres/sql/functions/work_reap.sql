@@ -5,7 +5,7 @@
 --
 -- Locks: lease rows, SKIP LOCKED: a lease that is being settled or renewed is
 -- left to that. What is done to a lease's messages uses only the locked row. Then,
--- if steps of joins have died, the heads of those, in order of id.
+-- if steps of joins have died, the heads of those, SKIP LOCKED.
 CREATE OR REPLACE FUNCTION {p}work_reap(_door smallint, _t timestamptz, _from timestamptz, _most int, OUT count int, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off

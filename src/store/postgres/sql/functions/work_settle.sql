@@ -3,8 +3,9 @@
 --
 -- keep: acked messages stay, whatever their queue says.
 -- again: an ack of what this owner has acked before, under the same fence if one is given, is
--- answered 2, too. Not in a transaction that has written: what it has written may be the effect of
--- the message, for the second time, and is to be rolled back.
+-- answered 2, too. Only if the call is all that its transaction does, which the caller must know:
+-- what the transaction writes, before or after, may be the effect of the message, for the second
+-- time, and is to be rolled back.
 -- verbs (1 ack, 2 abandon, 3 fail, 4 release), errors and delays (ms; -1: by
 -- policy, of a release: none) have one element for all or one per id; fences:
 -- null, or one per id, where 0 means any.
@@ -12,11 +13,11 @@
 -- and what is done to its messages uses only the row as locked: a reap that was
 -- faster has deleted it, and then it is not found; one that comes later passes
 -- it over (SKIP LOCKED). Two partial settles of one lease wait for each other.
--- Then, if steps of joins have ended, the heads of those, in order of id. The rows of streams
--- are not touched: who has one waits for nobody here, and nobody for him.
+-- Then, if steps of joins have ended, the heads of those, SKIP LOCKED (work_count_found). The rows of
+-- streams are not touched: who has one waits for nobody here, and nobody for him.
 CREATE OR REPLACE FUNCTION {p}work_settle(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _verbs smallint[], _errors text[], _delays bigint[],
-    _keep boolean = false, _again boolean = pg_current_xact_id_if_assigned() IS NULL, OUT outcomes smallint[], OUT joins text)
+    _keep boolean = false, _again boolean = false, OUT outcomes smallint[], OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan

@@ -21,6 +21,7 @@ DROP FUNCTION IF EXISTS {p}work_pick(int, smallint, smallint[], timestamptz, int
 
 -- Joins: functions that take more than before are replaced, not overloaded.
 DROP FUNCTION IF EXISTS {p}work_join_add(uuid[], uuid[], uuid[], smallint[], timestamptz);
+DROP FUNCTION IF EXISTS {p}work_join_tally(uuid[], int[], int[], int[], timestamptz, boolean);
 DROP FUNCTION IF EXISTS {p}work_joins(text, int, boolean, int, uuid);
 DROP FUNCTION IF EXISTS {p}work_count(smallint, text);
 DROP FUNCTION IF EXISTS {p}work_queues(smallint, text);
@@ -51,9 +52,18 @@ $$;
 
 -- A queue has any free number, not the next one of a sequence: see queue_get.
 ALTER TABLE {p}queue ALTER id DROP IDENTITY;
+-- The row of a queue that was deleted stays, for those who have read it: see work_queue_delete.
+ALTER TABLE {p}queue ADD deleted boolean NOT NULL DEFAULT false;
 
--- When process_work_batch last did retention.
-ALTER TABLE {p}store ADD retention_at timestamptz NOT NULL DEFAULT now();
+-- When process_work_batch does retention next, and behind which queue: see batch_retention. Not in
+-- store, which every call reads: while an old snapshot is held each change makes reading slower.
+CREATE TABLE {p}retention_turn (
+    next_at timestamptz NOT NULL,
+    queue   int NOT NULL,
+    one     boolean PRIMARY KEY CHECK (one)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
+INSERT INTO {p}retention_turn VALUES (now(), 0, true);
+DROP FUNCTION IF EXISTS {p}work_join_forget(timestamptz, int);
 
 -- Who acks again is told so: under which fence it was acked. Null: by no claim, or before this version.
 ALTER TABLE {p}done ADD fence bigint;
@@ -62,12 +72,31 @@ DROP FUNCTION IF EXISTS {p}work_outcomes_rest(smallint, uuid[], smallint[]);
 DROP FUNCTION IF EXISTS {p}work_settle(smallint, uuid, uuid[], bigint[], smallint[], text[], bigint[], boolean);
 DROP FUNCTION IF EXISTS {p}work_batch(uuid, text, text, int, jsonb, int, int, int, boolean, uuid[], bigint[], smallint[], text[], bigint[],
                                       uuid[], bigint[], smallint[], text[], bigint[], uuid[], bigint[], uuid[], bigint[]);
+DROP FUNCTION IF EXISTS {p}work_batch_whole(
+    uuid, text, text, int, jsonb, int, int, int, boolean, uuid[], bigint[], smallint[], text[], bigint[],
+    uuid[], bigint[], smallint[], text[], bigint[], uuid[], bigint[], uuid[], bigint[], uuid[], text[], boolean[], text[],
+    smallint[], text[], text[], text[], bigint[], boolean[], text[],
+    text[], text[], text[], uuid[], text[], text[], text[], smallint[], timestamptz[], timestamptz[], jsonb[], uuid[], smallint[],
+    uuid[], text[], boolean[],
+    text[], text[], text[], uuid[], text[], text[], text[], smallint[], timestamptz[], timestamptz[], jsonb[], uuid[], smallint[],
+    uuid[], text[], boolean[]);
+DROP FUNCTION IF EXISTS {p}settle_named(text, smallint, smallint, uuid, uuid[], bigint[], text, interval, int);
 
--- Attaching a message that is leased holds up nobody: such a step is loose (0) until it is known
--- that whoever settles the message has seen it; 1, 2: the message was forgotten before, as done or
--- as dead. See work_join_settle.
-ALTER TABLE {p}join_member ADD loose smallint;
+-- Attaching a message that is leased holds up nobody: such a step is loose until it is counted,
+-- since whoever settles the message may not see it. The number is random: see work_join_settle.
+ALTER TABLE {p}join_member ADD loose int;
 CREATE INDEX {p}join_member_loose ON {p}join_member (work_id) WHERE loose IS NOT NULL;
+CREATE INDEX {p}join_member_loose_turn ON {p}join_member (loose) WHERE loose IS NOT NULL;
+-- Steps that have ended and are still to be counted in their join: see work_join_catch_up.
+CREATE TABLE {p}join_uncounted (
+    turn       int NOT NULL,      -- of the join: join_turn
+    status     smallint NOT NULL, -- 1 completed, 2 failed
+    join_id    uuid NOT NULL,
+    work_id    uuid NOT NULL,     -- the message that has ended
+    message_id uuid NOT NULL,     -- the step
+    PRIMARY KEY (join_id, work_id)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
+CREATE INDEX {p}join_uncounted_turn ON {p}join_uncounted (turn, join_id);
 
 -- A dispatcher says how last attempts are to come.
 DROP FUNCTION IF EXISTS {p}work_claim(smallint, uuid, int, int, text, text[], timestamptz[], uuid[], int, int);

@@ -16,4 +16,5 @@ SELECT CASE q.door WHEN 0 THEN 'outbox' WHEN 1 THEN 'inbox' WHEN 2 THEN 'timers'
        q.join_wait_topic,
        CASE q.dead_head WHEN 1 THEN 'skip' WHEN 2 THEN 'block' END AS dead_head,
        q.affinity_grace_ms
-FROM {p}queue q;
+FROM {p}queue q
+WHERE NOT q.deleted OR {p}queue_is_used(q.id);

@@ -15,9 +15,9 @@ ALTER TABLE {p}join_member ADD COLUMN given INTEGER NOT NULL DEFAULT 0;
 UPDATE {p}join_member SET given = 1 WHERE hex(message_id) <> printf('%012X8000%016X', message, salt);
 CREATE INDEX {p}join_member_given ON {p}join_member (given) WHERE given AND status IS NULL;
 
--- When posthorn_process_work_batch last did retention.
+-- When posthorn_process_work_batch does retention next, and behind which queue.
 ALTER TABLE {p}store ADD COLUMN retention_at INTEGER NOT NULL DEFAULT 0;
-UPDATE {p}store SET retention_at = CAST(strftime('%s', 'now') AS INTEGER) * 1000000;
+ALTER TABLE {p}store ADD COLUMN retention_queue INTEGER NOT NULL DEFAULT 0;
 
 -- Dead letters of every door say which one it is; of the inbox also where they came from.
 DROP VIEW {p}dead_letters;
