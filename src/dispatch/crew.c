@@ -64,6 +64,7 @@ static void end(struct ph__station *station)
     uncount(station);
     station->dispatcher->choose_us = 0;
     station->busy = station->greeting = false;
+    station->met |= station->claim_us || station->retry_us;
     if (station->entry && !station->store->own)
         ph__station_unlinked(station);
     if (station->called)

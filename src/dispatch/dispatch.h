@@ -193,8 +193,8 @@ struct ph__station {
     int last_claimed;  /* how many it brought; -1: there was none yet */
     bool through;      /* … and there was nothing more to find */
     bool owed;         /* its turn came when it was busy, or there was no room: it comes first */
-    bool met;          /* it had a turn, … */
-    bool greeting;     /* … and the present visit is the first */
+    bool met;          /* it was claimed from, or has failed */
+    bool greeting;     /* it is busy, and was not when that began */
     bool finished;     /* the last words were said */
     bool ailing;       /* it is busy, and was in trouble when that began */
     bool lagging;      /* … and was slow */

@@ -53,15 +53,14 @@ static bool holds_on(const struct ph__station *station, int64_t now_us)
     return !station->through && !station->draining && !station->retry_us && !is_kept_back(station);
 }
 
-/* Is one visited for the first time, or had it no room then? Then those that had their batch wait for
- * it, so that each gives one before any gives a second; but not for long, and only once. */
+/* Is somebody with one that was never claimed from? Then those that had their batch wait for it, so
+ * that each gives one before any gives a second; but not for long, and not if it has failed before. */
 static bool is_greeting(const ph_dispatcher *dispatcher, int64_t now_us)
 {
     for (size_t i = 0; i < dispatcher->station_count; i++) {
         const struct ph__station *station = dispatcher->stations[i];
 
-        if (station->busy && (station->greeting || (station->owed && !station->claim_us)) &&
-            now_us < station->served_us + STUCK_US)
+        if (station->greeting && now_us < station->served_us + STUCK_US)
             return true;
     }
     return false;
@@ -82,21 +81,28 @@ static void turn_on(ph_dispatcher *dispatcher, size_t to)
     dispatcher->claim_turn = to + 1;
 }
 
-/* In a circle; first those that missed their turn. */
+/* Who comes first: those that were never claimed from, then those that missed their turn. */
+static int rank(const struct ph__station *station)
+{
+    if (!station->met)
+        return 0;
+    return station->owed ? 1 : 2;
+}
+
+/* In a circle, by rank. */
 static struct ph__station *next_in_turn(ph_dispatcher *dispatcher, bool links_left, int64_t now_us)
 {
     bool greeting = is_greeting(dispatcher, now_us);
     size_t count = dispatcher->station_count;
+    struct ph__station *next = NULL;
 
-    for (int owed = 1; owed >= 0; owed--) {
-        for (size_t i = 0; i < count; i++) {
-            struct ph__station *s = dispatcher->stations[(dispatcher->claim_turn + i) % count];
+    for (size_t i = 0; i < count; i++) {
+        struct ph__station *s = dispatcher->stations[(dispatcher->claim_turn + i) % count];
 
-            if (s->owed == owed && is_ready(s, links_left) && !(greeting && s->claim_us))
-                return s;
-        }
+        if (is_ready(s, links_left) && !(greeting && s->claim_us) && (!next || rank(s) < rank(next)))
+            next = s;
     }
-    return NULL;
+    return next;
 }
 
 static struct ph__station *choose(ph_dispatcher *dispatcher, bool links_left, int64_t now_us)
@@ -324,13 +330,12 @@ struct ph__station *ph__pick(ph_dispatcher *dispatcher, struct ph__station **ret
         if (!station->owed) /* otherwise the turn has moved on with it before */
             turn_on(dispatcher, index_of(dispatcher, station->serial));
         station->owed = false;
-        station->greeting = !station->met;
-        station->met = true;
         dispatcher->chosen = NULL;
     } else {
         station->plan.claim = false; /* it is not its turn */
         station->plan.room = 0;
     }
+    station->greeting = !station->met;
     dispatcher->others_ready = is_more(dispatcher, &survey, station);
     return station;
 }

@@ -133,17 +133,47 @@ static int batches_of(const char *id, const struct claimed *claims, size_t count
     return batches;
 }
 
-/* With a connection for each, all of them are greeted at the same time, and there is room for one
- * batch: those that come too late must not lose their turn. */
+/* Of the first so many claims, did no store give two before each gave one? */
+static void check_first_batches(int stores, const struct claimed *claims)
+{
+    for (int i = 1; i <= stores; i++) {
+        int most = 0;
+
+        for (int n = 0; n < stores; n++) {
+            int batches = batches_of(base_at(n)->id, claims, (size_t)i);
+
+            most = batches > most ? batches : most;
+        }
+        if (most > 1)
+            log_print();
+        REQ("OBX-068", most == 1);
+    }
+}
+
+static bool all_are_served(struct fleet *fleet, int stores)
+{
+    for (int n = 0; n < stores; n++) {
+        if (standing(fleet, base_at(n)->id).serving != PH_SERVING_SERVED)
+            return false;
+    }
+    return true;
+}
+
+/* With a connection for each, all of them are reached at the same time, and there is room for one
+ * batch: those that come too late must not lose their turn. Those that had it wait for a second at
+ * most, so a machine that is slower tells nothing. */
 TEST(at_the_start_too_each_store_gives_one_batch_before_any_gives_a_second)
 {
-    enum { STORES = 6, BATCH = 2, ROUNDS = 4 };
+    enum { STORES = 6, BATCH = 2, ROUNDS = 4, TRIES_MAX = 10 };
     static struct claimed claims[CLAIMS_MAX];
     static struct tally tally;
+    int wanted = t_soak() ? 20 : 2;
     struct fleet fleet;
-    size_t count;
 
-    for (int again = t_soak() ? 20 : 2; again > 0; again--) {
+    for (int tries = 0, judged = 0; judged < wanted && tries < wanted * TRIES_MAX; tries++) {
+        double began;
+        bool fast;
+
         tally = (struct tally)TALLY_INIT;
         log_clear();
         fleet_init(&fleet, STORES);
@@ -152,25 +182,16 @@ TEST(at_the_start_too_each_store_gives_one_batch_before_any_gives_a_second)
         fleet_add(&fleet, 0, STORES);
         for (int n = 0; n < STORES; n++)
             base_put(base_at(n), "t", BATCH * ROUNDS);
+        began = now_s();
         fleet_run(&fleet, count_up, &tally);
+        AWAIT(all_are_served(&fleet, STORES));
+        fast = now_s() - began < 0.8;
         fleet_drain(&fleet);
         fleet_end(&fleet);
-        count = claims_said(claims, CLAIMS_MAX);
-        REQ_INT("OBX-068", count, STORES * ROUNDS);
-        /* Later, one that is just settling when its turn comes may miss it. */
-        for (size_t i = 1; i <= STORES; i++) {
-            int most = 0, least = ROUNDS;
-
-            for (int n = 0; n < STORES; n++) {
-                int batches = batches_of(base_at(n)->id, claims, i);
-
-                most = batches > most ? batches : most;
-                least = batches < least ? batches : least;
-            }
-            if (most - least > 1)
-                log_print();
-            REQ("OBX-068", most - least <= 1);
-        }
+        REQ_INT("OBX-068", claims_said(claims, CLAIMS_MAX), STORES * ROUNDS);
+        if (fast) /* later, one that is just settling when its turn comes may miss it */
+            check_first_batches(STORES, claims);
+        judged += fast;
         bases_leave();
     }
 }
