@@ -44,7 +44,7 @@ const char *__ubsan_default_options(void)
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-    return "detect_leaks=1:quarantine_size_mb=16";
+    return "detect_leaks=1:quarantine_size_mb=2";
 }
 
 struct t_env t_env = { .program = "", .backend = "" };

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SEQUENCES 2500
-#define SEQUENCES_PG 1200 /* each call is a round trip */
+#define SEQUENCES 1500
+#define SEQUENCES_PG 700 /* each call is a round trip */
 #define SOAK 20
 #define STEPS 50
 #define SHARDS 4
