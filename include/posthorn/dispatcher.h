@@ -44,9 +44,9 @@
  *   connections, up to 16, besides one that asks the sources of the set. A
  *   database that is down, slow or locked does not hold up the others: it is
  *   tried again, ever more slowly, by a quarter of these threads at most. One
- *   whose schema is missing, too old or too new, or where the role lacks a
- *   right, is reported and set aside, and looked at again, at last every 30 s;
- *   a drain does not wait for it. One that leaves the set is drained. A database
+ *   whose schema is missing, too old or too new, where the role lacks a right
+ *   or its credentials are refused, is reported and set aside, and looked at
+ *   again, at last every 30 s; a drain does not wait for it. One that leaves the set is drained. A database
  *   without a connection cannot ring (PostgreSQL); it is looked at in turn, as
  *   often as a few per cent of a processor allow, and at least once a minute. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
@@ -303,7 +303,7 @@ PH_API ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher);
     X(NEW, 0, "new")             /* not reached yet */                         \
     X(SERVED, 1, "served")                                                     \
     X(TRYING, 2, "trying")       /* it cannot be used: tried again and again */ \
-    X(ASIDE, 3, "set aside")     /* its schema cannot be used, or the role lacks a right */ \
+    X(ASIDE, 3, "set aside")     /* its schema cannot be used, or the role may not */ \
     X(DRAINING, 4, "draining")   /* it has left the set, and has messages in flight */
 typedef enum {
 #define PH_SERVING_ENUM(name, value, text) PH_SERVING_##name = value,

@@ -56,8 +56,7 @@ static const char *const description[] = {
     "no database it waits for one; a source of it that cannot be read is tried again.",
     "--once and --drain do not wait for ever: if the database is away, or some of a set are, they "
     "give up after 30 seconds, with the exit status of the failure (3: no connection); if the role "
-    "has "
-    "not the rights, at once.",
+    "has not the rights, or its credentials are refused, at once.",
     "Each command has a session of its own, without a terminal, and standard input is a file in "
     "memory. Its standard output is ours; its standard error is a pipe, never a terminal, and what "
     "comes is copied to ours. With --json or --jsonl its standard output goes to our standard "
@@ -489,7 +488,7 @@ static int drain(struct work *work, ph_dispatcher *dispatcher)
     while (r < 0 && away_ms < OUTAGE_MS && !work_stop_is_due()) {
         r = ph_dispatcher_drain(dispatcher, DRAIN_SLICE_MS, &cli->err);
         away_ms = r == PH_ETIMEOUT || r == 0 ? 0 : away_ms + DRAIN_SLICE_MS;
-        if (r == PH_EINVAL || (r == PH_EPERM && !cli_is_set(cli)))
+        if (r == PH_EINVAL || ((r == PH_EPERM || r == PH_EAUTH) && !cli_is_set(cli)))
             break; /* time does not help */
     }
     if (r == PH_ETIMEOUT)

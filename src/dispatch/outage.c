@@ -15,8 +15,19 @@
 /* Time does not help, but somebody may. */
 static bool is_for_others(const ph_error *err)
 {
-    return err->code == PH_EPERM || err->code == PH_ENOSCHEMA || err->code == PH_ETOOOLD ||
-           err->code == PH_ETOONEW;
+    return err->code == PH_EPERM || err->code == PH_EAUTH || err->code == PH_ENOSCHEMA ||
+           err->code == PH_ETOOOLD || err->code == PH_ETOONEW;
+}
+
+static const char *what_failed(const struct ph__station *station, const ph_error *err)
+{
+    if (!station->entry || !is_for_others(err))
+        return "the database cannot be used; trying again until it can";
+    if (err->code == PH_EAUTH)
+        return "set aside: the credentials were refused; looking again, ever more rarely";
+    if (err->code == PH_EPERM)
+        return "set aside: the role lacks a right; looking again, ever more rarely";
+    return "set aside: its schema cannot be used; looking again, ever more rarely";
 }
 
 static void set_retry(struct ph__station *station, const ph_error *err, int64_t now_us)
@@ -75,13 +86,7 @@ static void say_failed(struct ph__station *station, const ph_error *err, size_t 
     if (station->said_codes & bit)
         return;
     station->said_codes |= bit;
-    ph__say(station, PH_LOG_WARN,
-            station->entry && is_for_others(err)
-                ? (err->code == PH_EPERM
-                       ? "set aside: the role lacks a right; looking again, ever more rarely"
-                       : "set aside: its schema cannot be used; looking again, ever more rarely")
-                : "the database cannot be used; trying again until it can",
-            NULL, "error", err->message);
+    ph__say(station, PH_LOG_WARN, what_failed(station, err), NULL, "error", err->message);
 }
 
 void ph__station_failed(struct ph__station *station, const ph_error *err)

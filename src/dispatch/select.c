@@ -99,7 +99,8 @@ static struct ph__station *next_in_turn(ph_dispatcher *dispatcher, bool links_le
     for (size_t i = 0; i < count; i++) {
         struct ph__station *s = dispatcher->stations[(dispatcher->claim_turn + i) % count];
 
-        if (is_ready(s, links_left) && !(greeting && s->claim_us) && (!next || rank(s) < rank(next)))
+        if (is_ready(s, links_left) && !(greeting && s->claim_us) &&
+            (!next || rank(s) < rank(next)))
             next = s;
     }
     return next;

@@ -73,29 +73,49 @@ TEST(a_store_whose_schema_cannot_be_used_is_set_aside_and_not_waited_for)
 }
 
 /* Waiting does not help there either. */
-TEST(a_store_where_the_role_lacks_a_right_is_set_aside_and_not_waited_for)
+static void check_not_waited_for(const char *url, int error, const char *words)
 {
-    ph_database database;
+    ph_database database = base_database(base_at(0));
     struct fleet fleet;
-    char url[1300];
 
-    if (!t_is_pg())
-        t_not_here("a file has no roles");
     fleet_init(&fleet, 2);
     fleet_set(&fleet);
-    snprintf(url, sizeof(url), "%s&options=-crole%%3Dpg_monitor", base_at(0)->url);
-    database = base_database(base_at(0));
     database.url = url;
     OK(ph_set_add(fleet.set, &database, &t_err));
     fleet_add(&fleet, 1, 1);
     base_put(base_at(0), "t", 3);
     base_put(base_at(1), "t", 3);
     fleet_run(&fleet, count_up, &tally);
-    check_aside(&fleet, "s000", PH_EPERM);
-    fleet_drain(&fleet); /* does not wait for it */
+    check_aside(&fleet, "s000", error);
+    fleet_drain(&fleet);
     CHECK_INT(counted(&tally, NULL), 3);
-    CHECK_INT(said("s000", PH_LOG_WARN, NULL, "the role lacks a right"), 1);
+    CHECK_INT(said("s000", PH_LOG_WARN, NULL, words), 1);
     fleet_end(&fleet);
+}
+
+TEST(a_store_where_the_role_lacks_a_right_is_set_aside_and_not_waited_for)
+{
+    char url[1300];
+
+    if (!t_is_pg())
+        t_not_here("a file has no roles");
+    snprintf(url, sizeof(url), "%s&options=-crole%%3Dpg_monitor", base_at(0)->url);
+    check_not_waited_for(url, PH_EPERM, "the role lacks a right");
+}
+
+TEST(a_store_whose_password_is_wrong_is_set_aside_and_not_waited_for)
+{
+    static const char key[] = "password=";
+    const char *right = t_tcp_url(), *at = right ? strstr(right, key) : NULL;
+    char url[1300];
+
+    if (!t_is_pg())
+        t_not_here("a file has no password");
+    if (!at)
+        t_skip("no server that wants a password: PH_TEST_PG_TCP");
+    at += strlen(key);
+    snprintf(url, sizeof(url), "%.*swrong%s", (int)(at - right), right, at);
+    check_not_waited_for(url, PH_EAUTH, "the credentials were refused");
 }
 
 /* The time limit of a drain is over for another reason than the store that was set aside. */
@@ -192,7 +212,7 @@ TEST(a_deployment_has_the_time_that_it_needs)
                 "CREATE EVENT TRIGGER tarry ON ddl_command_start WHEN TAG IN ('CREATE TABLE') "
                 "EXECUTE FUNCTION public.tarry()");
     fleet_init(&fleet, 2);
-    fleet.opts.lease_s = 3; /* so that a call has a second */
+    fleet.opts.lease_s = 6; /* so that a call has two seconds */
     fleet.stores.deploy_schema = true;
     fleet_set(&fleet);
     fleet_join(&fleet, base_named(0));
