@@ -12,8 +12,8 @@
 
 /* A broken disk gives way where a full one does: a short run tries fewer places there. The places
  * differ from verb to verb, and the first write of each is always one of them. */
-#define SPARSE_FULL 2
-#define SPARSE 6
+#define SPARSE_FULL 4
+#define SPARSE 12
 
 static long writes_left = -1; /* < 0: all work */
 static int write_error;

@@ -44,6 +44,7 @@ static ph_verdict hop(void *context, ph_work *work)
 
 static void run_chains(int connections, ph_selection selection)
 {
+    int rounds = UNDER_TSAN ? 1 : t_soak() ? 4 : 2;
     struct fleet fleet;
 
     fleet_init(&fleet, connections);
@@ -54,7 +55,7 @@ static void run_chains(int connections, ph_selection selection)
     fleet_add(&fleet, 0, 5);
     open_stores();
     fleet_run(&fleet, hop, NULL);
-    for (int round = 1; round <= 4; round++) {
+    for (int round = 1; round <= rounds; round++) {
         base_put(base_at(round), "t", 1);
         fleet_drain(&fleet);
         CHECK_INT(hops, HOPS * round);
