@@ -51,7 +51,7 @@ static void open_pg(struct t_conn *conn, const char *url)
 static void open_lite(struct t_conn *conn, const char *path)
 {
     CHECK_INT(sqlite3_open(path, &conn->lite), SQLITE_OK);
-    sqlite3_busy_timeout(conn->lite, 10000);
+    sqlite3_busy_timeout(conn->lite, 30000);
     CHECK_INT(sqlite3_exec(conn->lite, "PRAGMA wal_autocheckpoint = 0", NULL, NULL, NULL),
               SQLITE_OK);
 }
