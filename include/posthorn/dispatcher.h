@@ -303,7 +303,7 @@ PH_API ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher);
     X(NEW, 0, "new")             /* not reached yet */                         \
     X(SERVED, 1, "served")                                                     \
     X(TRYING, 2, "trying")       /* it cannot be used: tried again and again */ \
-    X(ASIDE, 3, "set aside")     /* its schema cannot be used, or the role may not */ \
+    X(ASIDE, 3, "set aside")     /* schema, rights or credentials will not do */ \
     X(DRAINING, 4, "draining")   /* it has left the set, and has messages in flight */
 typedef enum {
 #define PH_SERVING_ENUM(name, value, text) PH_SERVING_##name = value,

@@ -55,8 +55,8 @@ static const char *const description[] = {
     "names "
     "no database it waits for one; a source of it that cannot be read is tried again.",
     "--once and --drain do not wait for ever: if the database is away, or some of a set are, they "
-    "give up after 30 seconds, with the exit status of the failure (3: no connection); if the role "
-    "has not the rights, or its credentials are refused, at once.",
+    "give up after 30 seconds, with the exit status of the failure (3: no connection); at once if "
+    "the role lacks a right or its credentials are refused.",
     "Each command has a session of its own, without a terminal, and standard input is a file in "
     "memory. Its standard output is ours; its standard error is a pipe, never a terminal, and what "
     "comes is copied to ours. With --json or --jsonl its standard output goes to our standard "

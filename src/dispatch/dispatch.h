@@ -207,7 +207,7 @@ struct ph__station {
     bool armed;                /* its bell is watched */
     bool slow;                 /* its last call took long */
     bool suspect;         /* it cannot be used, or another took long and failed on its server */
-    bool aside;           /* its schema cannot be used, or the role may not */
+    bool aside;           /* schema, rights or credentials will not do */
     bool deploys;         /* its schema is to be made, which may take long */
     bool draining;        /* it has left the set */
     int64_t drain_us;     /* since when it is draining */
