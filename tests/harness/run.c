@@ -40,11 +40,11 @@ const char *__ubsan_default_options(void)
 }
 
 /* A small quarantine: tests are many and short, and a large one costs more page faults than it
- * finds errors. */
+ * finds errors. Short stacks of allocations: walking them is a tenth of the time. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-    return "detect_leaks=1:quarantine_size_mb=2";
+    return "detect_leaks=1:quarantine_size_mb=2:malloc_context_size=8";
 }
 
 struct t_env t_env = { .program = "", .backend = "" };

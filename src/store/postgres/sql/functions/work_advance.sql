@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION {p}work_advance(
     _instants timestamptz[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-    SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     _t timestamptz := {p}clock();
