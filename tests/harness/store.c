@@ -3,6 +3,7 @@
 
 #include "core/call.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -99,6 +100,25 @@ void t_start_over(void)
 
 /* ------------------------------------------------- a file that is migrated already */
 
+/* A name that no other process or thread of the test has. */
+static void make_name(char *ret_path, size_t size)
+{
+    int fd;
+
+    snprintf(ret_path, size, "%s/migrated.XXXXXX", t_env.dir);
+    fd = mkstemp(ret_path);
+    CHECK(fd >= 0);
+    close(fd);
+    CHECK_INT(unlink(ret_path), 0);
+}
+
+/* The file gets its name when it is whole; if it has that already, another was faster. */
+static void give_name(const char *file, const char *path)
+{
+    CHECK(link(file, path) == 0 || errno == EEXIST);
+    CHECK_INT(unlink(file), 0);
+}
+
 /* Migrates a file once for all tests of this run; those at the same time may each make one. */
 static void make_template(const char *template)
 {
@@ -106,13 +126,13 @@ static void make_template(const char *template)
     char made[PATH_MAX], url[PATH_MAX + 8];
     ph_store *store = NULL;
 
-    snprintf(made, sizeof(made), "%s/template.db", t_env.dir);
+    make_name(made, sizeof(made));
     snprintf(url, sizeof(url), "sqlite:%s", made);
     opts.deploy_schema = true;
     OK(ph_open(url, &opts, &store, &t_err));
     OK(ph_clock(store, PH_OWN_TX, 0, &(int64_t){ 0 }, &t_err)); /* it migrates when it is first used */
     __real_ph_close(store);
-    CHECK_INT(rename(made, template), 0);
+    give_name(made, template);
 }
 
 static void copy_file(const char *from, const char *to)
@@ -133,7 +153,8 @@ static void give_identity(const char *path)
     sqlite3 *db = NULL;
 
     CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
-    CHECK_INT(sqlite3_exec(db, "UPDATE posthorn_store SET store_id = random() & 268435455", NULL, NULL, NULL),
+    CHECK_INT(sqlite3_exec(db, "UPDATE posthorn_store SET store_id = random() & 268435455", NULL,
+                           NULL, NULL),
               SQLITE_OK);
     CHECK_INT(sqlite3_close(db), SQLITE_OK);
 }
@@ -143,15 +164,17 @@ static void give_identity(const char *path)
 static void place_migrated_file(void)
 {
     const char *path = t_env.url + strlen("sqlite:");
-    char template[PATH_MAX];
+    char template[PATH_MAX], copy[PATH_MAX];
 
     if (access(path, F_OK) == 0)
         return;
     snprintf(template, sizeof(template), "%s/../template.db", t_env.dir);
     if (access(template, F_OK) < 0)
         make_template(template);
-    copy_file(template, path);
-    give_identity(path);
+    make_name(copy, sizeof(copy));
+    copy_file(template, copy);
+    give_identity(copy);
+    give_name(copy, path);
 }
 
 ph_store *t_open(const ph_store_opts *opts)
