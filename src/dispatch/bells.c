@@ -28,16 +28,17 @@ void ph__bell_arm(struct ph__station *station)
 
     if (fd < 0)
         return;
-    pthread_mutex_lock(&station->dispatcher->lock);
+    ph__lock(station->dispatcher);
     /* A socket that was closed has left by itself, and another may have its number. */
     if (epoll_ctl(poll_fd, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT)
         (void)!epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &event);
     station->armed = true;
-    pthread_mutex_unlock(&station->dispatcher->lock);
+    ph__unlock(station->dispatcher);
 }
 
 void ph__bell_disarm(struct ph__station *station)
 {
+    PH__NEEDS_LOCK(station->dispatcher);
     /* Also that the other side hangs up is told once at most. */
     struct epoll_event event = { .events = EPOLLONESHOT, .data.u64 = station->serial };
 
@@ -79,19 +80,20 @@ void ph__bell_watch(struct ph__station *station)
         ph__dealloc(name);
         return;
     }
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     slot = slot_of(dispatcher, folder, name, strlen(name));
     station->bell_folder = folder;
     station->bell_name = name;
     station->bell_next = *slot;
     *slot = station;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 void ph__bell_unwatch(struct ph__station *station)
 {
     struct ph__station **at;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     if (!station->bell_name)
         return;
     at = slot_of(station->dispatcher, station->bell_folder, station->bell_name,
@@ -236,11 +238,12 @@ void ph__bells_wait(ph_dispatcher *dispatcher, int64_t wait_us)
     struct epoll_event events[EVENTS_MAX];
     int count;
 
+    PH__NEEDS_LOCK(dispatcher);
     arm_folders(dispatcher, &wait_us);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     wait_us = wait_us > 0 ? wait_us : 0;
     count = epoll_wait(dispatcher->poll_fd, events, EVENTS_MAX, (int)((wait_us + 999) / 1000));
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     for (int i = 0; i < count; i++)
         heard(dispatcher, events[i].data.u64);
 }

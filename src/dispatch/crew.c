@@ -19,6 +19,7 @@ bool ph__station_is_new(const struct ph__station *station)
 
 void ph__crew_call(ph_dispatcher *dispatcher)
 {
+    PH__NEEDS_LOCK(dispatcher);
     if (dispatcher->crew_waiting > 0 && !dispatcher->watched)
         pthread_cond_signal(&dispatcher->crew_ready);
 }
@@ -81,12 +82,12 @@ static void visit(struct ph__mate *mate, struct ph__station *station, struct ph_
     begin(station);
     call_others(dispatcher);
     ph__bell_disarm(station);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (victim)
         ph__link_give_up(victim);
     if (leaves) {
         ph__station_leave(station);
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         uncount(station);
         ph__stations_remove(station);
         ph__threads_leave(dispatcher, serial);
@@ -95,7 +96,7 @@ static void visit(struct ph__mate *mate, struct ph__station *station, struct ph_
     ph__serve(mate, station, &plan);
     if (station->entry && station->retry_us)
         ph__station_disconnect(station); /* others can use the connection meanwhile */
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     end(station);
 }
 
@@ -131,7 +132,7 @@ static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
         if (dispatcher->asleep && wake_us < dispatcher->asleep_until_us)
             ph__wake_asleep(dispatcher);
         dispatcher->crew_waiting++;
-        pthread_cond_wait(&dispatcher->crew_ready, &dispatcher->lock);
+        ph__wait(dispatcher, &dispatcher->crew_ready);
         dispatcher->crew_waiting--;
         return;
     }
@@ -152,14 +153,14 @@ static bool tend(ph_dispatcher *dispatcher)
     dispatcher->tending = true;
     dispatcher->stations_changed &= !stations;
     ph__crew_call(dispatcher);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (stations)
         ph__stations_update(dispatcher);
     if (due)
         ph__limits_enforce(dispatcher);
     if (missing || due)
         ph__threads_replace(dispatcher);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->tending = false;
     again = dispatcher->stations_changed && ph__boot_us() >= dispatcher->update_us;
     if (dispatcher->stations_changed || dispatcher->limit_us < dispatcher->asleep_until_us)
@@ -188,11 +189,11 @@ static void finish_all(struct ph__mate *mate)
 
     for (struct ph__station *station; (station = next_to_finish(dispatcher));) {
         station->busy = station->finished = true;
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         ph__station_finish(mate, station);
         if (station->entry)
             ph__station_disconnect(station);
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         station->busy = false;
     }
 }
@@ -203,7 +204,7 @@ void *ph__crew_work(void *context)
     ph_dispatcher *dispatcher = mate->dispatcher;
 
     ph__use_act_for(dispatcher);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     while (!dispatcher->ending) {
         struct ph__station *station, *victim = NULL;
         int64_t wake_us;
@@ -221,7 +222,7 @@ void *ph__crew_work(void *context)
     }
     pthread_cond_broadcast(&dispatcher->crew_ready);
     finish_all(mate);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__dispatcher_drop(dispatcher);
     return NULL;
 }

@@ -21,6 +21,8 @@
 #ifndef PH_DISPATCH_DISPATCH_H
 #define PH_DISPATCH_DISPATCH_H
 
+#include "core/log.h"
+#include "dispatch/lock.h"
 #include "set/set.h"
 #include "store/store.h"
 #include "util/boot.h"
@@ -148,7 +150,9 @@ struct ph__station {
     ph_store *store;
     uint64_t serial; /* never used again, unlike its address */
     char *server;    /* where others may have the same trouble; NULL: it is alone */
-    ph_store voice;  /* what the log needs of it: a hung handler may outlive the store itself */
+    /* Of its own: a handler that hangs may outlive the store. */
+    char *id;
+    struct ph__log_source log;
     struct ph__station *bell_next; /* in the table of watched files */
     char *bell_name;               /* the file's name in its folder; NULL: not watched */
     bool bell_lost;                /* the folder is no more; with the lock held */
@@ -275,7 +279,7 @@ struct ph_dispatcher {
     } unclaimed[PH__WARNED_TOPICS_MAX];
     size_t unclaimed_count;
 
-    pthread_mutex_t lock;
+    struct ph__lock lock;
     pthread_cond_t work_ready; /* for handler threads */
     pthread_cond_t crew_ready; /* for those of the crew who do not watch the bells */
     pthread_cond_t discover;   /* for the thread that asks the sources */

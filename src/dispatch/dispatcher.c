@@ -126,13 +126,13 @@ static int init_sync(ph_dispatcher *dispatcher, ph_error *err)
             close(dispatcher->wake_fd);
         return PH_ENOMEM;
     }
-    if (pthread_mutex_init(&dispatcher->lock, NULL) == 0) {
+    if (ph__lock_init(&dispatcher->lock) == 0) {
         if (pthread_mutex_init(&dispatcher->log_lock, NULL) == 0) {
             if (init_conditions(dispatcher) == 0)
                 return 0;
             pthread_mutex_destroy(&dispatcher->log_lock);
         }
-        pthread_mutex_destroy(&dispatcher->lock);
+        ph__lock_destroy(&dispatcher->lock);
     }
     ph__bells_close(dispatcher);
     close(dispatcher->wake_fd);
@@ -148,7 +148,7 @@ static void destroy_sync(ph_dispatcher *dispatcher)
     pthread_cond_destroy(&dispatcher->crew_ready);
     pthread_cond_destroy(&dispatcher->work_ready);
     pthread_mutex_destroy(&dispatcher->log_lock);
-    pthread_mutex_destroy(&dispatcher->lock);
+    ph__lock_destroy(&dispatcher->lock);
 }
 
 static void free_options(ph_dispatcher *dispatcher)
@@ -297,9 +297,9 @@ void ph__dispatcher_drop(ph_dispatcher *dispatcher)
 {
     size_t refs;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     refs = --dispatcher->refs;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (refs == 0)
         destroy(dispatcher);
 }
@@ -379,11 +379,11 @@ void ph__dispatcher_leave_set(ph_dispatcher *dispatcher)
     if (!dispatcher->set || dispatcher->connections == 0)
         return;
     ph__set_observe_end(dispatcher->set, &dispatcher->observer);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->left_set = true; /* handlers that hang give theirs back when they close it */
     given = dispatcher->connections - dispatcher->handler_links;
     dispatcher->connections = 0;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__set_give(dispatcher->set, given);
 }
 
@@ -394,14 +394,14 @@ int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)
     ph__ok(reterr);
     if (!dispatcher)
         return ph__fail(reterr, PH_EINVAL, "dispatcher is NULL");
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     r = prepare_start(dispatcher, reterr);
     if (r == 0 && dispatcher->set)
         r = enter_set(dispatcher, reterr);
     if (r == 0) {
         dispatcher->started = dispatcher->starting = true;
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (r < 0)
         return r;
     if (dispatcher->set)
@@ -409,10 +409,10 @@ int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)
     r = ph__threads_start(dispatcher, reterr);
     if (r < 0)
         ph__dispatcher_leave_set(dispatcher);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->starting = false;
     pthread_cond_broadcast(&dispatcher->changed);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return r;
 }
 
@@ -428,7 +428,7 @@ int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_
     r = ph__options_check(ret_stats->size, "ph_dispatcher_stats", reterr);
     if (r < 0)
         return r;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     stats = dispatcher->stats;
     stats.connected = true;
     for (size_t i = 0; i < dispatcher->station_count; i++)
@@ -436,7 +436,7 @@ int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_
     stats.waiting = (int)(dispatcher->waiting.count + dispatcher->behind);
     stats.running = (int)dispatcher->running;
     stats.kept = (int)dispatcher->kept;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__options_store(ret_stats, &stats, sizeof(stats));
     return 0;
 }

@@ -35,7 +35,7 @@ static void load(struct call *call)
         part_of(call, door)->settle = mate->settlements[door];
         part_of(call, door)->ret_settled = mate->outcomes[door];
     }
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     while (call->settling < PH__SETTLE_MAX && station->decided.count > 0 &&
            !ph__settles_other(station->decided.first)) {
         struct ph_work *work = ph__work_pop(&station->decided);
@@ -50,7 +50,7 @@ static void load(struct call *call)
     /* What is released by a stop that has just begun must not come back with the same call. */
     for (int door = 0; (dispatcher->stopping || station->draining) && door < PH__SIDES; door++)
         part_of(call, door)->claim = NULL;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 /* The call failed: they stay decided, in their order, before those that came since. */
@@ -59,7 +59,7 @@ static void unload(struct call *call, bool unknown)
     struct ph__station *station = call->station;
     ph_dispatcher *dispatcher = station->dispatcher;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     for (size_t count = call->settling; count > 0;) {
         struct ph_work *work = call->mate->settling[--count];
 
@@ -73,7 +73,7 @@ static void unload(struct call *call, bool unknown)
         station->decided.count++;
         dispatcher->decided++;
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 static void say_stale(const struct ph_work *work, ph_outcome outcome)
@@ -103,7 +103,7 @@ static void settled(const struct call *call)
         outcomes[i] = call->mate->outcomes[door][at[door]++];
         say_stale(settling[i], outcomes[i]);
     }
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     waiting = station->waiting;
     for (size_t i = 0; i < count; i++) {
         if (ph__work_settled(settling[i], outcomes[i]))
@@ -114,7 +114,7 @@ static void settled(const struct call *call)
     if (station->waiting > waiting) /* what was behind these in its stream */
         ph__threads_call(dispatcher);
     pthread_cond_broadcast(&dispatcher->changed);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 /* Said once for each topic; with the log's lock held. */
@@ -153,9 +153,9 @@ static void land(struct ph__flight *flight)
         if (flight->works[i].no_handler)
             warn_once(&flight->works[i]);
     }
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     ph__flight_land(flight);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 /* Makes room for what is claimed, before it is claimed. */

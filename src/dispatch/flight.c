@@ -45,6 +45,7 @@ void ph__waiting_push(struct ph_work *work)
 {
     struct ph__station *station = work->flight->station;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     work->reserved = work->flight->last && station->reserved > 0;
     if (work->reserved) {
         station->reserved--; /* the thread is now kept for the work */
@@ -81,6 +82,7 @@ struct ph_work *ph__waiting_pop(ph_dispatcher *dispatcher)
     struct ph__work_list *list = &dispatcher->waiting;
     struct ph_work **at = &list->first, *work;
 
+    PH__NEEDS_LOCK(dispatcher);
     while (*at && must_wait(*at))
         at = &(*at)->next;
     work = *at;
@@ -122,6 +124,7 @@ void ph__waiting_release(struct ph__station *station, int64_t claimed_us)
 {
     struct ph__work_list taken;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     waiting_take(station, claimed_us, &taken);
     while (taken.count > 0)
         ph__work_release(ph__work_pop(&taken), 0);
@@ -242,7 +245,7 @@ static void remove_from_slot(struct ph_work *work)
 /* A database that has left the set and come back has another station. */
 static bool same_store(const struct ph__station *one, const struct ph__station *other)
 {
-    return one == other || strcmp(one->voice.id, other->voice.id) == 0;
+    return one == other || strcmp(one->id, other->id) == 0;
 }
 
 static bool is_other_delivery(const struct ph_work *of, const struct ph_work *work)
@@ -255,6 +258,7 @@ int64_t ph__put_off_ms(const struct ph_work *work)
 {
     int64_t delay_ms = 0;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     for (const struct ph_work *w = *slot_of(work); w; w = w->slot_next) {
         if (w->active && is_other_delivery(w, work))
             /* one that was given up may never return, and each time is remembered */
@@ -265,6 +269,7 @@ int64_t ph__put_off_ms(const struct ph_work *work)
 
 bool ph__settles_other(const struct ph_work *work)
 {
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     for (const struct ph_work *w = *slot_of(work); w; w = w->slot_next) {
         if (w->settling && w->state != PH__SETTLED && w->flight->station == work->flight->station &&
             is_other_delivery(w, work))
@@ -289,6 +294,7 @@ void ph__flight_land(struct ph__flight *flight)
     ph_dispatcher *dispatcher = flight->dispatcher;
     struct ph__station *station = flight->station;
 
+    PH__NEEDS_LOCK(flight->dispatcher);
     dispatcher->refs++;
     flight->next = station->flights;
     if (flight->next)
@@ -320,6 +326,7 @@ size_t ph__works_forget(struct ph__station *station)
     ph_dispatcher *dispatcher = station->dispatcher;
     size_t count = station->decided.count;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     for (struct ph_work *work; (work = ph__work_pop(&station->decided));) {
         work->state = PH__SETTLED;
         work->flight->unsettled--;
@@ -349,6 +356,7 @@ static bool end_flight(struct ph__flight *flight)
 
 bool ph__work_unref(struct ph_work *work)
 {
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     if (--work->refs > 0)
         return false;
     remove_from_slot(work);
@@ -368,6 +376,7 @@ size_t ph__works_evict(struct ph__station *station)
     struct ph__work_list taken;
     size_t count = 0;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     waiting_take(station, INT64_MAX, &taken);
     dispatcher->decided -= station->decided.count;
     station->decided = (struct ph__work_list){ .last = &station->decided.first };

@@ -62,7 +62,7 @@ int ph_dispatcher_handle(ph_dispatcher *dispatcher, const ph_handler *handler, p
     r = ph__options_load(&loaded, sizeof(loaded), handler, "ph_handler", reterr);
     if (r < 0)
         return r;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     r = check_handler(dispatcher, &loaded, reterr);
     if (r == 0 && loaded.topic && !(topic = ph__strdup(loaded.topic)))
         r = ph__fail_memory(reterr);
@@ -77,7 +77,7 @@ int ph_dispatcher_handle(ph_dispatcher *dispatcher, const ph_handler *handler, p
             r = ph__fail_memory(reterr);
         }
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return r;
 }
 
@@ -117,6 +117,7 @@ int ph__handlers_prepare(ph_dispatcher *dispatcher, ph_error *err)
     struct ph__side *inbox = &dispatcher->sides[PH__INBOX];
     int r;
 
+    PH__NEEDS_LOCK(dispatcher);
     if (dispatcher->handler_count > 0)
         qsort(dispatcher->handlers, dispatcher->handler_count, sizeof(*dispatcher->handlers),
               by_door_and_topic);

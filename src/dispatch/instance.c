@@ -90,10 +90,10 @@ ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher)
 
     if (!dispatcher)
         return owner;
-    pthread_mutex_lock(&locked->lock);
+    ph__lock(locked);
     if (!locked->set)
         owner = locked->stations[0]->owner;
-    pthread_mutex_unlock(&locked->lock);
+    ph__unlock(locked);
     return owner;
 }
 
@@ -103,13 +103,13 @@ void ph__instance_evicted(struct ph__station *station)
     char text[24];
     size_t lost;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     lost = ph__works_evict(station);
     station->owner = ph_owner_new();
     dispatcher->stats.evictions++;
     station->next_claim_us = 0;
     pthread_cond_broadcast(&dispatcher->changed);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     station->registered = false;
     snprintf(text, sizeof(text), "%zu", lost);
     ph__say(station, PH_LOG_WARN,

@@ -13,6 +13,7 @@ struct ph__station *ph__link_spare(const ph_dispatcher *dispatcher)
 {
     struct ph__station *found = NULL;
 
+    PH__NEEDS_LOCK(dispatcher);
     for (size_t i = 0; i < dispatcher->station_count; i++) {
         struct ph__station *s = dispatcher->stations[i];
         bool held = s->in_flight > 0;
@@ -42,6 +43,7 @@ static int64_t cold_pause_us(const struct ph__station *station)
 
 void ph__station_unlinked(struct ph__station *station)
 {
+    PH__NEEDS_LOCK(station->dispatcher);
     if (!station->linked)
         return;
     station->linked = false;
@@ -139,13 +141,13 @@ void ph__link_give_up(struct ph__station *victim)
 
     (void)ph__station_rang(victim); /* what was not heard yet would be lost */
     ph__station_disconnect(victim);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     cool(victim, &outlook);
     victim->busy = false;
     if (victim->called)
         ph__station_call(victim);
     wake_if_due(victim);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 bool ph__station_link(struct ph__station *station, struct ph__station **ret_victim)
@@ -153,6 +155,7 @@ bool ph__station_link(struct ph__station *station, struct ph__station **ret_vict
     ph_dispatcher *dispatcher = station->dispatcher;
     struct ph__station *victim = NULL;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     *ret_victim = NULL;
     if (station->linked)
         return true;

@@ -10,6 +10,7 @@
  * come running at every bell. */
 void ph__station_rung(struct ph__station *s)
 {
+    PH__NEEDS_LOCK(s->dispatcher);
     s->rung = true;
     s->rung_us = ph__boot_us();
     s->empty[PH__OUTBOX] = s->empty[PH__INBOX] = false; /* it may be for either door */
@@ -20,6 +21,7 @@ void ph__station_rung(struct ph__station *s)
 
 void ph__station_call(struct ph__station *s)
 {
+    PH__NEEDS_LOCK(s->dispatcher);
     s->called = s->busy; /* then when that is over: the claim under way may have come too early */
     if (s->called)
         return;
@@ -36,9 +38,9 @@ bool ph__station_rang(struct ph__station *s)
     if (s->doorbell_fd < 0 || !s->store->own ||
         !s->store->backend->doorbell_taken(s->store, dispatcher->opts.ns))
         return false;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     ph__station_rung(s);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return true;
 }
 
@@ -51,9 +53,9 @@ static bool keeps_connection(struct ph__station *s)
 
     if (!s->entry)
         return true;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     enough = dispatcher->station_count <= (size_t)dispatcher->links_max;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return enough || (s->worked_us && ph__boot_us() - s->worked_us < WARM_US);
 }
 
@@ -77,26 +79,26 @@ static void listen_again(struct ph__station *s)
     if (r < 0)
         s->doorbell_fd = -1;
     if (r > 0 || (s->doorbell_fd >= 0 && before < 0)) {
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         s->next_claim_us = 0;
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
     }
 }
 
 /* The file, or its folder, may not have been there before. A new watch may have missed a message. */
 static void watch_again(struct ph__station *s)
 {
-    pthread_mutex_lock(&s->dispatcher->lock);
+    ph__lock(s->dispatcher);
     if (s->bell_lost)
         ph__bell_unwatch(s);
-    pthread_mutex_unlock(&s->dispatcher->lock);
+    ph__unlock(s->dispatcher);
     if (s->bell_name)
         return;
     ph__bell_watch(s);
-    pthread_mutex_lock(&s->dispatcher->lock);
+    ph__lock(s->dispatcher);
     if (s->bell_name)
         s->next_claim_us = 0;
-    pthread_mutex_unlock(&s->dispatcher->lock);
+    ph__unlock(s->dispatcher);
 }
 
 /* One that has heard the bell and is about to claim need not hear it again. */
@@ -108,9 +110,9 @@ void ph__station_rest(struct ph__station *s)
     if (s->entry)
         watch_again(s);
     listen_again(s);
-    pthread_mutex_lock(&s->dispatcher->lock);
+    ph__lock(s->dispatcher);
     is_called = s->rung && ph__room(s->dispatcher, &ignored) > 0;
-    pthread_mutex_unlock(&s->dispatcher->lock);
+    ph__unlock(s->dispatcher);
     if (!is_called && !ph__station_rang(s) && !s->retry_us)
         ph__bell_arm(s);
 }

@@ -96,7 +96,7 @@ void ph__station_failed(struct ph__station *station, const ph_error *err)
     size_t forgotten;
 
     set_retry(station, err, now_us);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     if (station->connected || station->said_codes == 0) {
         dispatcher->stats.outages++;
         station->outages++;
@@ -110,7 +110,7 @@ void ph__station_failed(struct ph__station *station, const ph_error *err)
     }
     forgotten = give_up_if_gone(station, now_us);
     pthread_cond_broadcast(&dispatcher->changed);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     say_failed(station, err, forgotten);
 }
 
@@ -118,11 +118,11 @@ void ph__station_succeeded(struct ph__station *station)
 {
     ph_dispatcher *dispatcher = station->dispatcher;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     station->connected = true;
     station->suspect = station->aside = false;
     station->last_error.code = 0;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (station->said_codes)
         ph__say(station, PH_LOG_WARN, "the database is back", NULL, NULL, NULL);
     station->said_codes = 0;

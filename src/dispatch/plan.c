@@ -49,6 +49,7 @@ void ph__claim_begin(struct ph__station *station, int room)
 {
     ph_dispatcher *dispatcher = station->dispatcher;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     station->claiming = room;
     dispatcher->claiming += room;
     if (station->ailing || station->lagging)
@@ -59,6 +60,7 @@ void ph__claim_end(struct ph__station *station)
 {
     ph_dispatcher *dispatcher = station->dispatcher;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     dispatcher->claiming -= station->claiming;
     if (station->ailing || station->lagging)
         dispatcher->claiming_doubtful -= station->claiming;
@@ -80,6 +82,7 @@ static long left_in_flight(const ph_dispatcher *dispatcher)
 
 bool ph__claim_allowed(const ph_dispatcher *dispatcher)
 {
+    PH__NEEDS_LOCK(dispatcher);
     return left_in_flight(dispatcher) > 0;
 }
 
@@ -96,6 +99,7 @@ int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at)
     long least = prefetch > 0 && prefetch < opts->batch_size ? prefetch : opts->batch_size;
     long in_flight = left_in_flight(dispatcher);
 
+    PH__NEEDS_LOCK(dispatcher);
     if (prefetch == 0)
         least = 1;
     *ret_wake_at = -1;
@@ -202,6 +206,7 @@ void ph__plan_make(struct ph__station *station, int room, int64_t now_us)
     struct ph__plan *plan = &station->plan;
     bool due, lazy, flush, freed, no_thread;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     if (station->in_flight == 0)
         station->renew_us = INT64_MAX;
     no_thread = station->last_waits && !ph__thread_is_free_for(station);

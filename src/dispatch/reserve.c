@@ -71,6 +71,7 @@ void ph__reserve(struct ph__station *station, struct ph__trip *trip)
     bool expected = !station->dispatcher->set || station->last_waits || station->last_came;
     int used = 0;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     for (unsigned i = 0; i < PH__SIDES; i++) {
         unsigned door = (station->turn + i) % PH__SIDES;
 
@@ -90,6 +91,7 @@ void ph__reserve_end(struct ph__station *station, const struct ph__trip *trip)
 {
     bool waits = false, came = false;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     if (trip && trip->room[PH__OUTBOX] + trip->room[PH__INBOX] == 0)
         return; /* it was not about claiming */
     give_back(station);
@@ -105,6 +107,7 @@ void ph__reserve_turn(ph_dispatcher *dispatcher)
     size_t count = dispatcher->station_count;
     int64_t now_us;
 
+    PH__NEEDS_LOCK(dispatcher);
     if (!dispatcher->set || dispatcher->last_waiting == 0 || unreserved(dispatcher) <= 0 ||
         (dispatcher->others_turn && dispatcher->waiting.count > 0) ||
         !ph__claim_allowed(dispatcher))
@@ -129,6 +132,7 @@ void ph__reserve_turn(ph_dispatcher *dispatcher)
 
 int64_t ph__reserve_lapse(struct ph__station *station, int64_t now_us)
 {
+    PH__NEEDS_LOCK(station->dispatcher);
     if (station->reserved == 0)
         return INT64_MAX;
     if (now_us < station->reserved_until_us)
@@ -142,6 +146,7 @@ void ph__reserve_lapse_all(ph_dispatcher *dispatcher)
 {
     int64_t now_us = dispatcher->reserved > 0 ? ph__boot_us() : 0;
 
+    PH__NEEDS_LOCK(dispatcher);
     for (size_t i = 0; dispatcher->reserved > 0 && i < dispatcher->station_count; i++) {
         if (!dispatcher->stations[i]->busy) /* otherwise its claim is under way */
             (void)ph__reserve_lapse(dispatcher->stations[i], now_us);
@@ -150,6 +155,7 @@ void ph__reserve_lapse_all(ph_dispatcher *dispatcher)
 
 void ph__reserve_leave(struct ph__station *station)
 {
+    PH__NEEDS_LOCK(station->dispatcher);
     give_back(station);
     note(station, false, false);
 }

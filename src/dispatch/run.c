@@ -29,6 +29,7 @@ void ph__run_turn(struct ph_work *work)
     ph_dispatcher *dispatcher = work->flight->dispatcher;
     int64_t delay_ms;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     dispatcher->behind--;
     work->flight->station->behind--;
     work->state = PH__WAITING;
@@ -54,6 +55,7 @@ void ph__run_go_on(struct ph_work *work)
 {
     struct ph_work *next = work->behind;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     if (!next || next->state != PH__BEHIND)
         return;
     if (work->state == PH__SETTLED || !needs_settled(next)) {
@@ -66,6 +68,7 @@ void ph__run_go_on(struct ph_work *work)
 
 void ph__run_cut(struct ph_work *work)
 {
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     for (struct ph_work *next = work->behind; next && next->state == PH__BEHIND;
          next = next->behind) {
         next->given_back = true;
@@ -75,6 +78,7 @@ void ph__run_cut(struct ph_work *work)
 
 void ph__run_lost(struct ph_work *work)
 {
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     for (struct ph_work *next = work->behind; next && next->state != PH__BEHIND;
          next = next->behind) {
         work = next;
@@ -86,6 +90,7 @@ void ph__run_lost(struct ph_work *work)
 
 void ph__runs_give_back(struct ph__station *station, int64_t claimed_us)
 {
+    PH__NEEDS_LOCK(station->dispatcher);
     if (station->behind == 0)
         return;
     for (struct ph__flight *flight = station->flights; flight; flight = flight->next) {

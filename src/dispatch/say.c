@@ -1,8 +1,6 @@
 /* say.c - what the dispatcher writes to the stores' log, and says of joins, one at a time. */
 #include "dispatch/dispatch.h"
 
-#include "core/log.h"
-
 #include <stdio.h>
 
 #define ERROR_SHOWN_MAX 1000
@@ -34,7 +32,7 @@ void ph__say(const struct ph__station *station, ph_log_level level, const char *
     ph_log_field fields[6];
     size_t count = 0;
 
-    if (!ph__log_wants(&station->voice, level))
+    if (!ph__log_source_wants(&station->log, level))
         return;
     if (work) {
         const ph_delivery *d = work->delivery;
@@ -48,7 +46,7 @@ void ph__say(const struct ph__station *station, ph_log_level level, const char *
     }
     if (key)
         fields[count++] = (ph_log_field){ key, value };
-    ph__log(&station->voice, level, work ? "handle" : "dispatcher", what, fields, count);
+    ph__log_from(&station->log, level, work ? "handle" : "dispatcher", what, fields, count);
 }
 
 void ph__say_verdict(const struct ph_work *work, ph_verdict verdict, ph_outcome outcome)
@@ -64,12 +62,12 @@ void ph__say_verdict(const struct ph_work *work, ph_verdict verdict, ph_outcome 
     }
     if (verdict != PH_VERDICT_RETRY && verdict != PH_VERDICT_FAIL)
         return;
-    if (!ph__log_wants(&station->voice, PH_LOG_ERROR))
+    if (!ph__log_source_wants(&station->log, PH_LOG_ERROR))
         return;
-    pthread_mutex_lock(&dispatcher->lock); /* the handler may still be setting it, elsewhere */
+    ph__lock(dispatcher); /* the handler may still be setting it, elsewhere */
     if (work->error)
         snprintf(shown, sizeof(shown), "%s", work->error);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__say(station, PH_LOG_ERROR,
             verdict == PH_VERDICT_FAIL ? "handler failed for good" : "handler failed", work,
             "error", shown);

@@ -141,16 +141,16 @@ static struct ph__station *ask(ph_dispatcher *dispatcher, bool links_left, int64
         const struct ph__station *s = dispatcher->stations[i];
 
         serials[i] = s->serial;
-        candidates[i] = (ph_candidate){ s->voice.id, is_ready(s, links_left), s->last_claimed,
+        candidates[i] = (ph_candidate){ s->id, is_ready(s, links_left), s->last_claimed,
                                         claimed_ago_us(s, now_us), (int)s->in_flight };
     }
     dispatcher->choose_us = now_us + (int64_t)dispatcher->opts.poll_ms * 1000;
     if (candidates && serials) {
         dispatcher->selecting = true; /* so no station goes away */
         ph__crew_call(dispatcher);
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         answer = dispatcher->opts.select(dispatcher->opts.select_context, candidates, count, last);
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         dispatcher->selecting = false;
         if (answer >= 0 && (size_t)answer < count && candidates[answer].ready)
             at = index_of(dispatcher, serials[answer]);
@@ -302,6 +302,7 @@ struct ph__station *ph__pick(ph_dispatcher *dispatcher, struct ph__station **ret
     struct survey survey = look_round(dispatcher, now_us);
     struct ph__station *station;
 
+    PH__NEEDS_LOCK(dispatcher);
     if (!choice_stands(dispatcher, &survey) && make_choice(dispatcher, &survey, now_us)) {
         if (dispatcher->ending)
             return NULL;

@@ -105,12 +105,12 @@ static void note_dry(struct ph__station *s, const struct ph__trip *trip,
  * are settled, and with that, the looks in between can be left out. */
 static void note_in_hand(struct ph__station *s, const struct ph__trip *trip)
 {
-    pthread_mutex_lock(&s->dispatcher->lock);
+    ph__lock(s->dispatcher);
     if (!s->found)
         s->in_hand = s->in_flight > 0;
     else if (trip->plain || !trip->settled)
         s->in_hand = false;
-    pthread_mutex_unlock(&s->dispatcher->lock);
+    ph__unlock(s->dispatcher);
 }
 
 /* When to look again. Who drains one store first does not rest until it has nothing. */
@@ -146,7 +146,7 @@ static void claimed(struct ph__station *s, const struct ph__trip *trip, const st
     if (count > 0)
         s->worked_us = now_us;
     pause_us = claim_pause_us(s, again);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     s->claim_us = now_us;
     s->last_claimed = count;
     s->through = !s->found;
@@ -155,7 +155,7 @@ static void claimed(struct ph__station *s, const struct ph__trip *trip, const st
         dispatcher->stats.empty_claims++;
     note_dry(s, trip, before);
     ph__drain_look(dispatcher);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 /* A claim that takes a good part of the lease brings messages that are soon lost again. */
@@ -175,11 +175,11 @@ static void acted(struct ph__station *s, const struct ph__trip *trip, int room,
 {
     ph_dispatcher *dispatcher = s->dispatcher;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->stats.exchanges++;
     s->exchanges++;
     s->slow = s->entry && took_us > PH__SLOW_US;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (s->entry && took_us < PH__SLOW_US)
         s->limit_ms = ph__station_limit_ms(s);
     if (room > 0)
@@ -204,24 +204,24 @@ static void act(struct ph__mate *mate, struct ph__station *s, const struct ph__p
     ph_error err;
     int r;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->claims += plan->room > 0;
     before = (struct before){ dispatcher->in_flight == s->decided.count, dispatcher->claims,
                               dispatcher->landings };
     trip.any_stream = before.quiet && dispatcher->drain_waiters > 0;
     if (plan->room > 0)
         s->stream_free = false;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (plan->room > 0) {
         share(s, room_in(s, plan->room, trip.any_stream), trip.room);
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         ph__reserve(s, &trip);
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
     }
     r = ph__exchange(mate, s, &trip, &err);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     ph__reserve_end(s, r == 0 ? &trip : NULL);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     took_us = ph__boot_us() - began_us;
     adapt(s, plan->room, trip.claimed[PH__OUTBOX] + trip.claimed[PH__INBOX], took_us);
     if (r == 0) {
@@ -294,9 +294,9 @@ static void run_scheduler(struct ph__station *s, int64_t now_us)
     s->schedule_us = now_us + schedule_pause_us(s, &schedule);
     s->schedule_next_us = schedule.next_at ? now_us + schedule.next_at - schedule.now : INT64_MAX;
     if (schedule.timers + schedule.job_runs + schedule.joins > 0) { /* there are new messages */
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         s->next_claim_us = 0;
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
     }
 }
 
@@ -307,10 +307,10 @@ static bool may_rest(struct ph__station *s)
     bool rests;
     long wake_at;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     ph__plan_make(s, ph__room(dispatcher, &wake_at), ph__boot_us());
     rests = !s->plan.act && !s->plan.claim && !s->plan.chores && !dispatcher->ending;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return rests;
 }
 
@@ -352,9 +352,9 @@ static bool deploy(struct ph__station *s)
         return false;
     }
     s->store->deploy = false;
-    pthread_mutex_lock(&s->dispatcher->lock);
+    ph__lock(s->dispatcher);
     s->deploys = false;
-    pthread_mutex_unlock(&s->dispatcher->lock);
+    ph__unlock(s->dispatcher);
     return true;
 }
 
@@ -371,12 +371,12 @@ static int greet(struct ph__mate *mate, struct ph__station *s, int wanted)
     act(mate, s, &hello);
     if (s->retry_us)
         return 0;
-    pthread_mutex_lock(&s->dispatcher->lock);
+    ph__lock(s->dispatcher);
     room = ph__room(s->dispatcher, &ignored);
     room = room < wanted ? room : wanted;
     s->owed = room == 0 && wanted > 0; /* others were faster: the turn that it had was none */
     ph__claim_begin(s, room);
-    pthread_mutex_unlock(&s->dispatcher->lock);
+    ph__unlock(s->dispatcher);
     return room;
 }
 
@@ -419,9 +419,9 @@ void ph__station_finish(struct ph__mate *mate, struct ph__station *s)
     for (;;) {
         size_t left;
 
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         left = s->decided.count;
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         if (left == 0)
             break;
         if (s->retry_us && ph__boot_us() >= dispatcher->finish_us)

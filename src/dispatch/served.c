@@ -47,7 +47,7 @@ static int fill(ph_served_list *list, const ph_dispatcher *dispatcher, ph_error 
         return ph__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         const struct ph__station *s = dispatcher->stations[i];
-        const char *id = ph__arena_copy(&list->arena, s->voice.id, strlen(s->voice.id));
+        const char *id = ph__arena_copy(&list->arena, s->id, strlen(s->id));
 
         if (!id)
             return ph__fail_memory(err);
@@ -78,9 +78,9 @@ int ph_dispatcher_stores(ph_dispatcher *dispatcher, ph_served_list **ret_list, p
     list = ph__alloc_zero(1, sizeof(*list));
     if (!list)
         return ph__fail_memory(reterr);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     r = fill(list, dispatcher, reterr);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (r < 0)
         ph_served_list_free(list);
     else
@@ -113,16 +113,16 @@ int ph_dispatcher_wake(ph_dispatcher *dispatcher, const char *store_id, ph_error
     ph__ok(reterr);
     if (!dispatcher || !store_id)
         return ph__fail(reterr, PH_EINVAL, "%s is NULL", dispatcher ? "store_id" : "dispatcher");
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     for (size_t i = 0; i < dispatcher->station_count; i++) {
         struct ph__station *station = dispatcher->stations[i];
 
-        if (strcmp(station->voice.id, store_id) != 0)
+        if (strcmp(station->id, store_id) != 0)
             continue;
         ph__station_call(station);
         ph__wake_for(station);
         r = 0;
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return r == 0 ? 0 : ph__fail(reterr, PH_ENOTFOUND, "no store of the dispatcher has this id");
 }

@@ -42,7 +42,7 @@ static void take_callbacks(struct ph__station *station)
         dispatcher->log_context = opts->log_context;
         opts->log = ph__log_serially;
         opts->log_context = dispatcher;
-        station->voice.opts = *opts;
+        station->log = ph__log_source_of(station->id, opts);
     }
     pthread_mutex_unlock(&dispatcher->log_lock);
 }
@@ -99,9 +99,9 @@ int ph__station_new(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_store
     s->dispatcher = dispatcher;
     s->store = store;
     s->entry = entry;
-    s->voice.id = ph__strdup(store->id);
+    s->id = ph__strdup(store->id);
     s->server = entry ? server_of(store) : NULL;
-    if (!s->voice.id)
+    if (!s->id)
         r = ph__fail_memory(err);
     if (r == 0 && dispatcher->opts.schedule)
         r = ph_scheduler_new(store, NULL, &s->scheduler, err);
@@ -135,7 +135,7 @@ void ph__station_free(struct ph__station *station)
     }
     ph__dealloc(station->server);
     ph__dealloc(station->bell_name);
-    ph__dealloc(station->voice.id);
+    ph__dealloc(station->id);
     ph__dealloc(station);
 }
 
@@ -146,10 +146,10 @@ void ph__station_disconnect(struct ph__station *station)
     if (station->store->own)
         station->store->backend->disconnect(station->store);
     station->doorbell_fd = -1;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     station->armed = false;
     ph__station_unlinked(station);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 void ph__station_leave(struct ph__station *station)

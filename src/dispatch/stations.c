@@ -35,19 +35,18 @@ int ph__stations_add(struct ph__station *station)
     size_t at;
     int r;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     r = make_room(dispatcher);
     if (r == 0) {
         at = dispatcher->station_count++;
-        for (; at > 0 && strcmp(dispatcher->stations[at - 1]->voice.id, station->voice.id) > 0;
-             at--)
+        for (; at > 0 && strcmp(dispatcher->stations[at - 1]->id, station->id) > 0; at--)
             dispatcher->stations[at] = dispatcher->stations[at - 1];
         dispatcher->stations[at] = station;
         dispatcher->claim_turn += at < dispatcher->claim_turn;
         dispatcher->chosen = NULL; /* it may be its turn */
         station->serial = ++dispatcher->last_serial;
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return r;
 }
 
@@ -73,6 +72,7 @@ void ph__stations_remove(struct ph__station *station)
     ph_dispatcher *dispatcher = station->dispatcher;
     size_t at = 0;
 
+    PH__NEEDS_LOCK(station->dispatcher);
     while (dispatcher->stations[at] != station)
         at++;
     dispatcher->station_count--;
@@ -123,9 +123,9 @@ static int add(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_error *err
         ph__say(station, PH_LOG_INFO, "joined: the set has this database", NULL, NULL, NULL);
         return 0;
     }
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     ph__bell_unwatch(station);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__station_free(station);
     return ph__fail_memory(err);
 }
@@ -212,17 +212,17 @@ void ph__stations_update(ph_dispatcher *dispatcher)
         memcpy(sorted, entries, count * sizeof(*sorted));
         qsort(sorted, count, sizeof(*sorted), by_address);
     }
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     if (sorted)
         drain_others(dispatcher, sorted, count);
     count = keep_new(dispatcher, entries, count);
     free_retired(dispatcher);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     whole = add_all(dispatcher, entries, count) && sorted;
     if (!whole) {
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         update_later(dispatcher);
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
     }
     ph__dealloc(sorted);
     ph__dealloc(entries);
@@ -232,13 +232,13 @@ void ph__stations_changed(void *context)
 {
     ph_dispatcher *dispatcher = context;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->stations_changed = true;
     dispatcher->update_us = 0;
     pthread_cond_broadcast(&dispatcher->discover); /* it may be a source that has come */
     ph__crew_call(dispatcher);
     ph__wake_asleep(dispatcher);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 /* ------------------------------------------------------------------- discovery */
@@ -255,25 +255,25 @@ void *ph__discover(void *context)
 {
     ph_dispatcher *dispatcher = context;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     while (!dispatcher->stopping) {
         int64_t wait_us = ph__set_refresh_in_us(dispatcher->set);
         ph_error err;
 
         if (wait_us > 0) {
             set_discovered(dispatcher);
-            ph__cond_wait_us(&dispatcher->discover, &dispatcher->lock,
-                             wait_us < WAIT_MAX_US ? wait_us : WAIT_MAX_US);
+            ph__wait_us(dispatcher, &dispatcher->discover,
+                        wait_us < WAIT_MAX_US ? wait_us : WAIT_MAX_US);
             continue;
         }
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         (void)!ph_set_refresh(dispatcher->set, 0, &err); /* says itself what is wrong */
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         set_discovered(dispatcher);
     }
     dispatcher->discovering = false;
     pthread_cond_broadcast(&dispatcher->changed);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__dispatcher_drop(dispatcher);
     return NULL;
 }

@@ -41,6 +41,7 @@ static bool is_dry(const struct ph__station *station)
 
 void ph__drain_look(ph_dispatcher *dispatcher)
 {
+    PH__NEEDS_LOCK(dispatcher);
     if (dispatcher->drain_waiters == 0 || dispatcher->in_flight > 0)
         return;
     for (size_t i = 0; i < dispatcher->station_count; i++) {
@@ -93,9 +94,9 @@ int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *ret
         return ph__fail(reterr, PH_EINVAL, "timeout_ms is %d; give 0 for no limit, or more",
                         timeout_ms);
     until_us = timeout_ms ? ph__boot_us() + (int64_t)timeout_ms * 1000 : INT64_MAX;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     if (ph__thread_is_ours(dispatcher)) {
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         return ph__fail(reterr, PH_EINVAL,
                         "a handler or log callback cannot wait for its own dispatcher: it would "
                         "wait for itself");
@@ -120,11 +121,11 @@ int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *ret
             r = drain_failed(dispatcher, last_error(dispatcher), reterr);
             break;
         }
-        ph__cond_wait_us(&dispatcher->changed, &dispatcher->lock,
-                         left_us < WAIT_SLICE_US ? left_us : WAIT_SLICE_US);
+        ph__wait_us(dispatcher, &dispatcher->changed,
+                    left_us < WAIT_SLICE_US ? left_us : WAIT_SLICE_US);
     }
     dispatcher->drain_waiters--;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return r;
 }
 
@@ -146,8 +147,8 @@ static void wait_for_handlers(ph_dispatcher *dispatcher)
 
         if (left_us <= 0)
             return;
-        ph__cond_wait_us(&dispatcher->changed, &dispatcher->lock,
-                         left_us < WAIT_SLICE_US ? left_us : WAIT_SLICE_US);
+        ph__wait_us(dispatcher, &dispatcher->changed,
+                    left_us < WAIT_SLICE_US ? left_us : WAIT_SLICE_US);
     }
 }
 
@@ -215,11 +216,11 @@ static void stop(ph_dispatcher *dispatcher)
     dispatcher->leave_us = ph__boot_us() + LEAVE_US;
     ph__wake(dispatcher);
     pthread_cond_broadcast(&dispatcher->crew_ready);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__crew_join(dispatcher);
     ph__threads_join(dispatcher);
     ph__dispatcher_leave_set(dispatcher);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     if (forget_all(dispatcher, err))
         dispatcher->stop_result = err->code;
     else if (running > 0)
@@ -241,15 +242,15 @@ int ph_dispatcher_stop(ph_dispatcher *dispatcher, int limit_ms, ph_error *reterr
         return ph__fail(reterr, PH_EINVAL, "dispatcher is NULL");
     if (limit_ms < 0)
         return ph__fail(reterr, PH_EINVAL, "limit_ms is %d; give 0 for at once, or more", limit_ms);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     if (ph__thread_is_ours(dispatcher)) {
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         return ph__fail(reterr, PH_EINVAL,
                         "a handler or log callback cannot stop its own dispatcher; let another "
                         "thread do it");
     }
     while (dispatcher->starting) /* by another thread */
-        pthread_cond_wait(&dispatcher->changed, &dispatcher->lock);
+        ph__wait(dispatcher, &dispatcher->changed);
     if (dispatcher->started && !dispatcher->stopping) {
         dispatcher->stopping = true;
         dispatcher->stop_us = until_us;
@@ -263,10 +264,10 @@ int ph_dispatcher_stop(ph_dispatcher *dispatcher, int limit_ms, ph_error *reterr
         pthread_cond_broadcast(&dispatcher->changed);
     }
     while (dispatcher->started && !dispatcher->stopped)
-        pthread_cond_wait(&dispatcher->changed, &dispatcher->lock);
+        ph__wait(dispatcher, &dispatcher->changed);
     r = dispatcher->stop_result;
     if (r < 0 && reterr)
         *reterr = dispatcher->stop_error;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return r;
 }

@@ -22,6 +22,7 @@ void ph__wake(ph_dispatcher *dispatcher)
 
 void ph__wake_asleep(ph_dispatcher *dispatcher)
 {
+    PH__NEEDS_LOCK(dispatcher);
     if (!dispatcher->asleep)
         return;
     dispatcher->asleep = false;
@@ -30,6 +31,7 @@ void ph__wake_asleep(ph_dispatcher *dispatcher)
 
 void ph__wake_for(struct ph__station *station)
 {
+    PH__NEEDS_LOCK(station->dispatcher);
     if (!station->busy) /* otherwise who has it looks at it again before leaving */
         ph__wake_asleep(station->dispatcher);
 }
@@ -90,6 +92,7 @@ static bool settled_in_transaction(struct ph__thread *thread, struct ph_work *wo
  * lock and for the database's processors: then one is called, and it calls another to stand by. */
 void ph__threads_call(ph_dispatcher *dispatcher)
 {
+    PH__NEEDS_LOCK(dispatcher);
     if (dispatcher->usual_run_us >= SLOW_HANDLER_US && dispatcher->waiting.count > 1)
         pthread_cond_broadcast(&dispatcher->work_ready);
     else if (dispatcher->waiting.count > 0)
@@ -122,12 +125,12 @@ static void wait_for_work(ph_dispatcher *dispatcher)
 {
     dispatcher->idle_threads++;
     if (dispatcher->waiting.count > 0 && ph__threads_are_reserved(dispatcher))
-        ph__cond_wait_us(&dispatcher->work_ready, &dispatcher->lock, PH__RESERVED_US);
+        ph__wait_us(dispatcher, &dispatcher->work_ready, PH__RESERVED_US);
     else
-        pthread_cond_wait(&dispatcher->work_ready, &dispatcher->lock);
+        ph__wait(dispatcher, &dispatcher->work_ready);
     dispatcher->idle_threads--;
     for (int64_t us = stand_by_us(dispatcher); us > 0; us = stand_by_us(dispatcher))
-        ph__cond_wait_us(&dispatcher->work_ready, &dispatcher->lock, us);
+        ph__wait_us(dispatcher, &dispatcher->work_ready, us);
     dispatcher->helper_called = false;
 }
 
@@ -138,9 +141,9 @@ static void leave_store(struct ph__thread *thread)
 
     thread->leave_store = false;
     thread->store = NULL;
-    pthread_mutex_unlock(&thread->dispatcher->lock);
+    ph__unlock(thread->dispatcher);
     ph__handler_store_close(thread->dispatcher, store);
-    pthread_mutex_lock(&thread->dispatcher->lock);
+    ph__lock(thread->dispatcher);
 }
 
 /* A thread that is not in a transaction does not touch its store. With the lock held. */
@@ -160,6 +163,7 @@ void ph__threads_leave(ph_dispatcher *dispatcher, uint64_t serial)
 {
     struct ph__thread *thread = dispatcher->threads;
 
+    PH__NEEDS_LOCK(dispatcher);
     while (thread) {
         ph_store *store = NULL;
 
@@ -170,9 +174,9 @@ void ph__threads_leave(ph_dispatcher *dispatcher, uint64_t serial)
         thread = thread->next;
         if (!store)
             continue;
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         ph__handler_store_close(dispatcher, store);
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         thread = dispatcher->threads; /* others may have come and gone */
     }
 }
@@ -249,16 +253,16 @@ static void ended(void *context)
     bool free_flight = false, detached;
     ph_store *store;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     store = thread->store;
     thread->store = NULL;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__handler_store_close(dispatcher, store); /* rolls back what a handler has left open */
     if (thread->work) {
         ph_work_error(thread->work, "the handler ended its thread");
         ph__say_verdict(thread->work, PH_VERDICT_RETRY, PH_OUTCOME_UNKNOWN);
     }
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     if (thread->given_up) {
         dispatcher->hung_threads--;
         ph__wake(dispatcher); /* it may have been one too many */
@@ -272,7 +276,7 @@ static void ended(void *context)
     }
     detached = thread->detached;
     pthread_cond_broadcast(&dispatcher->changed);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (free_flight)
         ph__dispatcher_drop(dispatcher);
     if (detached)
@@ -287,21 +291,21 @@ static void *work_loop(void *context)
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* only the handler may end it */
     pthread_cleanup_push(ended, thread);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     for (struct ph_work *work = next_work(thread); work; work = next_work(thread)) {
         ph_outcome outcome;
         ph_verdict verdict;
 
         wake_for_more(dispatcher);
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         verdict = run(thread, work, &outcome);
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         thread->work = NULL;
         (void)settled_in_transaction(thread, work, outcome); /* the flight stays: we hold it */
         if (ph__work_returned(work, verdict))
             dispatcher->refs--; /* never the last one: the thread has one too */
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     pthread_cleanup_pop(1);
     return NULL;
 }
@@ -329,7 +333,7 @@ static bool start_one(ph_dispatcher *dispatcher, bool replaces)
     if (!thread)
         return false;
     thread->dispatcher = dispatcher;
-    pthread_mutex_lock(&dispatcher->lock); /* the thread waits until it is on the list */
+    ph__lock(dispatcher); /* the thread waits until it is on the list */
     started = pthread_create(&thread->id, NULL, work_loop, thread) == 0;
     if (started) {
         dispatcher->refs++;
@@ -338,7 +342,7 @@ static bool start_one(ph_dispatcher *dispatcher, bool replaces)
         dispatcher->missing_threads -= replaces;
         dispatcher->stats.replaced_threads += replaces;
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (!started)
         ph__dealloc(thread);
     return started;
@@ -353,13 +357,13 @@ static bool start_mate(ph_dispatcher *dispatcher)
     if (!mate)
         return false;
     mate->dispatcher = dispatcher;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     started = pthread_create(&mate->id, NULL, ph__crew_work, mate) == 0;
     if (started) {
         dispatcher->refs++;
         dispatcher->crew[dispatcher->crew_count++] = mate;
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (!started)
         ph__dealloc(mate);
     return started;
@@ -369,12 +373,12 @@ static bool start_discovery(ph_dispatcher *dispatcher)
 {
     bool started;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->discovering =
         pthread_create(&dispatcher->discoverer, NULL, ph__discover, dispatcher) == 0;
     started = dispatcher->has_discoverer = dispatcher->discovering;
     dispatcher->refs += started;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return started;
 }
 
@@ -396,12 +400,12 @@ int ph__threads_start(ph_dispatcher *dispatcher, ph_error *err)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (ok)
         return 0;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->stopping = dispatcher->ending = dispatcher->stopped = true;
     pthread_cond_broadcast(&dispatcher->work_ready);
     pthread_cond_broadcast(&dispatcher->crew_ready);
     ph__wake(dispatcher);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__crew_join(dispatcher);
     ph__threads_join(dispatcher);
     return ph__fail(err, PH_ENOMEM, "the system refuses to start %d threads; use fewer",
@@ -412,12 +416,12 @@ void ph__threads_replace(ph_dispatcher *dispatcher)
 {
     int missing;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     missing = dispatcher->missing_threads;
     /* So many hanging handlers eat memory, not messages: at some point somebody must look. */
     if (dispatcher->stopping || dispatcher->hung_threads > dispatcher->opts.threads)
         missing = 0;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     while (missing > 0 && start_one(dispatcher, true))
         missing--;
 }
@@ -427,6 +431,7 @@ bool ph__thread_give_up(struct ph_work *work)
     ph_dispatcher *dispatcher = work->flight->dispatcher;
     struct ph__thread *thread = dispatcher->threads;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     while (thread && thread->work != work)
         thread = thread->next;
     if (!thread)
@@ -441,6 +446,7 @@ bool ph__thread_is_ours(const ph_dispatcher *dispatcher)
 {
     const struct ph__thread *thread = dispatcher->threads;
 
+    PH__NEEDS_LOCK(dispatcher);
     while (thread && !pthread_equal(thread->id, pthread_self()))
         thread = thread->next;
     if (thread ||
@@ -459,29 +465,30 @@ void ph__crew_join(ph_dispatcher *dispatcher)
 
     for (int i = 0; i < count; i++)
         pthread_join(dispatcher->crew[i]->id, NULL);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->crew_count = 0;
     for (int i = 0; i < count; i++)
         ph__dealloc(dispatcher->crew[i]);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 bool ph__discovery_end(ph_dispatcher *dispatcher)
 {
     int64_t until_us = ph__boot_us() + (int64_t)PH__STOP_GRACE_MS * 1000;
 
+    PH__NEEDS_LOCK(dispatcher);
     if (!dispatcher->has_discoverer)
         return true;
     dispatcher->has_discoverer = false;
     while (dispatcher->discovering && ph__boot_us() < until_us)
-        ph__cond_wait_us(&dispatcher->changed, &dispatcher->lock, until_us - ph__boot_us());
+        ph__wait_us(dispatcher, &dispatcher->changed, until_us - ph__boot_us());
     if (dispatcher->discovering) {
         pthread_detach(dispatcher->discoverer);
         return false;
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     pthread_join(dispatcher->discoverer, NULL);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     return true;
 }
 
@@ -490,11 +497,11 @@ void ph__threads_join(ph_dispatcher *dispatcher)
     for (;;) {
         struct ph__thread *thread;
 
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         thread = dispatcher->threads;
         if (thread)
             dispatcher->threads = thread->next;
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         if (!thread)
             return;
         pthread_join(thread->id, NULL);

@@ -31,6 +31,7 @@ int64_t ph__transaction_delay_ms(const struct ph_work *work)
 
 void ph__transaction_waits(struct ph__station *station)
 {
+    PH__NEEDS_LOCK(station->dispatcher);
     if (station->entry && ++station->tx_waiting == ph__tx_waiting_max(station->dispatcher))
         station->tx_full_us = ph__boot_us();
 }
@@ -42,7 +43,7 @@ static void wait_ends(struct ph__station *station, bool failed)
 
     if (!station->entry)
         return;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     if (--station->tx_waiting < ph__tx_waiting_max(dispatcher))
         station->tx_full_us = 0;
     station->tx_step_us = !failed               ? 0
@@ -52,7 +53,7 @@ static void wait_ends(struct ph__station *station, bool failed)
         station->tx_step_us = RETRY_MAX_US;
     station->tx_retry_us = failed ? ph__boot_us() + station->tx_step_us : 0;
     pthread_cond_broadcast(&dispatcher->work_ready);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
 }
 
 static bool is_outage(const ph_error *err)
@@ -68,10 +69,10 @@ static void forget_link(ph_dispatcher *dispatcher)
 {
     bool left_set;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     dispatcher->handler_links--;
     left_set = dispatcher->left_set;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (left_set)
         ph__set_give(dispatcher->set, 1);
 }
@@ -83,11 +84,11 @@ static int open_store(ph_dispatcher *dispatcher, const ph_store *store, ph_store
     bool is_left;
     int r;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     is_left = !dispatcher->set ||
               (dispatcher->handler_links < dispatcher->opts.threads && !dispatcher->left_set);
     dispatcher->handler_links += is_left;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (!is_left)
         return ph__fail(err, PH_ESTATE,
                         "handlers that hang have all connections for transactions; raise "
@@ -161,9 +162,9 @@ static bool is_given_up(struct ph__thread *thread)
 {
     bool given_up;
 
-    pthread_mutex_lock(&thread->dispatcher->lock);
+    ph__lock(thread->dispatcher);
     given_up = thread->given_up;
-    pthread_mutex_unlock(&thread->dispatcher->lock);
+    ph__unlock(thread->dispatcher);
     return given_up;
 }
 
@@ -173,10 +174,10 @@ static bool may_call(struct ph__thread *thread, struct ph_work *work)
 {
     bool may;
 
-    pthread_mutex_lock(&thread->dispatcher->lock);
+    ph__lock(thread->dispatcher);
     may = ph__work_call(work);
     thread->dispatcher->no_transaction = false;
-    pthread_mutex_unlock(&thread->dispatcher->lock);
+    ph__unlock(thread->dispatcher);
     return may;
 }
 
@@ -186,10 +187,10 @@ static void say_no_transaction(ph_dispatcher *dispatcher, const struct ph_work *
 {
     bool said;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     said = dispatcher->no_transaction;
     dispatcher->no_transaction = true;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (!said)
         ph__say(work->flight->station, PH_LOG_WARN,
                 "no transaction for the handler; messages are put off", work, "error",
@@ -204,9 +205,9 @@ static ph_verdict finish(struct ph__thread *thread, struct ph_work *work, ph_out
     ph_error err, ignored;
     int r;
 
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     ph__transaction_waits(work->flight->station);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     r = ph__ack_last(work->flight->door, thread->store, work->tx, work->flight->owner, &work->lease,
                      dispatcher->call_timeout_ms, &outcome, &err);
     wait_ends(work->flight->station, r < 0 && is_outage(&err));

@@ -3,7 +3,6 @@
 #include "dispatch/dispatch.h"
 
 #include "core/call.h"
-#include "core/log.h"
 #include "util/alloc.h"
 
 #include <stdio.h>
@@ -52,14 +51,15 @@ static void warn(struct ph__station *s, int door, const struct ph__unclaimed *fo
     pthread_mutex_lock(&s->dispatcher->log_lock);
     news = is_news(s->dispatcher, door, found->items[at].topic, now_us);
     pthread_mutex_unlock(&s->dispatcher->log_lock);
-    if (!news || !ph__log_wants(&s->voice, PH_LOG_WARN))
+    if (!news || !ph__log_source_wants(&s->log, PH_LOG_WARN))
         return;
     snprintf(count, sizeof(count), "%lld", (long long)found->items[at].count);
     snprintf(oldest, sizeof(oldest), "%lld",
              (long long)(found->now - found->items[at].oldest) / 1000000);
-    ph__log(&s->voice, PH_LOG_WARN, "dispatcher",
-            "messages are due that no live instance claims, and there is no handler for them here",
-            fields, 5);
+    ph__log_from(&s->log, PH_LOG_WARN, "dispatcher",
+                 "messages are due that no live instance claims, and there is no handler for them "
+                 "here",
+                 fields, 5);
 }
 
 static int look(struct ph__station *s, int door, int64_t now_us)
@@ -82,9 +82,9 @@ static bool is_served(struct ph__station *s)
 {
     bool served;
 
-    pthread_mutex_lock(&s->dispatcher->lock);
+    ph__lock(s->dispatcher);
     served = !s->retry_us && !s->draining;
-    pthread_mutex_unlock(&s->dispatcher->lock);
+    ph__unlock(s->dispatcher);
     return served;
 }
 

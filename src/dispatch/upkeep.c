@@ -83,20 +83,20 @@ void ph__limits_enforce(ph_dispatcher *dispatcher)
         struct ph_work *work;
         bool is_free;
 
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         work = over_time(dispatcher, now_us, &what);
         if (work)
             work->refs++;
         else
             dispatcher->limit_us = next_limit(dispatcher, now_us);
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         if (!work)
             return;
         ph__say(work->flight->station, PH_LOG_ERROR, what, work, NULL, NULL);
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         is_free = ph__work_unref(work);
         dispatcher->refs -= is_free; /* never the last: the crew has one */
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
     }
 }
 
@@ -180,10 +180,10 @@ int ph__renewal_begin(struct ph__station *station, struct ph__work_batch *batch,
     int64_t now_us = ph__boot_us();
 
     *ret_renewal = renewal;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     if (!renewal) {
         station->renew_us = now_us + AGAIN_US;
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
         return ph__fail_memory(err);
     }
     /* Messages that have waited for a thread for a whole lease are better off with somebody else. */
@@ -198,7 +198,7 @@ int ph__renewal_begin(struct ph__station *station, struct ph__work_batch *batch,
     }
     dispatcher->stats.renewals += renewal->count > 0;
     station->renew_us = next_renewal(station);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return 0;
 }
 
@@ -210,10 +210,10 @@ void ph__renewal_end(struct ph__station *station, struct ph__renewal *renewal, i
     if (!renewal)
         return;
     /* All at once: the handler that is told first may return, and the next of its run must not begin. */
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     for (size_t i = 0; i < renewal->count; i++)
         renewal->kept[i] = apply(renewal->works[i], r, renewal->outcomes[i], asked_us);
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     for (size_t i = 0; i < renewal->count; i++) {
         struct ph_work *work = renewal->works[i];
         bool is_free;
@@ -221,15 +221,15 @@ void ph__renewal_end(struct ph__station *station, struct ph__renewal *renewal, i
         if (!renewal->kept[i])
             ph__say(station, PH_LOG_WARN, "the lease was lost; the handler is asked to stop", work,
                     NULL, NULL);
-        pthread_mutex_lock(&dispatcher->lock);
+        ph__lock(dispatcher);
         is_free = ph__work_unref(work);
         dispatcher->refs -= is_free;
-        pthread_mutex_unlock(&dispatcher->lock);
+        ph__unlock(dispatcher);
     }
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     station->renew_us = next_renewal(station);
     if (r < 0 && station->renew_us < ph__boot_us() + AGAIN_US)
         station->renew_us = ph__boot_us() + AGAIN_US;
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     ph__dealloc(renewal);
 }

@@ -21,6 +21,7 @@ void ph__work_start(struct ph_work *work)
 {
     ph_dispatcher *dispatcher = work->flight->dispatcher;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     work->state = PH__RUNNING;
     work->refs++;
     work->newer = NULL;
@@ -38,6 +39,7 @@ bool ph__work_call(struct ph_work *work)
     ph_dispatcher *dispatcher = work->flight->dispatcher;
     int limit_ms = work->handler->time_limit_ms;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     if (ph_work_cancelled(work))
         return false;
     work->started_us = ph__boot_us();
@@ -100,6 +102,7 @@ void ph__work_decide(struct ph_work *work, ph_verdict verdict)
 {
     ph_dispatcher *dispatcher = work->flight->dispatcher;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     if (work->state == PH__DECIDED || work->state == PH__SETTLED)
         return;
     if (verdict == PH_VERDICT_RETRY && work->stop_cancelled)
@@ -127,6 +130,7 @@ void ph__work_decide(struct ph_work *work, ph_verdict verdict)
 
 void ph__work_release(struct ph_work *work, int64_t delay_ms)
 {
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     if (work->state == PH__DECIDED || work->state == PH__SETTLED)
         return;
     work->verdict = 0; /* nobody's */
@@ -165,6 +169,7 @@ bool ph__work_settled(struct ph_work *work, ph_outcome outcome)
     struct ph__station *station = work->flight->station;
     int64_t done = dispatcher->stats.done;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     count_outcome(&dispatcher->stats, work, outcome);
     station->done += dispatcher->stats.done - done;
     work->state = PH__SETTLED;
@@ -188,6 +193,7 @@ bool ph__work_returned(struct ph_work *work, ph_verdict verdict)
     ph_dispatcher *dispatcher = work->flight->dispatcher;
     bool is_free = false;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     if (ph_work_cancelled(work)) /* perhaps by the fence alone, while the crew was busy */
         ph__work_cancel(work);
     work->returned = true;
@@ -218,6 +224,7 @@ void ph__work_cancel(struct ph_work *work)
 {
     ph_dispatcher *dispatcher = work->flight->dispatcher;
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     if (atomic_exchange(&work->cancelled, true))
         return;
     if (work->state > PH__WAITING)
@@ -229,6 +236,7 @@ void ph__work_set_error(struct ph_work *work, const char *text)
 {
     struct ph__buffer mended = { 0 };
 
+    PH__NEEDS_LOCK(work->flight->dispatcher);
     if (work->state == PH__DECIDED || work->state == PH__SETTLED)
         return; /* the crew may be reading it */
     ph__dealloc(work->error);
@@ -271,7 +279,7 @@ bool ph_work_wait(ph_work *work, int timeout_ms)
         return false;
     dispatcher = work->flight->dispatcher;
     until = ph__boot_us() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000;
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     while (!ph_work_cancelled(work)) {
         int64_t left = until - ph__boot_us(), end = end_us(work) - ph__boot_us();
 
@@ -280,9 +288,9 @@ bool ph_work_wait(ph_work *work, int timeout_ms)
         if (left > end)
             left = end;
         /* A suspended machine stops the condition's clock: look once in a while. */
-        ph__cond_wait_us(&dispatcher->changed, &dispatcher->lock, left < 1000000 ? left : 1000000);
+        ph__wait_us(dispatcher, &dispatcher->changed, left < 1000000 ? left : 1000000);
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     return ph_work_cancelled(work);
 }
 
@@ -290,19 +298,19 @@ void ph_work_error(ph_work *work, const char *text)
 {
     if (!work)
         return;
-    pthread_mutex_lock(&work->flight->dispatcher->lock);
+    ph__lock(work->flight->dispatcher);
     ph__work_set_error(work, text);
-    pthread_mutex_unlock(&work->flight->dispatcher->lock);
+    ph__unlock(work->flight->dispatcher);
 }
 
 void ph_work_delay(ph_work *work, int64_t delay_ms)
 {
     if (!work || delay_ms < 0)
         return;
-    pthread_mutex_lock(&work->flight->dispatcher->lock);
+    ph__lock(work->flight->dispatcher);
     if (work->state == PH__RUNNING)
         work->delay_ms = delay_ms;
-    pthread_mutex_unlock(&work->flight->dispatcher->lock);
+    ph__unlock(work->flight->dispatcher);
 }
 
 ph_tx ph_work_tx(const ph_work *work)
@@ -317,7 +325,7 @@ ph_store *ph_work_store(const ph_work *work)
 
 const char *ph_work_store_id(const ph_work *work)
 {
-    return work ? work->flight->station->voice.id : "";
+    return work ? work->flight->station->id : "";
 }
 
 int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
@@ -338,7 +346,7 @@ int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
                         "handler");
     dispatcher = work->flight->dispatcher;
     ph__say_verdict(work, verdict, PH_OUTCOME_UNKNOWN);
-    pthread_mutex_lock(&dispatcher->lock);
+    ph__lock(dispatcher);
     work->user_settled = true;
     ph__work_decide(work, verdict);
     if (work->behind) /* it may have been waiting for this */
@@ -347,7 +355,7 @@ int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
         dispatcher->kept--;
         is_free = let_go(work);
     }
-    pthread_mutex_unlock(&dispatcher->lock);
+    ph__unlock(dispatcher);
     if (is_free)
         ph__dispatcher_drop(dispatcher);
     return 0;

@@ -45,9 +45,9 @@ struct ph_found {
 };
 
 struct ph_set {
-    ph_store_opts stores; /* filled; texts are copies */
-    int refresh_ms;       /* PH_SET_NO_REFRESH: never by itself */
-    struct ph_store voice;
+    ph_store_opts stores;        /* filled; texts are copies */
+    int refresh_ms;              /* PH_SET_NO_REFRESH: never by itself */
+    struct ph__log_source voice; /* lines that are of no store */
 
     pthread_mutex_t log_lock; /* held while a callback of the stores is called */
     ph_log_fn log;

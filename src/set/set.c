@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static char voice_id[] = "(set)";
+#define LOG_ID "(set)"
 
 /* ----------------------------------------------------------------- options */
 
@@ -148,8 +148,7 @@ static int init(ph_set *set, const ph_set_opts *opts, ph_error *err)
     set->refresh_ms = opts->refresh_ms ? opts->refresh_ms : PH_SET_REFRESH_MS;
     set->last_source = &set->sources;
     set->refs = 1;
-    set->voice.id = voice_id;
-    set->voice.opts = set->stores;
+    set->voice = ph__log_source_of(LOG_ID, &set->stores);
     set->added = ph__roster_new();
     set->known = ph__roster_new();
     r = set->added && set->known ? init_sync(set, err) : ph__fail_memory(err);
@@ -244,7 +243,7 @@ const ph_store_opts *ph__set_store_opts(const ph_set *set)
 void ph__set_say(const ph_set *set, ph_log_level level, const char *what,
                  const ph_log_field *fields, size_t count)
 {
-    ph__log(&set->voice, level, "set", what, fields, count);
+    ph__log_from(&set->voice, level, "set", what, fields, count);
 }
 
 /* ------------------------------------------------------------- connections */

@@ -130,7 +130,8 @@ static void make_template(const char *template)
     snprintf(url, sizeof(url), "sqlite:%s", made);
     opts.deploy_schema = true;
     OK(ph_open(url, &opts, &store, &t_err));
-    OK(ph_clock(store, PH_OWN_TX, 0, &(int64_t){ 0 }, &t_err)); /* it migrates when it is first used */
+    OK(ph_clock(store, PH_OWN_TX, 0, &(int64_t){ 0 },
+                &t_err)); /* it migrates when it is first used */
     __real_ph_close(store);
     give_name(made, template);
 }

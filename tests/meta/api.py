@@ -55,7 +55,7 @@ FORBIDDEN = """exit _exit _Exit quick_exit abort atexit printf vprintf fprintf v
     fputs perror __printf_chk __fprintf_chk __vprintf_chk __vfprintf_chk stdout stderr fork vfork
     execve execvp execl system popen posix_spawn thrd_create signal sigaction raise
     kill setlocale setenv putenv unsetenv tzset localtime gmtime ctime asctime strtok rand srand
-    random gets strcpy strcat sprintf vsprintf chdir umask __assert_fail""".split()
+    random gets strcpy strcat sprintf vsprintf chdir umask""".split()
 
 
 def headers():
@@ -112,6 +112,19 @@ def test_archive_defines_only_our_names():
 def test_library_leaves_its_host_alone():
     called = nm("-D", "-u", library("libposthorn.so"))
     no_complaints([f"the library uses {name}" for name in FORBIDDEN if name in called])
+
+
+def test_invariants_cost_a_release_build_nothing():
+    no_complaints([name for name in files(".c", ".h", under=("src/",))
+                   if re.search(r"#include <assert\.h>", read(name)) and name != "src/util/assert.h"])
+    source = "#include \"util/assert.h\"\nextern int f(void);\nvoid g(void) { PH__ASSERT(f()); }\n"
+    with temporary_folder() as folder:
+        name = os.path.join(folder, "invariant.c")
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(source)
+        for flags, expected in ([], set()), (["-DPH__CHECKED"], {"f", "__assert_fail"}):
+            run(["gcc", "-O0", *flags, "-I", os.path.join(ROOT, "src"), "-c", name, "-o", name + ".o"])
+            assert nm("-u", name + ".o") - {"_GLOBAL_OFFSET_TABLE_"} == expected
 
 
 def test_only_the_dispatcher_starts_threads():

@@ -1,0 +1,17 @@
+/* assert.h - invariants: checked in test and debug builds, free in release builds.
+ *
+ * A failed one ends the process and names what was not true. Only for mistakes of our own: what a
+ * caller or a database does wrong is an error. The condition must have no effects, since release
+ * builds do not evaluate it. */
+#ifndef PH_UTIL_ASSERT_H
+#define PH_UTIL_ASSERT_H
+
+#ifdef PH__CHECKED
+#undef NDEBUG
+#include <assert.h>
+#define PH__ASSERT(invariant) assert(invariant)
+#else
+#define PH__ASSERT(invariant) ((void)sizeof((invariant) ? 1 : 0))
+#endif
+
+#endif
