@@ -102,7 +102,7 @@ static const char *stands_for(const struct t_conn *conn, const char *name, size_
                               char *space, size_t size)
 {
     const char *prefix = conn->pg ? "" : "posthorn_";
-    const char *schema = conn->lite ? "main" : *conn->schema ? conn->schema : t_env.schema;
+    const char *schema = conn->lite ? "main" : *conn->schema ? conn->schema : t_schema();
 
     if (length == 1 && *name == 'p')
         return prefix;

@@ -90,7 +90,8 @@ const char *t_backend(void);
 bool t_is_pg(void);
 
 /* The URL of this test's own empty database (a file in the test's folder, or a
- * database of the private server), and the schema that is this test's own. */
+ * database of the private server), and the schema that is this test's own: an empty one, unless
+ * t_open has come first, which on PostgreSQL takes one that is migrated already (schemas.c). */
 const char *t_url(void);
 const char *t_schema(void);
 /* The test's own temporary folder. */

@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #define LIMIT_S 120
-#define TESTS_PER_DATABASE 25
-#define JOBS_MAX 32
+#define MANY_TESTS 30 /* schemas for them are made in advance */
 
 struct test {
     const char *name;
@@ -51,8 +50,8 @@ struct t_env t_env = { .program = "", .backend = "" };
 
 static struct test *tests;
 static size_t test_count;
-static struct job jobs[JOBS_MAX];
-static volatile int *limits; /* seconds, one per job; shared with the tests */
+static struct job jobs[T_JOBS_MAX];
+static struct t_shared *shared; /* one per job */
 static int job_count = 2;
 static const char *only = "";
 static bool verbose;
@@ -84,8 +83,8 @@ void t_register(const char *file, const char *name, t_function function)
 
 void t_limit(int seconds)
 {
-    if (t_env.limit_s)
-        *t_env.limit_s = seconds;
+    if (t_env.shared)
+        t_env.shared->limit_s = seconds;
 }
 
 bool t_soak(void)
@@ -126,7 +125,7 @@ static void print_file(const char *path)
 
 static void set_up_environment(const struct job *job, int slot)
 {
-    t_env.limit_s = &limits[slot];
+    t_env.shared = &shared[slot];
     t_env.number = (int)(job->test - tests);
     snprintf(t_env.dir, sizeof(t_env.dir), "%s", job->dir);
     t_env_place();
@@ -154,27 +153,29 @@ static void __attribute__((noreturn)) run_in_child(const struct job *job, int sl
     exit(0);
 }
 
-/* PostgreSQL looks at the functions of all schemas that have the same name: a database with
- * hundreds of schemas gets slower and slower. */
-static void change_database(void)
+static bool is_chosen(const struct test *test)
 {
-    static int started;
+    return strstr(test->full, only);
+}
 
-    if (strcmp(t_env.backend, "postgresql") != 0 || started++ % TESTS_PER_DATABASE > 0)
-        return;
-    snprintf(t_env.database, sizeof(t_env.database), "ph_%d_g%d", (int)getpid(),
-             started / TESTS_PER_DATABASE);
-    if (!t_server_set_up(t_env.database))
-        exit(2);
+static bool are_many_tests(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < test_count; i++)
+        count += is_chosen(&tests[i]);
+    return count >= MANY_TESTS;
 }
 
 static void start(struct job *job, int slot, struct test *test)
 {
-    change_database();
+    if (strcmp(t_env.backend, "postgresql") == 0 && !t_schema_lend(slot, are_many_tests()))
+        exit(2);
     *job = (struct job){ .test = test, .started = now() };
     snprintf(job->dir, sizeof(job->dir), "%s/%d", run_dir, (int)(test - tests));
     snprintf(job->output, sizeof(job->output), "%s/%d.output", run_dir, (int)(test - tests));
-    limits[slot] = LIMIT_S;
+    shared[slot].limit_s = LIMIT_S;
+    shared[slot].choice = T_CHOICE_OPEN;
     if (mkdir(job->dir, 0700) < 0) {
         perror(job->dir);
         exit(2);
@@ -228,6 +229,7 @@ static void finish(struct job *job, int status)
     }
     remove_tree(job->dir);
     unlink(job->output);
+    t_schema_return((int)(job - jobs));
     job->pid = 0;
 }
 
@@ -236,7 +238,7 @@ static void finish(struct job *job, int status)
 static void check_limits(void)
 {
     for (int i = 0; i < job_count; i++) {
-        if (jobs[i].pid && (stopped_by || now() - jobs[i].started > limits[i])) {
+        if (jobs[i].pid && (stopped_by || now() - jobs[i].started > shared[i].limit_s)) {
             jobs[i].timed_out = true;
             kill(-jobs[i].pid, SIGKILL);
             kill(jobs[i].pid, SIGKILL);
@@ -273,7 +275,7 @@ static void run_all(void)
 
     for (;;) {
         for (int i = 0; i < job_count && !stopped_by; i++) {
-            while (next < test_count && !strstr(tests[next].full, only))
+            while (next < test_count && !is_chosen(&tests[next]))
                 next++;
             if (!jobs[i].pid && next < test_count) {
                 start(&jobs[i], i, &tests[next++]);
@@ -302,9 +304,9 @@ static void set_up(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     snprintf(run_dir, sizeof(run_dir), "%s/posthorn-test.XXXXXX",
              folder && strlen(folder) < 100 ? folder : "/tmp");
-    limits = mmap(NULL, JOBS_MAX * sizeof(*limits), PROT_READ | PROT_WRITE,
+    shared = mmap(NULL, T_JOBS_MAX * sizeof(*shared), PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (!mkdtemp(run_dir) || limits == MAP_FAILED) {
+    if (!mkdtemp(run_dir) || shared == MAP_FAILED) {
         perror(run_dir);
         exit(2);
     }
@@ -356,7 +358,7 @@ static void read_arguments(int argc, char **argv)
             usage(2);
         i++;
     }
-    if (job_count < 1 || job_count > JOBS_MAX ||
+    if (job_count < 1 || job_count > T_JOBS_MAX ||
         (*t_env.backend && strcmp(t_env.backend, "sqlite") && strcmp(t_env.backend, "postgresql")))
         usage(2);
 }

@@ -73,13 +73,15 @@ static PGconn *maintenance(void)
     return NULL;
 }
 
-bool t_server_set_up(const char *database)
+bool t_server_set_up(const char *database, const char *template)
 {
     PGconn *conn = maintenance();
     char sql[200];
     bool ok;
 
-    snprintf(sql, sizeof(sql), "CREATE DATABASE %s TEMPLATE template0 ENCODING 'UTF8'", database);
+    /* Through the log, which is the default, takes twice the time for a migrated one. */
+    snprintf(sql, sizeof(sql), "CREATE DATABASE %s TEMPLATE %s ENCODING 'UTF8' STRATEGY file_copy",
+             database, template ? template : "template0");
     ok = conn && execute(conn, sql);
     PQfinish(conn);
     return ok;
@@ -95,7 +97,7 @@ const char *t_fresh_database(void)
         t_skip("a test asked for more than 16 databases");
     if (t_is_pg()) {
         snprintf(name, sizeof(name), "%s_%d_%d", t_env.database, t_env.number, count);
-        CHECK(t_server_set_up(name));
+        CHECK(t_server_set_up(name, NULL));
         t_server_url(name, urls[count], sizeof(urls[count]));
     } else {
         snprintf(urls[count], sizeof(urls[count]), "sqlite:%s/fresh%d.db", t_env.dir, count);

@@ -70,11 +70,6 @@ const char *t_url(void)
     return t_env.url;
 }
 
-const char *t_schema(void)
-{
-    return t_env.schema;
-}
-
 const char *t_dir(void)
 {
     return t_env.dir;
@@ -94,6 +89,7 @@ void t_start_over(void)
 {
     t_stores_close();
     t_conns_close();
+    t_schema_leave();
     t_env.round++;
     t_env_place();
 }
@@ -187,7 +183,7 @@ ph_store *t_open(const ph_store_opts *opts)
         copy = *opts;
     copy.deploy_schema = true;
     if (!copy.schema)
-        copy.schema = t_env.schema;
+        copy.schema = t_schema_first(copy.table_prefix ? T_CHOICE_EMPTY : T_CHOICE_MIGRATED);
     if (!*t_env.backend)
         t_skip("this program was started without --backend");
     if (!t_is_pg() && !copy.table_prefix)
