@@ -32,7 +32,7 @@ class Scene:
         if backend == "sqlite":
             self.url = "sqlite:t.db"
             if schema:
-                self.migrate(self.url)
+                self.copy_file()
         elif backend == "postgresql":
             if not os.environ.get("PH_TEST_SOAK"):
                 # Looking for leaks takes as long as a command itself, and finds those of the
@@ -56,6 +56,15 @@ class Scene:
         done = self.run(["posthorn", "--quiet", "--db", url, "migrate", "up"])
         assert done.exit == 0, f"the schema cannot be made: {done.stderr}"
 
+    def copy_file(self):
+        with lock:  # the first makes a file that the others copy
+            if not files:
+                self.migrate(self.url)
+                files.append(tempfile.NamedTemporaryFile(prefix="cli.", suffix=".db"))
+                shutil.copyfile(os.path.join(self.folder, "t.db"), files[0].name)
+                return
+        shutil.copyfile(files[0].name, os.path.join(self.folder, "t.db"))
+
     def make_database(self, schema):
         self.database = f"t_cli_{os.getpid()}_{next(numbers)}"
         self.url = database_url(self.database)
@@ -68,7 +77,7 @@ class Scene:
                 psql(f"CREATE DATABASE {template} TEMPLATE template0 ENCODING 'UTF8'")
                 made.append(template)
                 self.migrate(database_url(template))
-        psql(f"CREATE DATABASE {self.database} TEMPLATE {template}")
+        psql(f"CREATE DATABASE {self.database} TEMPLATE {template} STRATEGY file_copy")
 
     def run(self, command, stdin=b"", terminal=None, environment=None):
         """Runs a command (a list, or a line for bash) and returns what came of it."""
@@ -96,7 +105,7 @@ class Done:
         self.stdout, self.stderr = (text.decode("utf-8", "surrogateescape") for text in (stdout, stderr))
 
 
-made = []
+files, made = [], []
 
 
 def drop_templates():
