@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# packages.sh - sourced by ./test and ./quickstart: installs what is missing.
+# packages.sh - sourced by ./test, ./quickstart and others: installs what is missing.
 
 # Names the missing ones of the given Debian packages.
 missing_packages() {

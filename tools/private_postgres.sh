@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# private_postgres.sh - sourced by ./test and bench/run: PostgreSQL servers of our own, each in a
-# temporary folder, run by an unprivileged user, on a socket in that folder and,
+# private_postgres.sh - sourced by ./test, bench/run and others: PostgreSQL servers of our own, each in
+# a temporary folder, run by an unprivileged user, on a socket in that folder and,
 # only with TLS and passwords, on 127.0.0.1.
 
 pg_user=() # options of setpriv that become that user; none if we are not root
