@@ -44,6 +44,9 @@ void bench_fill(const char *url, long count, int64_t due_at);
 /* So many streams, the messages dealt to them in turn. */
 void bench_fill_streams(const char *url, long count, long streams);
 long bench_drain_ours(const char *url, int batch, long most); /* returns how many; most 0: all */
+/* Settles the last batch and claims the next in one call, like the loop of a worker, until nothing
+ * is left. */
+void bench_drain_exchanging(const char *url, int batch);
 void bench_enqueue_ours(const char *url, long count);
 
 /* Ends the program with the error if r is negative. */

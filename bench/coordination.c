@@ -23,35 +23,12 @@ struct setting {
 
 /* -------------------------------------------------------------------- streams */
 
-/* Claims and acks in one call, like the loop of a worker. */
 static void drain_exchanging(const void *context, int index)
 {
     const struct setting *setting = context;
-    ph_store *store = bench_open(setting->bench->url);
-    ph_settlement *items = calloc((size_t)setting->batch, sizeof(*items));
-    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
-    ph_owner owner = ph_owner_new();
-    size_t count = 0;
-    ph_error err;
 
     (void)index;
-    if (!items)
-        bench_die("drain", "out of memory");
-    opts.batch_size = setting->batch;
-    do {
-        ph_batch *batch = NULL;
-
-        bench_must(
-            ph_outbox_exchange(store, PH_OWN_TX, owner, items, count, &opts, 0, NULL, &batch, &err),
-            &err, "exchange");
-        count = ph_batch_count(batch);
-        for (size_t i = 0; i < count; i++)
-            items[i] =
-                (ph_settlement){ .lease = ph_lease_ref_of(ph_batch_at(batch, i)), .verb = PH_ACK };
-        ph_batch_free(batch);
-    } while (count > 0);
-    free(items);
-    ph_close(store);
+    bench_drain_exchanging(setting->bench->url, setting->batch);
 }
 
 static ph_verdict nothing(void *context, ph_work *work)

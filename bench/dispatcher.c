@@ -1,5 +1,6 @@
 /* dispatcher.c - what the dispatcher costs: messages through handlers that do nothing beside the
- * bare loop of claim and ack, the time from commit to handler, and the price of doing nothing. */
+ * bare loops of claim and ack and of exchanges, the time from commit to handler, and the price of
+ * doing nothing. */
 #include "floor.h"
 
 #include <errno.h>
@@ -13,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RATE 100 /* messages per second when latency is measured */
+#define RATE 100           /* messages per second when latency is measured */
+#define EXCHANGE_BATCH 500 /* of the loop that settles and claims in one call */
 
 struct setting {
     const struct bench *bench;
@@ -88,16 +90,42 @@ static void drain_bare(const void *context, int index)
     bench_drain_ours(setting->bench->url, setting->bench->batch, 0);
 }
 
-/* Both sides are one process that opens the database, empties the queue and ends. */
-static double drain_rate(const struct setting *setting, bool dispatched)
+static void drain_exchanging(const void *context, int index)
+{
+    const struct setting *setting = context;
+
+    (void)index;
+    bench_drain_exchanging(setting->bench->url, EXCHANGE_BATCH);
+}
+
+/* Each process opens the database, empties the queue with the others and ends. */
+static double drain_rate(const struct setting *setting, int processes,
+                         void (*work)(const void *context, int index))
 {
     const struct bench *bench = setting->bench;
     double took;
 
     setting->floor->reset_ours(bench->url);
     bench_fill(bench->url, bench->messages, 0);
-    took = bench_in_parallel(1, dispatched ? drain_dispatched : drain_bare, setting);
+    took = bench_in_parallel(processes, work, setting);
     return (double)bench->messages / took;
+}
+
+/* One process with a dispatcher beside so many that run the bare loop. */
+static void compare(const struct setting *setting, const char *name, int processes,
+                    void (*loop)(const void *context, int index))
+{
+    const struct bench *bench = setting->bench;
+    double ours[BENCH_ROUNDS_MAX], base[BENCH_ROUNDS_MAX];
+
+    if (!bench_wanted(bench, name))
+        return;
+    for (int i = 0; i < bench->rounds; i++) {
+        base[i] = drain_rate(setting, processes, loop);
+        ours[i] = drain_rate(setting, 1, drain_dispatched);
+    }
+    bench_report(bench, name, bench_median(ours, bench->rounds), bench_median(base, bench->rounds),
+                 0.8);
 }
 
 static void throughput(const struct bench *given, const struct bench_floor *floor)
@@ -108,19 +136,27 @@ static void throughput(const struct bench *given, const struct bench_floor *floo
     for (size_t i = 0; i < sizeof(threads) / sizeof(*threads) * 3; i++) {
         struct bench bench = *given;
         struct setting setting = { &bench, floor, threads[i / 3], 0, PH_DOORBELL_AUTO };
-        double ours[BENCH_ROUNDS_MAX], base[BENCH_ROUNDS_MAX];
 
         bench.batch = batches[i % 3];
         snprintf(name, sizeof(name), "dispatcher, batch %d × %d thread%s", bench.batch,
                  setting.threads, setting.threads > 1 ? "s" : "");
-        if (!bench_wanted(given, name))
-            continue;
-        for (int k = 0; k < bench.rounds; k++) {
-            base[k] = drain_rate(&setting, false);
-            ours[k] = drain_rate(&setting, true);
-        }
-        bench_report(given, name, bench_median(ours, bench.rounds),
-                     bench_median(base, bench.rounds), 0.8);
+        compare(&setting, name, 1, drain_bare);
+    }
+}
+
+/* Can one dispatcher keep up with the best that the calls of the engine are good for? */
+static void throughput_beside_two(const struct bench *given, const struct bench_floor *floor)
+{
+    static const int batches[] = { 100, 500, 1000 };
+    char name[80];
+
+    for (size_t i = 0; i < sizeof(batches) / sizeof(*batches); i++) {
+        struct bench bench = *given;
+        struct setting setting = { &bench, floor, 4, 0, PH_DOORBELL_AUTO };
+
+        bench.batch = batches[i];
+        snprintf(name, sizeof(name), "one dispatcher, batch %d × 4 threads", bench.batch);
+        compare(&setting, name, 2, drain_exchanging);
     }
 }
 
@@ -295,7 +331,8 @@ static void usage(void)
     puts("usage: bench_dispatcher --db URL [--messages N] [--seconds N] [--rounds N] [--only TEXT] "
          "[--json]\n"
          "\n"
-         "Measures the dispatcher against the bare loop of claim and ack, in the same database.\n"
+         "Measures the dispatcher against bare loops around the calls of the engine, in the same\n"
+         "database.\n"
          "  --db URL       sqlite:FILE or postgresql://… (the schema posthorn_bench is dropped!)\n"
          "  --messages N   per run (default 50000)\n"
          "  --seconds N    for latency and idle (default 10, at most 3600)\n"
@@ -336,8 +373,9 @@ int main(int argc, char **argv)
     }
     floor = strncmp(bench.url, "sqlite:", 7) == 0 ? &bench_floor_sqlite : &bench_floor_pg;
     if (!bench.json)
-        printf("%-44s %11s  %11s  %5s\n", "case", "dispatcher", "claim + ack", "ratio");
+        printf("%-44s %11s  %11s  %5s\n", "case", "dispatcher", "bare loop", "ratio");
     throughput(&bench, floor);
+    throughput_beside_two(&bench, floor);
     latency(&bench, floor, seconds);
     idle(&bench, floor, seconds);
     return 0;

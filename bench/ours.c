@@ -101,6 +101,34 @@ long bench_drain_ours(const char *url, int batch_size, long most)
     return done;
 }
 
+void bench_drain_exchanging(const char *url, int batch_size)
+{
+    ph_store *store = bench_open(url);
+    ph_settlement *items = calloc((size_t)batch_size, sizeof(*items));
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_owner owner = ph_owner_new();
+    size_t count = 0;
+    ph_error err;
+
+    if (!items)
+        bench_die("drain", "out of memory");
+    opts.batch_size = batch_size;
+    do {
+        ph_batch *batch = NULL;
+
+        bench_must(
+            ph_outbox_exchange(store, PH_OWN_TX, owner, items, count, &opts, 0, NULL, &batch, &err),
+            &err, "exchange");
+        count = ph_batch_count(batch);
+        for (size_t i = 0; i < count; i++)
+            items[i] =
+                (ph_settlement){ .lease = ph_lease_ref_of(ph_batch_at(batch, i)), .verb = PH_ACK };
+        ph_batch_free(batch);
+    } while (count > 0);
+    free(items);
+    ph_close(store);
+}
+
 void bench_enqueue_ours(const char *url, long count)
 {
     ph_store *store = bench_open(url);
