@@ -13,9 +13,10 @@ struct bench {
     int rounds; /* the median of so many is reported */
     bool json;
     const char *only; /* NULL: all cases */
+    bool list;        /* only name the cases, and run none */
 };
 
-/* The options that every program has: d(b), m(essages), r(ounds), o(nly), j(son). False: it is
+/* The options that programs share: d(b), m(essages), r(ounds), o(nly), j(son), l(ist). False: it is
  * another. */
 bool bench_option(struct bench *bench, int option);
 bool bench_is_fit(const struct bench *bench);
@@ -32,7 +33,7 @@ double bench_in_parallel(int count, void (*work)(const void *context, int index)
 
 #define BENCH_ROUNDS_MAX 15
 double bench_median(double *values, int count); /* sorts them */
-/* Is this case asked for? */
+/* Is this case asked for? Names it if that is all that is wanted. */
 bool bench_wanted(const struct bench *bench, const char *name);
 /* One line: ours, what stands beside it, and the ratio. */
 void bench_report(const struct bench *bench, const char *name, double rate, double base,

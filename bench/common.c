@@ -38,6 +38,9 @@ bool bench_option(struct bench *bench, int option)
     case 'j':
         bench->json = true;
         return true;
+    case 'l':
+        bench->list = true;
+        return true;
     default:
         return false;
     }
@@ -45,7 +48,7 @@ bool bench_option(struct bench *bench, int option)
 
 bool bench_is_fit(const struct bench *bench)
 {
-    return bench->url && bench->messages >= 1000 && bench->rounds >= 1 &&
+    return (bench->url || bench->list) && bench->messages >= 1000 && bench->rounds >= 1 &&
            bench->rounds <= BENCH_ROUNDS_MAX;
 }
 
@@ -105,5 +108,9 @@ void bench_report(const struct bench *bench, const char *name, double rate, doub
 
 bool bench_wanted(const struct bench *bench, const char *name)
 {
-    return !bench->only || strstr(name, bench->only);
+    bool wanted = !bench->only || strstr(name, bench->only);
+
+    if (wanted && bench->list)
+        puts(name);
+    return wanted && !bench->list;
 }

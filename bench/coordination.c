@@ -280,7 +280,7 @@ int main(int argc, char **argv)
         { "rounds", 1, NULL, 'r' }, { "only", 1, NULL, 'o' },     { "json", 0, NULL, 'j' },
         { "help", 0, NULL, 'h' },   { NULL, 0, NULL, 0 },
     };
-    struct bench bench = { NULL, 100000, 1, 100, 3, false, NULL };
+    struct bench bench = { NULL, 100000, 1, 100, 3, false, NULL, false };
     const struct bench_floor *floor;
     int option, seconds = 30;
 

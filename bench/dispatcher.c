@@ -290,13 +290,17 @@ static double cpu_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static const char *idle_name(const struct setting *setting)
+{
+    return setting->doorbell == PH_DOORBELL_OFF ? "idle, polling only" : "idle, doorbell";
+}
+
 /* In a process of its own, so that nothing else of ours is counted. */
 static void idle_work(const void *context, int index)
 {
     const struct setting *setting = context;
     const struct bench *bench = setting->bench;
-    const char *name =
-        setting->doorbell == PH_DOORBELL_OFF ? "idle, polling only" : "idle, doorbell";
+    const char *name = idle_name(setting);
     ph_store *store = bench_open(bench->url);
     ph_dispatcher *dispatcher = start(store, setting, nothing, NULL);
     double before, share;
@@ -314,22 +318,28 @@ static void idle_work(const void *context, int index)
     fflush(stdout);
 }
 
+static void idle_of(const struct setting *setting)
+{
+    if (!bench_wanted(setting->bench, idle_name(setting)))
+        return;
+    setting->floor->reset_ours(setting->bench->url);
+    bench_in_parallel(1, idle_work, setting);
+}
+
 static void idle(const struct bench *bench, const struct bench_floor *floor, int seconds)
 {
     struct setting setting = { bench, floor, 4, seconds, PH_DOORBELL_AUTO };
 
-    floor->reset_ours(bench->url);
-    if (bench_wanted(bench, "idle, doorbell"))
-        bench_in_parallel(1, idle_work, &setting);
+    idle_of(&setting);
     setting.doorbell = PH_DOORBELL_OFF;
-    if (bench_wanted(bench, "idle, polling only"))
-        bench_in_parallel(1, idle_work, &setting);
+    idle_of(&setting);
 }
 
 static void usage(void)
 {
     puts("usage: bench_dispatcher --db URL [--messages N] [--seconds N] [--rounds N] [--only TEXT] "
          "[--json]\n"
+         "       bench_dispatcher --list\n"
          "\n"
          "Measures the dispatcher against bare loops around the calls of the engine, in the same\n"
          "database.\n"
@@ -338,7 +348,8 @@ static void usage(void)
          "  --seconds N    for latency and idle (default 10, at most 3600)\n"
          "  --rounds N     the median of so many counts (default 3, at most 15)\n"
          "  --only TEXT    only the cases whose name holds TEXT\n"
-         "  --json         one line of JSON per case");
+         "  --json         one line of JSON per case\n"
+         "  --list         only name the cases; needs no database");
 }
 
 int main(int argc, char **argv)
@@ -346,9 +357,9 @@ int main(int argc, char **argv)
     static const struct option options[] = {
         { "db", 1, NULL, 'd' },     { "messages", 1, NULL, 'm' }, { "seconds", 1, NULL, 's' },
         { "rounds", 1, NULL, 'r' }, { "only", 1, NULL, 'o' },     { "json", 0, NULL, 'j' },
-        { "help", 0, NULL, 'h' },   { NULL, 0, NULL, 0 },
+        { "list", 0, NULL, 'l' },   { "help", 0, NULL, 'h' },     { NULL, 0, NULL, 0 },
     };
-    struct bench bench = { NULL, 50000, 1, 50, 3, false, NULL };
+    struct bench bench = { NULL, 50000, 1, 50, 3, false, NULL, false };
     const struct bench_floor *floor;
     int option, seconds = 10;
 
@@ -371,8 +382,9 @@ int main(int argc, char **argv)
         usage();
         return 2;
     }
-    floor = strncmp(bench.url, "sqlite:", 7) == 0 ? &bench_floor_sqlite : &bench_floor_pg;
-    if (!bench.json)
+    floor =
+        bench.url && strncmp(bench.url, "sqlite:", 7) == 0 ? &bench_floor_sqlite : &bench_floor_pg;
+    if (!bench.json && !bench.list)
         printf("%-44s %11s  %11s  %5s\n", "case", "dispatcher", "bare loop", "ratio");
     throughput(&bench, floor);
     throughput_beside_two(&bench, floor);
