@@ -104,8 +104,8 @@ static int check_options(ph_dispatcher_opts *opts, ph_error *err)
 /* All or none. */
 static int init_conditions(ph_dispatcher *dispatcher)
 {
-    pthread_cond_t *conditions[] = { &dispatcher->work_ready, &dispatcher->crew_ready,
-                                     &dispatcher->discover, &dispatcher->changed };
+    pthread_cond_t *conditions[] = { &dispatcher->wait.work_ready, &dispatcher->wait.pollers_ready,
+                                     &dispatcher->wait.discover, &dispatcher->wait.changed };
 
     for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
         if (ph__cond_init(conditions[i]) == 0)
@@ -119,35 +119,35 @@ static int init_conditions(ph_dispatcher *dispatcher)
 
 static int init_sync(ph_dispatcher *dispatcher, ph_error *err)
 {
-    dispatcher->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (dispatcher->wake_fd < 0 || ph__bells_open(dispatcher) < 0) {
+    dispatcher->wakeups.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (dispatcher->wakeups.wake_fd < 0 || ph__wakeups_open(dispatcher) < 0) {
         ph__fail(err, PH_ENOMEM, "no file descriptor for the dispatcher: %s", strerror(errno));
-        if (dispatcher->wake_fd >= 0)
-            close(dispatcher->wake_fd);
+        if (dispatcher->wakeups.wake_fd >= 0)
+            close(dispatcher->wakeups.wake_fd);
         return PH_ENOMEM;
     }
     if (ph__lock_init(&dispatcher->lock) == 0) {
-        if (pthread_mutex_init(&dispatcher->log_lock, NULL) == 0) {
+        if (pthread_mutex_init(&dispatcher->logging.lock, NULL) == 0) {
             if (init_conditions(dispatcher) == 0)
                 return 0;
-            pthread_mutex_destroy(&dispatcher->log_lock);
+            pthread_mutex_destroy(&dispatcher->logging.lock);
         }
         ph__lock_destroy(&dispatcher->lock);
     }
-    ph__bells_close(dispatcher);
-    close(dispatcher->wake_fd);
+    ph__wakeups_close(dispatcher);
+    close(dispatcher->wakeups.wake_fd);
     return ph__fail_memory(err);
 }
 
 static void destroy_sync(ph_dispatcher *dispatcher)
 {
-    ph__bells_close(dispatcher);
-    close(dispatcher->wake_fd);
-    pthread_cond_destroy(&dispatcher->changed);
-    pthread_cond_destroy(&dispatcher->discover);
-    pthread_cond_destroy(&dispatcher->crew_ready);
-    pthread_cond_destroy(&dispatcher->work_ready);
-    pthread_mutex_destroy(&dispatcher->log_lock);
+    ph__wakeups_close(dispatcher);
+    close(dispatcher->wakeups.wake_fd);
+    pthread_cond_destroy(&dispatcher->wait.changed);
+    pthread_cond_destroy(&dispatcher->wait.discover);
+    pthread_cond_destroy(&dispatcher->wait.pollers_ready);
+    pthread_cond_destroy(&dispatcher->wait.work_ready);
+    pthread_mutex_destroy(&dispatcher->logging.lock);
     ph__lock_destroy(&dispatcher->lock);
 }
 
@@ -161,13 +161,13 @@ static void set_times(ph_dispatcher *dispatcher, int timeout_ms)
 {
     int third_ms = dispatcher->opts.lease_s * 1000 / 3;
 
-    dispatcher->call_timeout_ms = timeout_ms < third_ms ? timeout_ms : third_ms;
-    if (dispatcher->call_timeout_ms < CALL_TIMEOUT_MIN_MS)
-        dispatcher->call_timeout_ms = CALL_TIMEOUT_MIN_MS;
-    dispatcher->lease_us = (int64_t)dispatcher->opts.lease_s * 1000000;
-    dispatcher->fence_margin_us =
-        dispatcher->lease_us < 10000000 ? dispatcher->lease_us / 10 : 1000000;
-    dispatcher->limit_us = INT64_MAX;
+    dispatcher->times.call_timeout_ms = timeout_ms < third_ms ? timeout_ms : third_ms;
+    if (dispatcher->times.call_timeout_ms < CALL_TIMEOUT_MIN_MS)
+        dispatcher->times.call_timeout_ms = CALL_TIMEOUT_MIN_MS;
+    dispatcher->times.lease_us = (int64_t)dispatcher->opts.lease_s * 1000000;
+    dispatcher->times.fence_margin_us =
+        dispatcher->times.lease_us < 10000000 ? dispatcher->times.lease_us / 10 : 1000000;
+    dispatcher->times.limit_us = INT64_MAX;
 }
 
 /* On failure what it has copied is freed by free_options(). */
@@ -183,10 +183,10 @@ static int init(ph_dispatcher *dispatcher, int timeout_ms, ph_error *err)
     if (r < 0)
         return r;
     set_times(dispatcher, timeout_ms);
-    dispatcher->waiting.last = &dispatcher->waiting.first;
-    dispatcher->links_max = INT_MAX;
+    dispatcher->works.waiting.last = &dispatcher->works.waiting.first;
+    dispatcher->connections.max = INT_MAX;
     dispatcher->observer =
-        (struct ph__set_observer){ .changed = ph__stations_changed, .context = dispatcher };
+        (struct ph__set_observer){ .changed = ph__databases_changed, .context = dispatcher };
     dispatcher->refs = 1;
     return 0;
 }
@@ -224,10 +224,10 @@ static int new_dispatcher(ph_set *set, const ph_dispatcher_opts *opts, int batch
 
 static void destroy(ph_dispatcher *dispatcher)
 {
-    for (size_t i = 0; i < dispatcher->warned_count; i++)
-        ph__dealloc(dispatcher->warned_topics[i]);
+    for (size_t i = 0; i < dispatcher->logging.warned_count; i++)
+        ph__dealloc(dispatcher->logging.warned_topics[i]);
     ph__unclaimed_free(dispatcher);
-    ph__stations_free(dispatcher);
+    ph__databases_free(dispatcher);
     ph__handlers_free(dispatcher);
     free_options(dispatcher);
     destroy_sync(dispatcher);
@@ -236,18 +236,18 @@ static void destroy(ph_dispatcher *dispatcher)
     ph__dealloc(dispatcher);
 }
 
-/* The user's store becomes the dispatcher's only station. */
+/* The user's store becomes the dispatcher's only database. */
 static int take_store(ph_dispatcher *dispatcher, ph_store *store, ph_error *err)
 {
-    struct ph__station *station;
+    struct ph__db *db;
     int r = ph__use_keep(store, dispatcher, err);
 
     if (r < 0)
         return r;
-    r = ph__station_new(dispatcher, NULL, store, &station, err);
-    if (r == 0 && ph__stations_add(station) < 0) {
-        ph__station_give_callbacks_back(station);
-        ph__station_free(station);
+    r = ph__db_new(dispatcher, NULL, store, &db, err);
+    if (r == 0 && ph__databases_add(db) < 0) {
+        ph__db_give_callbacks_back(db);
+        ph__db_free(db);
         r = ph__fail_memory(err);
     }
     if (r < 0)
@@ -311,12 +311,12 @@ void ph_dispatcher_free(ph_dispatcher *dispatcher)
     if (!dispatcher)
         return;
     (void)!ph_dispatcher_stop(dispatcher, 0, &ignored);
-    pthread_mutex_lock(&dispatcher->log_lock);
-    dispatcher->silent = true;
-    pthread_mutex_unlock(&dispatcher->log_lock);
+    pthread_mutex_lock(&dispatcher->logging.lock);
+    dispatcher->logging.silent = true;
+    pthread_mutex_unlock(&dispatcher->logging.lock);
     if (!dispatcher->set) {
-        ph__station_give_callbacks_back(dispatcher->stations[0]);
-        ph__use_keep_end(dispatcher->stations[0]->store);
+        ph__db_give_callbacks_back(dispatcher->dbs.items[0]);
+        ph__use_keep_end(dispatcher->dbs.items[0]->store);
     }
     ph__dispatcher_drop(dispatcher);
 }
@@ -325,10 +325,10 @@ void ph_dispatcher_free(ph_dispatcher *dispatcher)
 
 static int prepare_start(ph_dispatcher *dispatcher, ph_error *err)
 {
-    if (dispatcher->started || dispatcher->stopping)
+    if (dispatcher->phase.started || dispatcher->phase.stopping)
         return ph__fail(err, PH_EINVAL,
                         "a dispatcher is started once; make a new one with ph_dispatcher_new()");
-    if (dispatcher->handler_count == 0 && !dispatcher->opts.schedule)
+    if (dispatcher->handlers.count == 0 && !dispatcher->opts.schedule)
         return ph__fail(err, PH_EINVAL,
                         "there is no handler; register one with ph_dispatcher_handle()");
     return ph__handlers_prepare(dispatcher, err);
@@ -338,8 +338,8 @@ static bool needs_transactions(const ph_dispatcher *dispatcher)
 {
     bool any = false;
 
-    for (size_t i = 0; i < dispatcher->handler_count; i++)
-        any |= dispatcher->handlers[i].in_transaction;
+    for (size_t i = 0; i < dispatcher->handlers.count; i++)
+        any |= dispatcher->handlers.items[i].in_transaction;
     return any;
 }
 
@@ -349,16 +349,16 @@ static int take_connections(ph_dispatcher *dispatcher, ph_error *err)
 {
     int for_handlers = needs_transactions(dispatcher) ? dispatcher->opts.threads : 0;
 
-    dispatcher->connections = ph__set_take(dispatcher->set, INT_MAX);
-    dispatcher->links_max = dispatcher->connections - for_handlers;
-    if (dispatcher->links_max > 0)
+    dispatcher->connections.taken = ph__set_take(dispatcher->set, INT_MAX);
+    dispatcher->connections.max = dispatcher->connections.taken - for_handlers;
+    if (dispatcher->connections.max > 0)
         return 0;
     ph__fail(err, PH_ESTATE,
              "%d of the set's connections are left, and %d are needed (%d for handlers with "
              "transactions); raise ph_set_opts.connections, or use fewer threads",
-             dispatcher->connections, for_handlers + 1, for_handlers);
-    ph__set_give(dispatcher->set, dispatcher->connections);
-    dispatcher->connections = 0;
+             dispatcher->connections.taken, for_handlers + 1, for_handlers);
+    ph__set_give(dispatcher->set, dispatcher->connections.taken);
+    dispatcher->connections.taken = 0;
     return PH_ESTATE;
 }
 
@@ -368,7 +368,7 @@ static int enter_set(ph_dispatcher *dispatcher, ph_error *err)
 
     if (r < 0)
         return r;
-    dispatcher->stations_changed = true;
+    dispatcher->dbs.changed = true;
     return 0;
 }
 
@@ -376,13 +376,13 @@ void ph__dispatcher_leave_set(ph_dispatcher *dispatcher)
 {
     int given;
 
-    if (!dispatcher->set || dispatcher->connections == 0)
+    if (!dispatcher->set || dispatcher->connections.taken == 0)
         return;
     ph__set_observe_end(dispatcher->set, &dispatcher->observer);
     ph__lock(dispatcher);
-    dispatcher->left_set = true; /* handlers that hang give theirs back when they close it */
-    given = dispatcher->connections - dispatcher->handler_links;
-    dispatcher->connections = 0;
+    dispatcher->connections.left_set = true; /* handlers that hang give theirs back when they close it */
+    given = dispatcher->connections.taken - dispatcher->connections.handlers;
+    dispatcher->connections.taken = 0;
     ph__unlock(dispatcher);
     ph__set_give(dispatcher->set, given);
 }
@@ -399,7 +399,7 @@ int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)
     if (r == 0 && dispatcher->set)
         r = enter_set(dispatcher, reterr);
     if (r == 0) {
-        dispatcher->started = dispatcher->starting = true;
+        dispatcher->phase.started = dispatcher->phase.starting = true;
     }
     ph__unlock(dispatcher);
     if (r < 0)
@@ -410,8 +410,8 @@ int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)
     if (r < 0)
         ph__dispatcher_leave_set(dispatcher);
     ph__lock(dispatcher);
-    dispatcher->starting = false;
-    pthread_cond_broadcast(&dispatcher->changed);
+    dispatcher->phase.starting = false;
+    pthread_cond_broadcast(&dispatcher->wait.changed);
     ph__unlock(dispatcher);
     return r;
 }
@@ -431,11 +431,11 @@ int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_
     ph__lock(dispatcher);
     stats = dispatcher->stats;
     stats.connected = true;
-    for (size_t i = 0; i < dispatcher->station_count; i++)
-        stats.connected &= dispatcher->stations[i]->connected;
-    stats.waiting = (int)(dispatcher->waiting.count + dispatcher->behind);
-    stats.running = (int)dispatcher->running;
-    stats.kept = (int)dispatcher->kept;
+    for (size_t i = 0; i < dispatcher->dbs.count; i++)
+        stats.connected &= dispatcher->dbs.items[i]->health.connected;
+    stats.waiting = (int)(dispatcher->works.waiting.count + dispatcher->works.behind);
+    stats.running = (int)dispatcher->works.running;
+    stats.kept = (int)dispatcher->works.kept;
     ph__unlock(dispatcher);
     ph__options_store(ret_stats, &stats, sizeof(stats));
     return 0;

@@ -20,61 +20,61 @@ bool ph__is_locked(const ph_dispatcher *dispatcher)
 
 #ifdef PH__CHECKED
 
-/* What the dispatcher counts for all of its stations, added up. */
+/* What the dispatcher counts for all of its databases, added up. */
 struct totals {
     size_t waiting, running, in_flight, behind, decided, last_waiting;
-    int claiming, reserved, links, ailing, lagging;
+    int claiming, reserved, connections_used, failing, slow;
 };
 
-static void add(struct totals *totals, const struct ph__station *station)
+static void add(struct totals *totals, const struct ph__db *db)
 {
-    PH__ASSERT(station->claiming >= 0);
-    PH__ASSERT(station->reserved >= 0);
-    PH__ASSERT(station->tx_waiting >= 0);
-    PH__ASSERT(station->busy || station->claiming == 0);
-    totals->waiting += station->waiting;
-    totals->running += station->running;
-    totals->in_flight += station->in_flight;
-    totals->behind += station->behind;
-    totals->decided += station->decided.count;
-    totals->last_waiting += station->last_waits;
-    totals->claiming += station->claiming;
-    totals->reserved += station->reserved;
-    totals->links += station->linked;
-    totals->ailing += station->ailing;
-    totals->lagging += station->lagging;
+    PH__ASSERT(db->claim.under_way >= 0);
+    PH__ASSERT(db->last.reserved >= 0);
+    PH__ASSERT(db->tx.waiting >= 0);
+    PH__ASSERT(db->visit.busy || db->claim.under_way == 0);
+    totals->waiting += db->works.waiting;
+    totals->running += db->works.running;
+    totals->in_flight += db->works.in_flight;
+    totals->behind += db->works.behind;
+    totals->decided += db->settle.decided.count;
+    totals->last_waiting += db->last.waits;
+    totals->claiming += db->claim.under_way;
+    totals->reserved += db->last.reserved;
+    totals->connections_used += db->has_connection;
+    totals->failing += db->visit.share == PH__SHARE_FEW;
+    totals->slow += db->visit.share == PH__SHARE_MOST;
 }
 
 static void check_counters(const ph_dispatcher *dispatcher)
 {
     struct totals totals = { 0 };
 
-    for (size_t i = 0; i < dispatcher->station_count; i++)
-        add(&totals, dispatcher->stations[i]);
-    for (const struct ph__station *s = dispatcher->retired; s; s = s->bell_next)
+    for (size_t i = 0; i < dispatcher->dbs.count; i++)
+        add(&totals, dispatcher->dbs.items[i]);
+    for (const struct ph__db *s = dispatcher->dbs.retired; s; s = s->watch.next)
         add(&totals, s);
-    PH__ASSERT(dispatcher->waiting.count == totals.waiting);
-    PH__ASSERT(dispatcher->running == totals.running);
-    PH__ASSERT(dispatcher->in_flight == totals.in_flight);
-    PH__ASSERT(dispatcher->behind == totals.behind);
-    PH__ASSERT(dispatcher->decided == totals.decided);
-    PH__ASSERT(dispatcher->waiting.count + dispatcher->behind + dispatcher->decided <=
-               dispatcher->in_flight);
-    PH__ASSERT(dispatcher->last_waiting == totals.last_waiting);
-    PH__ASSERT(dispatcher->claiming == totals.claiming);
-    PH__ASSERT(dispatcher->claiming_doubtful >= 0);
-    PH__ASSERT(dispatcher->claiming_doubtful <= dispatcher->claiming);
-    PH__ASSERT(dispatcher->reserved >= totals.reserved); /* others are kept for works that wait */
-    PH__ASSERT(dispatcher->links == totals.links);
-    PH__ASSERT(dispatcher->links <= dispatcher->links_max);
-    PH__ASSERT(dispatcher->ailing == totals.ailing);
-    PH__ASSERT(dispatcher->lagging == totals.lagging);
-    PH__ASSERT(dispatcher->crew_waiting >= 0);
-    PH__ASSERT(dispatcher->handler_links >= 0);
-    PH__ASSERT(dispatcher->missing_threads >= 0);
-    PH__ASSERT(dispatcher->hung_threads >= 0);
-    PH__ASSERT(dispatcher->idle_threads >= 0);
-    PH__ASSERT(dispatcher->drain_waiters >= 0);
+    PH__ASSERT(dispatcher->works.waiting.count == totals.waiting);
+    PH__ASSERT(dispatcher->works.running == totals.running);
+    PH__ASSERT(dispatcher->works.in_flight == totals.in_flight);
+    PH__ASSERT(dispatcher->works.behind == totals.behind);
+    PH__ASSERT(dispatcher->works.decided == totals.decided);
+    PH__ASSERT(dispatcher->works.waiting.count + dispatcher->works.behind + dispatcher->works.decided <=
+               dispatcher->works.in_flight);
+    PH__ASSERT(dispatcher->reserve.waiting == totals.last_waiting);
+    PH__ASSERT(dispatcher->room.claiming == totals.claiming);
+    PH__ASSERT(dispatcher->room.doubtful >= 0);
+    PH__ASSERT(dispatcher->room.doubtful <= dispatcher->room.claiming);
+    PH__ASSERT(dispatcher->reserve.count >= totals.reserved); /* others are kept for works that wait */
+    PH__ASSERT(dispatcher->connections.used == totals.connections_used);
+    PH__ASSERT(dispatcher->connections.used <= dispatcher->connections.max);
+    PH__ASSERT(dispatcher->pick.failing == totals.failing);
+    PH__ASSERT(dispatcher->pick.slow == totals.slow);
+    PH__ASSERT(dispatcher->pollers.waiting >= 0);
+    PH__ASSERT(dispatcher->connections.handlers >= 0);
+    PH__ASSERT(dispatcher->pool.missing >= 0);
+    PH__ASSERT(dispatcher->pool.hung >= 0);
+    PH__ASSERT(dispatcher->pool.idle >= 0);
+    PH__ASSERT(dispatcher->stop.drain_waiters >= 0);
 }
 
 static void taken(ph_dispatcher *dispatcher)

@@ -9,30 +9,30 @@ void ph__log_serially(void *context, const ph_log_event *event)
 {
     ph_dispatcher *dispatcher = context;
 
-    pthread_mutex_lock(&dispatcher->log_lock);
-    if (!dispatcher->silent)
-        dispatcher->log(dispatcher->log_context, event);
-    pthread_mutex_unlock(&dispatcher->log_lock);
+    pthread_mutex_lock(&dispatcher->logging.lock);
+    if (!dispatcher->logging.silent)
+        dispatcher->logging.log(dispatcher->logging.log_context, event);
+    pthread_mutex_unlock(&dispatcher->logging.lock);
 }
 
 void ph__join_serially(void *context, const ph_join_end *join)
 {
     ph_dispatcher *dispatcher = context;
 
-    pthread_mutex_lock(&dispatcher->log_lock);
-    if (!dispatcher->silent)
-        dispatcher->join_ended(dispatcher->join_context, join);
-    pthread_mutex_unlock(&dispatcher->log_lock);
+    pthread_mutex_lock(&dispatcher->logging.lock);
+    if (!dispatcher->logging.silent)
+        dispatcher->logging.join_ended(dispatcher->logging.join_context, join);
+    pthread_mutex_unlock(&dispatcher->logging.lock);
 }
 
-void ph__say(const struct ph__station *station, ph_log_level level, const char *what,
+void ph__say(const struct ph__db *db, ph_log_level level, const char *what,
              const struct ph_work *work, const char *key, const char *value)
 {
     char message_id[PH_ID_TEXT_SIZE], work_id[PH_ID_TEXT_SIZE], attempts[16];
     ph_log_field fields[6];
     size_t count = 0;
 
-    if (!ph__log_source_wants(&station->log, level))
+    if (!ph__log_source_wants(&db->log, level))
         return;
     if (work) {
         const ph_delivery *d = work->delivery;
@@ -46,29 +46,29 @@ void ph__say(const struct ph__station *station, ph_log_level level, const char *
     }
     if (key)
         fields[count++] = (ph_log_field){ key, value };
-    ph__log_from(&station->log, level, work ? "handle" : "dispatcher", what, fields, count);
+    ph__log_from(&db->log, level, work ? "handle" : "dispatcher", what, fields, count);
 }
 
 void ph__say_verdict(const struct ph_work *work, ph_verdict verdict, ph_outcome outcome)
 {
-    const struct ph__station *station = work->flight->station;
-    ph_dispatcher *dispatcher = station->dispatcher;
+    const struct ph__db *db = work->batch->db;
+    ph_dispatcher *dispatcher = db->dispatcher;
     char shown[ERROR_SHOWN_MAX + 1] = "none given";
 
     if (outcome == PH_OUTCOME_STALE) {
-        ph__say(station, PH_LOG_WARN, "the lease was lost; the handler's transaction is undone",
+        ph__say(db, PH_LOG_WARN, "the lease was lost; the handler's transaction is undone",
                 work, NULL, NULL);
         return;
     }
     if (verdict != PH_VERDICT_RETRY && verdict != PH_VERDICT_FAIL)
         return;
-    if (!ph__log_source_wants(&station->log, PH_LOG_ERROR))
+    if (!ph__log_source_wants(&db->log, PH_LOG_ERROR))
         return;
     ph__lock(dispatcher); /* the handler may still be setting it, elsewhere */
-    if (work->error)
-        snprintf(shown, sizeof(shown), "%s", work->error);
+    if (work->decision.error)
+        snprintf(shown, sizeof(shown), "%s", work->decision.error);
     ph__unlock(dispatcher);
-    ph__say(station, PH_LOG_ERROR,
+    ph__say(db, PH_LOG_ERROR,
             verdict == PH_VERDICT_FAIL ? "handler failed for good" : "handler failed", work,
             "error", shown);
 }

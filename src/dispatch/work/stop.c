@@ -16,7 +16,7 @@ static bool limit_reached(const ph_dispatcher *dispatcher)
 
 static int drain_failed(ph_dispatcher *dispatcher, const ph_error *last, ph_error *reterr)
 {
-    size_t left = dispatcher->in_flight;
+    size_t left = dispatcher->works.in_flight;
 
     if (last && last->code) {
         if (reterr)
@@ -27,30 +27,30 @@ static int drain_failed(ph_dispatcher *dispatcher, const ph_error *last, ph_erro
                     left);
 }
 
-static bool is_waited_for(const struct ph__station *station)
+static bool is_waited_for(const struct ph__db *db)
 {
-    return !station->aside && !station->draining && station->dispatcher->handler_count > 0;
+    return db->health.state != PH__REFUSED && !db->leaving && db->dispatcher->handlers.count > 0;
 }
 
 /* Has nothing been there, and has nothing come from anywhere since, whose handler may have stored
  * something? */
-static bool is_dry(const struct ph__station *station)
+static bool is_dry(const struct ph__db *db)
 {
-    return station->drained > 0 && station->drained_landings == station->dispatcher->landings;
+    return db->claim.drained > 0 && db->claim.drained_arrivals == db->dispatcher->works.arrivals;
 }
 
 void ph__drain_look(ph_dispatcher *dispatcher)
 {
     PH__NEEDS_LOCK(dispatcher);
-    if (dispatcher->drain_waiters == 0 || dispatcher->in_flight > 0)
+    if (dispatcher->stop.drain_waiters == 0 || dispatcher->works.in_flight > 0)
         return;
-    for (size_t i = 0; i < dispatcher->station_count; i++) {
-        if (!dispatcher->stations[i]->through && is_waited_for(dispatcher->stations[i]))
+    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
+        if (!dispatcher->dbs.items[i]->claim.through && is_waited_for(dispatcher->dbs.items[i]))
             return; /* there is more to come first */
     }
-    for (size_t i = 0; i < dispatcher->station_count; i++) {
-        if (!is_dry(dispatcher->stations[i]))
-            ph__station_call(dispatcher->stations[i]);
+    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
+        if (!is_dry(dispatcher->dbs.items[i]))
+            ph__db_wake(dispatcher->dbs.items[i]);
     }
     ph__wake_asleep(dispatcher);
 }
@@ -59,24 +59,24 @@ void ph__drain_look(ph_dispatcher *dispatcher)
  * not waited for; nor is one that has left. */
 static bool is_drained(const ph_dispatcher *dispatcher, uint64_t before)
 {
-    for (size_t i = 0; i < dispatcher->station_count; i++) {
-        const struct ph__station *station = dispatcher->stations[i];
+    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
+        const struct ph__db *db = dispatcher->dbs.items[i];
 
-        if (is_waited_for(station) && (station->drained <= before || !is_dry(station)))
+        if (is_waited_for(db) && (db->claim.drained <= before || !is_dry(db)))
             return false;
     }
     return !dispatcher->set ||
-           (dispatcher->discovered && !dispatcher->stations_changed && !dispatcher->tending);
+           (dispatcher->discovery.done && !dispatcher->dbs.changed && !dispatcher->pollers.maintaining);
 }
 
 /* Of a store that is waited for and cannot be used; NULL: all can. */
 static const ph_error *last_error(const ph_dispatcher *dispatcher)
 {
-    for (size_t i = 0; i < dispatcher->station_count; i++) {
-        const struct ph__station *station = dispatcher->stations[i];
+    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
+        const struct ph__db *db = dispatcher->dbs.items[i];
 
-        if (is_waited_for(station) && station->last_error.code)
-            return &station->last_error;
+        if (is_waited_for(db) && db->health.last_error.code)
+            return &db->health.last_error;
     }
     return NULL;
 }
@@ -101,30 +101,30 @@ int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *ret
                         "a handler or log callback cannot wait for its own dispatcher: it would "
                         "wait for itself");
     }
-    before = dispatcher->claims;
-    dispatcher->drain_waiters++;
-    for (size_t i = 0; i < dispatcher->station_count; i++)
-        ph__station_call(dispatcher->stations[i]);
+    before = dispatcher->works.claims;
+    dispatcher->stop.drain_waiters++;
+    for (size_t i = 0; i < dispatcher->dbs.count; i++)
+        ph__db_wake(dispatcher->dbs.items[i]);
     ph__wake_asleep(dispatcher);
     for (;;) {
         int64_t left_us = until_us - ph__boot_us();
 
-        if (!dispatcher->started || dispatcher->stopping) {
+        if (!dispatcher->phase.started || dispatcher->phase.stopping) {
             r = ph__fail(reterr, PH_EINVAL,
                          "the dispatcher is not running; call ph_dispatcher_start() before");
             break;
         }
-        if (dispatcher->in_flight == 0 &&
+        if (dispatcher->works.in_flight == 0 &&
             (is_drained(dispatcher, before) || limit_reached(dispatcher)))
             break;
         if (left_us <= 0) {
             r = drain_failed(dispatcher, last_error(dispatcher), reterr);
             break;
         }
-        ph__wait_us(dispatcher, &dispatcher->changed,
+        ph__wait_us(dispatcher, &dispatcher->wait.changed,
                     left_us < WAIT_SLICE_US ? left_us : WAIT_SLICE_US);
     }
-    dispatcher->drain_waiters--;
+    dispatcher->stop.drain_waiters--;
     ph__unlock(dispatcher);
     return r;
 }
@@ -134,8 +134,8 @@ static size_t unfinished(const ph_dispatcher *dispatcher)
 {
     size_t count = 0;
 
-    for (const struct ph_work *work = dispatcher->active; work; work = work->older)
-        count += work->state == PH__RUNNING || !work->returned;
+    for (const struct ph_work *work = dispatcher->works.active; work; work = work->hold.older)
+        count += work->state == PH__RUNNING || !work->hold.returned;
     return count;
 }
 
@@ -143,18 +143,18 @@ static size_t unfinished(const ph_dispatcher *dispatcher)
 static void wait_for_handlers(ph_dispatcher *dispatcher)
 {
     while (unfinished(dispatcher) > 0) {
-        int64_t left_us = dispatcher->stop_us - ph__boot_us();
+        int64_t left_us = dispatcher->stop.until_us - ph__boot_us();
 
         if (left_us <= 0)
             return;
-        ph__wait_us(dispatcher, &dispatcher->changed,
+        ph__wait_us(dispatcher, &dispatcher->wait.changed,
                     left_us < WAIT_SLICE_US ? left_us : WAIT_SLICE_US);
     }
 }
 
 static void cancel_all(ph_dispatcher *dispatcher)
 {
-    for (struct ph_work *work = dispatcher->active; work; work = work->older) {
+    for (struct ph_work *work = dispatcher->works.active; work; work = work->hold.older) {
         work->stop_cancelled = true;
         ph__work_cancel(work);
     }
@@ -165,10 +165,10 @@ static size_t give_back(ph_dispatcher *dispatcher)
 {
     size_t running = 0;
 
-    for (struct ph_work *work = dispatcher->active; work; work = work->older) {
+    for (struct ph_work *work = dispatcher->works.active; work; work = work->hold.older) {
         ph__work_release(work, 0);
-        running += !work->returned;
-        if (!work->returned)
+        running += !work->hold.returned;
+        if (!work->hold.returned)
             (void)ph__thread_give_up(work);
     }
     return running;
@@ -179,12 +179,12 @@ static bool forget_all(ph_dispatcher *dispatcher, ph_error *err)
 {
     bool any = false;
 
-    for (size_t i = 0; i < dispatcher->station_count; i++) {
-        struct ph__station *station = dispatcher->stations[i];
+    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
+        struct ph__db *db = dispatcher->dbs.items[i];
 
-        if (station->decided.count > 0 && !any)
-            *err = station->last_error;
-        any |= ph__works_forget(station) > 0;
+        if (db->settle.decided.count > 0 && !any)
+            *err = db->health.last_error;
+        any |= ph__works_forget(db) > 0;
     }
     return any;
 }
@@ -192,42 +192,42 @@ static bool forget_all(ph_dispatcher *dispatcher, ph_error *err)
 /* With the lock held, and by one caller only. */
 static void stop(ph_dispatcher *dispatcher)
 {
-    ph_error *err = &dispatcher->stop_error;
+    ph_error *err = &dispatcher->stop.error;
     size_t running;
 
     for (struct ph_work *work; (work = ph__waiting_pop(dispatcher));)
         ph__work_release(work, 0);
-    for (size_t i = 0; i < dispatcher->station_count; i++)
-        ph__runs_give_back(dispatcher->stations[i], INT64_MAX);
-    pthread_cond_broadcast(&dispatcher->work_ready);
-    pthread_cond_broadcast(&dispatcher->discover);
-    pthread_cond_broadcast(&dispatcher->changed);
+    for (size_t i = 0; i < dispatcher->dbs.count; i++)
+        ph__runs_give_back(dispatcher->dbs.items[i], INT64_MAX);
+    pthread_cond_broadcast(&dispatcher->wait.work_ready);
+    pthread_cond_broadcast(&dispatcher->wait.discover);
+    pthread_cond_broadcast(&dispatcher->wait.changed);
     ph__wake(dispatcher);
     wait_for_handlers(dispatcher);
     if (unfinished(dispatcher) > 0) {
         cancel_all(dispatcher);
-        dispatcher->in_grace = true;
-        dispatcher->stop_us = ph__boot_us() + (int64_t)PH__STOP_GRACE_MS * 1000;
+        dispatcher->stop.in_grace = true;
+        dispatcher->stop.until_us = ph__boot_us() + (int64_t)PH__STOP_GRACE_MS * 1000;
         wait_for_handlers(dispatcher);
     }
     running = give_back(dispatcher);
-    dispatcher->ending = true;
-    dispatcher->finish_us = ph__boot_us() + (int64_t)dispatcher->call_timeout_ms * 1000;
-    dispatcher->leave_us = ph__boot_us() + LEAVE_US;
+    dispatcher->phase.ending = true;
+    dispatcher->stop.finish_us = ph__boot_us() + (int64_t)dispatcher->times.call_timeout_ms * 1000;
+    dispatcher->stop.leave_us = ph__boot_us() + LEAVE_US;
     ph__wake(dispatcher);
-    pthread_cond_broadcast(&dispatcher->crew_ready);
+    pthread_cond_broadcast(&dispatcher->wait.pollers_ready);
     ph__unlock(dispatcher);
-    ph__crew_join(dispatcher);
+    ph__pollers_join(dispatcher);
     ph__threads_join(dispatcher);
     ph__dispatcher_leave_set(dispatcher);
     ph__lock(dispatcher);
     if (forget_all(dispatcher, err))
-        dispatcher->stop_result = err->code;
+        dispatcher->stop.result = err->code;
     else if (running > 0)
-        dispatcher->stop_result = ph__fail(
+        dispatcher->stop.result = ph__fail(
             err, PH_ETIMEOUT, "%zu handlers did not end; their messages were released", running);
-    if (!ph__discovery_end(dispatcher) && dispatcher->stop_result == 0)
-        dispatcher->stop_result =
+    if (!ph__discovery_end(dispatcher) && dispatcher->stop.result == 0)
+        dispatcher->stop.result =
             ph__fail(err, PH_ETIMEOUT,
                      "a source of the set did not return; the thread that asks it is left behind");
 }
@@ -249,25 +249,25 @@ int ph_dispatcher_stop(ph_dispatcher *dispatcher, int limit_ms, ph_error *reterr
                         "a handler or log callback cannot stop its own dispatcher; let another "
                         "thread do it");
     }
-    while (dispatcher->starting) /* by another thread */
-        ph__wait(dispatcher, &dispatcher->changed);
-    if (dispatcher->started && !dispatcher->stopping) {
-        dispatcher->stopping = true;
-        dispatcher->stop_us = until_us;
+    while (dispatcher->phase.starting) /* by another thread */
+        ph__wait(dispatcher, &dispatcher->wait.changed);
+    if (dispatcher->phase.started && !dispatcher->phase.stopping) {
+        dispatcher->phase.stopping = true;
+        dispatcher->stop.until_us = until_us;
         stop(dispatcher);
-        dispatcher->stopped = true;
-        pthread_cond_broadcast(&dispatcher->changed);
+        dispatcher->phase.stopped = true;
+        pthread_cond_broadcast(&dispatcher->wait.changed);
     }
-    dispatcher->stopping = true; /* before the start: it cannot be started any more */
-    if (until_us < dispatcher->stop_us && !dispatcher->in_grace) { /* this caller is in a hurry */
-        dispatcher->stop_us = until_us;
-        pthread_cond_broadcast(&dispatcher->changed);
+    dispatcher->phase.stopping = true; /* before the start: it cannot be started any more */
+    if (until_us < dispatcher->stop.until_us && !dispatcher->stop.in_grace) { /* this caller is in a hurry */
+        dispatcher->stop.until_us = until_us;
+        pthread_cond_broadcast(&dispatcher->wait.changed);
     }
-    while (dispatcher->started && !dispatcher->stopped)
-        ph__wait(dispatcher, &dispatcher->changed);
-    r = dispatcher->stop_result;
+    while (dispatcher->phase.started && !dispatcher->phase.stopped)
+        ph__wait(dispatcher, &dispatcher->wait.changed);
+    r = dispatcher->stop.result;
     if (r < 0 && reterr)
-        *reterr = dispatcher->stop_error;
+        *reterr = dispatcher->stop.error;
     ph__unlock(dispatcher);
     return r;
 }

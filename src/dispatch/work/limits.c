@@ -14,29 +14,29 @@
 /* It did not listen to the cancelling. */
 static void give_up(struct ph_work *work)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
     char text[80];
 
     snprintf(text, sizeof(text), "the time limit of %d ms is over", work->handler->time_limit_ms);
     ph__work_set_error(work, text);
     ph__work_decide(work, PH_VERDICT_RETRY);
-    if (!work->returned && ph__thread_give_up(work))
-        dispatcher->missing_threads++;
+    if (!work->hold.returned && ph__thread_give_up(work))
+        dispatcher->pool.missing++;
 }
 
 /* Is its handler, or who keeps it, to be told when the time is over? A handler also when the work
  * was settled, or forgotten, before it has returned. */
 static bool has_limit(const struct ph_work *work)
 {
-    return work->limit_us != NEVER && !work->given_up &&
-           (work->state == PH__RUNNING || !work->returned);
+    return work->hold.limit_us != NEVER && !work->hold.given_up &&
+           (work->state == PH__RUNNING || !work->hold.returned);
 }
 
 /* Finds one work whose time is over, does what is due, and says which line to log. */
 static struct ph_work *over_time(ph_dispatcher *dispatcher, int64_t now_us, const char **ret_what)
 {
-    for (struct ph_work *work = dispatcher->active; work; work = work->older) {
-        int64_t limit = work->limit_us;
+    for (struct ph_work *work = dispatcher->works.active; work; work = work->hold.older) {
+        int64_t limit = work->hold.limit_us;
 
         if (!has_limit(work) || now_us < limit)
             continue;
@@ -47,7 +47,7 @@ static struct ph_work *over_time(ph_dispatcher *dispatcher, int64_t now_us, cons
         }
         if (now_us - limit >= (int64_t)PH__CANCEL_GRACE_MS * 1000) {
             give_up(work);
-            *ret_what = dispatcher->hung_threads <= dispatcher->opts.threads
+            *ret_what = dispatcher->pool.hung <= dispatcher->opts.threads
                             ? "the handler does not stop; its message is abandoned"
                             : "too many handlers hang; nothing is claimed until one returns";
             return work;
@@ -61,8 +61,8 @@ static int64_t next_limit(const ph_dispatcher *dispatcher, int64_t now_us)
 {
     int64_t next = NEVER;
 
-    for (const struct ph_work *work = dispatcher->active; work; work = work->older) {
-        int64_t limit = work->limit_us;
+    for (const struct ph_work *work = dispatcher->works.active; work; work = work->hold.older) {
+        int64_t limit = work->hold.limit_us;
 
         if (!has_limit(work))
             continue;
@@ -88,14 +88,14 @@ void ph__limits_enforce(ph_dispatcher *dispatcher)
         if (work)
             work->refs++;
         else
-            dispatcher->limit_us = next_limit(dispatcher, now_us);
+            dispatcher->times.limit_us = next_limit(dispatcher, now_us);
         ph__unlock(dispatcher);
         if (!work)
             return;
-        ph__say(work->flight->station, PH_LOG_ERROR, what, work, NULL, NULL);
+        ph__say(work->batch->db, PH_LOG_ERROR, what, work, NULL, NULL);
         ph__lock(dispatcher);
         is_free = ph__work_unref(work);
-        dispatcher->refs -= is_free; /* never the last: the crew has one */
+        dispatcher->refs -= is_free; /* never the last: the pollers has one */
         ph__unlock(dispatcher);
     }
 }
@@ -111,19 +111,19 @@ struct ph__renewal {
 };
 
 /* Collects what must be renewed of one door, and holds it. */
-static void collect(struct ph__station *station, enum ph__door door, int64_t now_us,
+static void collect(struct ph__db *db, enum ph__door door, int64_t now_us,
                     struct ph__renewal *renewal)
 {
-    int64_t lease_us = station->dispatcher->lease_us;
+    int64_t lease_us = db->dispatcher->times.lease_us;
 
-    for (struct ph__flight *flight = station->flights; flight; flight = flight->next) {
-        if (flight->door != door || now_us < flight->renew_us)
+    for (struct ph__batch *batch = db->leases.batches; batch; batch = batch->next) {
+        if (batch->door != door || now_us < batch->renew_us)
             continue;
-        if (renewal->count + flight->unsettled > PH__CLAIM_MAX)
+        if (renewal->count + batch->unsettled > PH__CLAIM_MAX)
             break; /* its turn comes at once after this */
-        flight->renew_us = now_us + lease_us / 3;
-        for (size_t i = 0; i < flight->count; i++) {
-            struct ph_work *work = &flight->works[i];
+        batch->renew_us = now_us + lease_us / 3;
+        for (size_t i = 0; i < batch->count; i++) {
+            struct ph_work *work = &batch->works[i];
 
             if (work->state >= PH__DECIDED)
                 continue;
@@ -137,21 +137,21 @@ static void collect(struct ph__station *station, enum ph__door door, int64_t now
 /* False: the lease of a message that is being handled was lost. */
 static bool apply(struct ph_work *work, int r, ph_outcome outcome, int64_t asked_us)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
-    struct ph__flight *flight = work->flight;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
+    struct ph__batch *batch = work->batch;
     int64_t soon_us =
-        asked_us + (dispatcher->lease_us < 10000000 ? dispatcher->lease_us / 10 : 1000000);
+        asked_us + (dispatcher->times.lease_us < 10000000 ? dispatcher->times.lease_us / 10 : 1000000);
 
     if (r < 0) { /* the database could not be asked: again soon, and the fence stands */
-        if (soon_us < flight->renew_us)
-            flight->renew_us = soon_us;
+        if (soon_us < batch->renew_us)
+            batch->renew_us = soon_us;
         return true;
     }
     if (outcome == PH__OUTCOME_CAPPED) /* the fence of the last full renewal is right */
         return true;
     if (outcome == PH_OUTCOME_RENEWED) {
-        atomic_store(&flight->fenced_us,
-                     asked_us + dispatcher->lease_us - dispatcher->fence_margin_us);
+        atomic_store(&batch->fenced_us,
+                     asked_us + dispatcher->times.lease_us - dispatcher->times.fence_margin_us);
         return true;
     }
     if (work->state == PH__DECIDED || work->state == PH__SETTLED || atomic_load(&work->cancelled))
@@ -160,52 +160,52 @@ static bool apply(struct ph_work *work, int r, ph_outcome outcome, int64_t asked
     return work->state != PH__RUNNING;
 }
 
-static int64_t next_renewal(const struct ph__station *station)
+static int64_t next_renewal(const struct ph__db *db)
 {
     int64_t next = NEVER;
 
-    for (const struct ph__flight *flight = station->flights; flight; flight = flight->next) {
-        if (flight->unsettled > 0 && flight->renew_us < next)
-            next = flight->renew_us;
+    for (const struct ph__batch *batch = db->leases.batches; batch; batch = batch->next) {
+        if (batch->unsettled > 0 && batch->renew_us < next)
+            next = batch->renew_us;
     }
     return next;
 }
 
-int ph__renewal_begin(struct ph__station *station, struct ph__work_batch *batch,
+int ph__renewal_begin(struct ph__db *db, struct ph__work_batch *batch,
                       struct ph__renewal **ret_renewal, ph_error *err)
 {
     struct ph__work_part *parts[PH__SIDES] = { &batch->outbox, &batch->inbox };
     struct ph__renewal *renewal = ph__alloc_zero(1, sizeof(*renewal));
-    ph_dispatcher *dispatcher = station->dispatcher;
+    ph_dispatcher *dispatcher = db->dispatcher;
     int64_t now_us = ph__boot_us();
 
     *ret_renewal = renewal;
     ph__lock(dispatcher);
     if (!renewal) {
-        station->renew_us = now_us + AGAIN_US;
+        db->leases.renew_us = now_us + AGAIN_US;
         ph__unlock(dispatcher);
         return ph__fail_memory(err);
     }
     /* Messages that have waited for a thread for a whole lease are better off with somebody else. */
-    ph__waiting_release(station, now_us - dispatcher->lease_us);
+    ph__waiting_release(db, now_us - dispatcher->times.lease_us);
     for (int door = 0; door < PH__SIDES; door++) {
         size_t before = renewal->count;
 
-        collect(station, (enum ph__door)door, now_us, renewal);
+        collect(db, (enum ph__door)door, now_us, renewal);
         parts[door]->renew = renewal->leases + before;
         parts[door]->renew_count = renewal->count - before;
         parts[door]->ret_renewed = renewal->outcomes + before;
     }
     dispatcher->stats.renewals += renewal->count > 0;
-    station->renew_us = next_renewal(station);
+    db->leases.renew_us = next_renewal(db);
     ph__unlock(dispatcher);
     return 0;
 }
 
-void ph__renewal_end(struct ph__station *station, struct ph__renewal *renewal, int r,
+void ph__renewal_end(struct ph__db *db, struct ph__renewal *renewal, int r,
                      int64_t asked_us)
 {
-    ph_dispatcher *dispatcher = station->dispatcher;
+    ph_dispatcher *dispatcher = db->dispatcher;
 
     if (!renewal)
         return;
@@ -219,7 +219,7 @@ void ph__renewal_end(struct ph__station *station, struct ph__renewal *renewal, i
         bool is_free;
 
         if (!renewal->kept[i])
-            ph__say(station, PH_LOG_WARN, "the lease was lost; the handler is asked to stop", work,
+            ph__say(db, PH_LOG_WARN, "the lease was lost; the handler is asked to stop", work,
                     NULL, NULL);
         ph__lock(dispatcher);
         is_free = ph__work_unref(work);
@@ -227,9 +227,9 @@ void ph__renewal_end(struct ph__station *station, struct ph__renewal *renewal, i
         ph__unlock(dispatcher);
     }
     ph__lock(dispatcher);
-    station->renew_us = next_renewal(station);
-    if (r < 0 && station->renew_us < ph__boot_us() + AGAIN_US)
-        station->renew_us = ph__boot_us() + AGAIN_US;
+    db->leases.renew_us = next_renewal(db);
+    if (r < 0 && db->leases.renew_us < ph__boot_us() + AGAIN_US)
+        db->leases.renew_us = ph__boot_us() + AGAIN_US;
     ph__unlock(dispatcher);
     ph__dealloc(renewal);
 }

@@ -19,95 +19,95 @@ static int bucket_of(int64_t us)
 
 void ph__work_start(struct ph_work *work)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     work->state = PH__RUNNING;
     work->refs++;
-    work->newer = NULL;
-    work->older = dispatcher->active;
-    if (work->older)
-        work->older->newer = work;
-    dispatcher->active = work;
-    work->active = true;
-    dispatcher->running++;
-    work->flight->station->running++;
+    work->hold.newer = NULL;
+    work->hold.older = dispatcher->works.active;
+    if (work->hold.older)
+        work->hold.older->hold.newer = work;
+    dispatcher->works.active = work;
+    work->hold.active = true;
+    dispatcher->works.running++;
+    work->batch->db->works.running++;
 }
 
 bool ph__work_call(struct ph_work *work)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
     int limit_ms = work->handler->time_limit_ms;
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     if (ph_work_cancelled(work))
         return false;
-    work->started_us = ph__boot_us();
+    work->hold.started_us = ph__boot_us();
     if (limit_ms > 0)
-        work->limit_us = work->started_us + (int64_t)limit_ms * 1000;
-    if (work->limit_us < dispatcher->limit_us) {
-        dispatcher->limit_us = work->limit_us;
+        work->hold.limit_us = work->hold.started_us + (int64_t)limit_ms * 1000;
+    if (work->hold.limit_us < dispatcher->times.limit_us) {
+        dispatcher->times.limit_us = work->hold.limit_us;
         ph__wake_asleep(dispatcher);
     }
     dispatcher->stats.started++;
-    dispatcher->stats.wait_us[bucket_of(work->started_us - work->flight->claimed_us)]++;
+    dispatcher->stats.wait_us[bucket_of(work->hold.started_us - work->batch->claimed_us)]++;
     return true;
 }
 
 /* The handler holds it no longer. */
 static bool let_go(struct ph_work *work)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
 
-    if (work->newer)
-        work->newer->older = work->older;
+    if (work->hold.newer)
+        work->hold.newer->hold.older = work->hold.older;
     else
-        dispatcher->active = work->older;
-    if (work->older)
-        work->older->newer = work->newer;
-    work->active = false;
-    pthread_cond_broadcast(&dispatcher->changed);
+        dispatcher->works.active = work->hold.older;
+    if (work->hold.older)
+        work->hold.older->hold.newer = work->hold.newer;
+    work->hold.active = false;
+    pthread_cond_broadcast(&dispatcher->wait.changed);
     return ph__work_unref(work);
 }
 
 static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
-    struct ph__station *station = work->flight->station;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
+    struct ph__db *db = work->batch->db;
 
     if (work->state == PH__BEHIND) {
-        dispatcher->behind--;
-        station->behind--;
+        dispatcher->works.behind--;
+        db->works.behind--;
     }
     work->state = PH__DECIDED;
-    work->verb = verb;
-    if (station->decided.count == 0)
-        station->first_decided_us = ph__boot_us();
-    ph__work_push(&station->decided, work);
-    dispatcher->decided++;
+    work->decision.verb = verb;
+    if (db->settle.decided.count == 0)
+        db->settle.since_us = ph__boot_us();
+    ph__work_push(&db->settle.decided, work);
+    dispatcher->works.decided++;
     if (work->delivery->stream && (verb != PH_ACK || !work->behind))
-        station->stream_free = true;
+        db->claim.stream_free = true;
     if (verb == PH_ACK)
         ph__run_go_on(work);
     else if (!work->given_back)
         ph__run_cut(work);
-    /* The crew wakes for the first one (its timer), for a full load, and when there is nothing more
+    /* The pollers wakes for the first one (its timer), for a full load, and when there is nothing more
      * to wait for. */
-    if (station->decided.count == 1 || station->decided.count >= PH__SETTLE_MAX ||
-        station->waiting + station->running == 0)
-        ph__wake_for(station);
+    if (db->settle.decided.count == 1 || db->settle.decided.count >= PH__SETTLE_MAX ||
+        db->works.waiting + db->works.running == 0)
+        ph__wake_for(db);
 }
 
 void ph__work_decide(struct ph_work *work, ph_verdict verdict)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     if (work->state == PH__DECIDED || work->state == PH__SETTLED)
         return;
     if (verdict == PH_VERDICT_RETRY && work->stop_cancelled)
-        verdict = PH_VERDICT_DEFER, work->delay_ms = 0;
-    work->verdict = verdict;
+        verdict = PH_VERDICT_DEFER, work->decision.delay_ms = 0;
+    work->decision.verdict = verdict;
     switch (verdict) {
     case PH_VERDICT_DONE:
         put_on_decided(work, PH_ACK);
@@ -116,8 +116,8 @@ void ph__work_decide(struct ph_work *work, ph_verdict verdict)
         put_on_decided(work, PH_FAIL);
         break;
     case PH_VERDICT_DEFER:
-        if (work->delay_ms < 0)
-            work->delay_ms = dispatcher->opts.defer_ms;
+        if (work->decision.delay_ms < 0)
+            work->decision.delay_ms = dispatcher->opts.defer_ms;
         put_on_decided(work, PH_RELEASE);
         break;
     case PH_VERDICT_RETRY:
@@ -130,11 +130,11 @@ void ph__work_decide(struct ph_work *work, ph_verdict verdict)
 
 void ph__work_release(struct ph_work *work, int64_t delay_ms)
 {
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     if (work->state == PH__DECIDED || work->state == PH__SETTLED)
         return;
-    work->verdict = 0; /* nobody's */
-    work->delay_ms = delay_ms;
+    work->decision.verdict = 0; /* nobody's */
+    work->decision.delay_ms = delay_ms;
     put_on_decided(work, PH_RELEASE);
 }
 
@@ -149,13 +149,13 @@ static void count_outcome(ph_dispatcher_stats *stats, const struct ph_work *work
         stats->stale++;
     else if (work->no_handler)
         stats->no_handler++;
-    else if (work->verdict == PH_VERDICT_DONE)
+    else if (work->decision.verdict == PH_VERDICT_DONE)
         stats->done++;
-    else if (work->verdict == PH_VERDICT_RETRY)
+    else if (work->decision.verdict == PH_VERDICT_RETRY)
         stats->retried++;
-    else if (work->verdict == PH_VERDICT_FAIL)
+    else if (work->decision.verdict == PH_VERDICT_FAIL)
         stats->failed++;
-    else if (work->verdict == PH_VERDICT_DEFER)
+    else if (work->decision.verdict == PH_VERDICT_DEFER)
         stats->deferred++;
     else
         stats->released++;
@@ -165,87 +165,86 @@ static void count_outcome(ph_dispatcher_stats *stats, const struct ph_work *work
 
 bool ph__work_settled(struct ph_work *work, ph_outcome outcome)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
-    struct ph__station *station = work->flight->station;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
+    struct ph__db *db = work->batch->db;
     int64_t done = dispatcher->stats.done;
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     count_outcome(&dispatcher->stats, work, outcome);
-    station->done += dispatcher->stats.done - done;
+    db->works.done += dispatcher->stats.done - done;
     work->state = PH__SETTLED;
-    work->flight->unsettled--;
-    dispatcher->in_flight--;
-    station->in_flight--;
-    if (work->behind && work->verdict == PH_VERDICT_DONE && !work->evicted) {
+    work->batch->unsettled--;
+    dispatcher->works.in_flight--;
+    db->works.in_flight--;
+    if (work->behind && work->decision.verdict == PH_VERDICT_DONE && !work->evicted) {
         if (outcome == PH_OUTCOME_ACKED || work->maybe_settled)
             ph__run_go_on(work);
         else
             ph__run_lost(work);
     }
     ph__drain_look(dispatcher); /* was it the last one? */
-    if (station->draining && station->in_flight == 0)
-        ph__wake_for(station);
+    if (db->leaving && db->works.in_flight == 0)
+        ph__wake_for(db);
     return ph__work_unref(work);
 }
 
 bool ph__work_returned(struct ph_work *work, ph_verdict verdict)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
     bool is_free = false;
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
-    if (ph_work_cancelled(work)) /* perhaps by the fence alone, while the crew was busy */
+    PH__NEEDS_LOCK(work->batch->dispatcher);
+    if (ph_work_cancelled(work)) /* perhaps by the fence alone, while the pollers was busy */
         ph__work_cancel(work);
-    work->returned = true;
-    dispatcher->running--;
-    work->flight->station->running--;
-    if (work->started_us) {
-        int64_t run_us = ph__boot_us() - work->started_us;
+    work->hold.returned = true;
+    dispatcher->works.running--;
+    work->batch->db->works.running--;
+    if (work->hold.started_us) {
+        int64_t run_us = ph__boot_us() - work->hold.started_us;
 
         dispatcher->stats.run_us[bucket_of(run_us)]++;
-        dispatcher->usual_run_us += (run_us - dispatcher->usual_run_us) / 8;
+        dispatcher->room.usual_run_us += (run_us - dispatcher->room.usual_run_us) / 8;
     }
     if (verdict == PH_VERDICT_KEEP) {
-        work->kept = true;
-        if (!work->user_settled)
-            dispatcher->kept++;
+        work->hold.kept = true;
+        if (!work->hold.user_settled)
+            dispatcher->works.kept++;
     } else {
         ph__work_decide(work, verdict);
     }
-    if (dispatcher
-            ->short_of_room) /* what was kept, or settled in a transaction, wakes nobody else */
+    if (dispatcher->room.short_of_it) /* what was kept, or settled in a transaction, wakes nobody else */
         ph__wake_asleep(dispatcher);
-    if (!work->kept || work->user_settled)
+    if (!work->hold.kept || work->hold.user_settled)
         is_free = let_go(work);
     return is_free;
 }
 
 void ph__work_cancel(struct ph_work *work)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     if (atomic_exchange(&work->cancelled, true))
         return;
     if (work->state > PH__WAITING)
         dispatcher->stats.cancelled++;
-    pthread_cond_broadcast(&dispatcher->changed);
+    pthread_cond_broadcast(&dispatcher->wait.changed);
 }
 
 void ph__work_set_error(struct ph_work *work, const char *text)
 {
     struct ph__buffer mended = { 0 };
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     if (work->state == PH__DECIDED || work->state == PH__SETTLED)
-        return; /* the crew may be reading it */
-    ph__dealloc(work->error);
-    work->error = NULL;
+        return; /* the pollers may be reading it */
+    ph__dealloc(work->decision.error);
+    work->decision.error = NULL;
     if (!text)
         return;
     ph__buffer_text(&mended, "");
     ph__text_mend(&mended, text, PH_ERROR_TEXT_MAX);
-    work->error = mended.failed ? NULL : mended.data; /* without memory: no text, but a verdict */
+    work->decision.error = mended.failed ? NULL : mended.data; /* without memory: no text, but a verdict */
     if (mended.failed)
         ph__buffer_free(&mended);
 }
@@ -257,12 +256,12 @@ const ph_delivery *ph_work_delivery(const ph_work *work)
     return work ? work->delivery : NULL;
 }
 
-/* When its time is over anyway, whether or not the crew gets round to say so. */
+/* When its time is over anyway, whether or not the pollers gets round to say so. */
 static int64_t end_us(const ph_work *work)
 {
-    int64_t fenced_us = atomic_load(&work->flight->fenced_us);
+    int64_t fenced_us = atomic_load(&work->batch->fenced_us);
 
-    return work->limit_us < fenced_us ? work->limit_us : fenced_us;
+    return work->hold.limit_us < fenced_us ? work->hold.limit_us : fenced_us;
 }
 
 bool ph_work_cancelled(const ph_work *work)
@@ -277,7 +276,7 @@ bool ph_work_wait(ph_work *work, int timeout_ms)
 
     if (!work)
         return false;
-    dispatcher = work->flight->dispatcher;
+    dispatcher = work->batch->dispatcher;
     until = ph__boot_us() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000;
     ph__lock(dispatcher);
     while (!ph_work_cancelled(work)) {
@@ -288,7 +287,7 @@ bool ph_work_wait(ph_work *work, int timeout_ms)
         if (left > end)
             left = end;
         /* A suspended machine stops the condition's clock: look once in a while. */
-        ph__wait_us(dispatcher, &dispatcher->changed, left < 1000000 ? left : 1000000);
+        ph__wait_us(dispatcher, &dispatcher->wait.changed, left < 1000000 ? left : 1000000);
     }
     ph__unlock(dispatcher);
     return ph_work_cancelled(work);
@@ -298,19 +297,19 @@ void ph_work_error(ph_work *work, const char *text)
 {
     if (!work)
         return;
-    ph__lock(work->flight->dispatcher);
+    ph__lock(work->batch->dispatcher);
     ph__work_set_error(work, text);
-    ph__unlock(work->flight->dispatcher);
+    ph__unlock(work->batch->dispatcher);
 }
 
 void ph_work_delay(ph_work *work, int64_t delay_ms)
 {
     if (!work || delay_ms < 0)
         return;
-    ph__lock(work->flight->dispatcher);
+    ph__lock(work->batch->dispatcher);
     if (work->state == PH__RUNNING)
-        work->delay_ms = delay_ms;
-    ph__unlock(work->flight->dispatcher);
+        work->decision.delay_ms = delay_ms;
+    ph__unlock(work->batch->dispatcher);
 }
 
 ph_tx ph_work_tx(const ph_work *work)
@@ -325,7 +324,7 @@ ph_store *ph_work_store(const ph_work *work)
 
 const char *ph_work_store_id(const ph_work *work)
 {
-    return work ? work->flight->station->id : "";
+    return work ? work->batch->db->id : "";
 }
 
 int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
@@ -344,15 +343,15 @@ int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
         return ph__fail(reterr, PH_EINVAL,
                         "the work has a transaction and ends with it; return the verdict from the "
                         "handler");
-    dispatcher = work->flight->dispatcher;
+    dispatcher = work->batch->dispatcher;
     ph__say_verdict(work, verdict, PH_OUTCOME_UNKNOWN);
     ph__lock(dispatcher);
-    work->user_settled = true;
+    work->hold.user_settled = true;
     ph__work_decide(work, verdict);
     if (work->behind) /* it may have been waiting for this */
         ph__threads_call(dispatcher);
-    if (work->returned) {
-        dispatcher->kept--;
+    if (work->hold.returned) {
+        dispatcher->works.kept--;
         is_free = let_go(work);
     }
     ph__unlock(dispatcher);

@@ -1,4 +1,4 @@
-/* stations.c - which stations there are, as the databases of a set come and go. */
+/* databases.c - which databases there are, as the databases of a set come and go. */
 #include "dispatch/dispatch.h"
 
 #include "core/error.h"
@@ -16,35 +16,35 @@
 /* With the lock held. */
 static int make_room(ph_dispatcher *dispatcher)
 {
-    size_t room = dispatcher->station_room ? dispatcher->station_room * 2 : ROOM_FIRST;
-    struct ph__station **grown;
+    size_t room = dispatcher->dbs.room ? dispatcher->dbs.room * 2 : ROOM_FIRST;
+    struct ph__db **grown;
 
-    if (dispatcher->station_count < dispatcher->station_room)
+    if (dispatcher->dbs.count < dispatcher->dbs.room)
         return 0;
-    grown = ph__realloc(dispatcher->stations, room * sizeof(*grown));
+    grown = ph__realloc(dispatcher->dbs.items, room * sizeof(*grown));
     if (!grown)
         return PH_ENOMEM;
-    dispatcher->stations = grown;
-    dispatcher->station_room = room;
+    dispatcher->dbs.items = grown;
+    dispatcher->dbs.room = room;
     return 0;
 }
 
-int ph__stations_add(struct ph__station *station)
+int ph__databases_add(struct ph__db *db)
 {
-    ph_dispatcher *dispatcher = station->dispatcher;
+    ph_dispatcher *dispatcher = db->dispatcher;
     size_t at;
     int r;
 
     ph__lock(dispatcher);
     r = make_room(dispatcher);
     if (r == 0) {
-        at = dispatcher->station_count++;
-        for (; at > 0 && strcmp(dispatcher->stations[at - 1]->id, station->id) > 0; at--)
-            dispatcher->stations[at] = dispatcher->stations[at - 1];
-        dispatcher->stations[at] = station;
-        dispatcher->claim_turn += at < dispatcher->claim_turn;
-        dispatcher->chosen = NULL; /* it may be its turn */
-        station->serial = ++dispatcher->last_serial;
+        at = dispatcher->dbs.count++;
+        for (; at > 0 && strcmp(dispatcher->dbs.items[at - 1]->id, db->id) > 0; at--)
+            dispatcher->dbs.items[at] = dispatcher->dbs.items[at - 1];
+        dispatcher->dbs.items[at] = db;
+        dispatcher->pick.claim_turn += at < dispatcher->pick.claim_turn;
+        dispatcher->pick.chosen = NULL; /* it may be its turn */
+        db->serial = ++dispatcher->dbs.last_serial;
     }
     ph__unlock(dispatcher);
     return r;
@@ -53,53 +53,53 @@ int ph__stations_add(struct ph__station *station)
 /* Those that were kept for the sake of handlers that did not return. */
 static void free_retired(ph_dispatcher *dispatcher)
 {
-    struct ph__station **at = &dispatcher->retired;
+    struct ph__db **at = &dispatcher->dbs.retired;
 
     while (*at) {
-        struct ph__station *station = *at;
+        struct ph__db *db = *at;
 
-        if (station->flights || dispatcher->selecting) {
-            at = &station->bell_next;
+        if (db->leases.batches || dispatcher->pick.selecting) {
+            at = &db->watch.next;
             continue;
         }
-        *at = station->bell_next;
-        ph__station_free(station);
+        *at = db->watch.next;
+        ph__db_free(db);
     }
 }
 
-void ph__stations_remove(struct ph__station *station)
+void ph__databases_remove(struct ph__db *db)
 {
-    ph_dispatcher *dispatcher = station->dispatcher;
+    ph_dispatcher *dispatcher = db->dispatcher;
     size_t at = 0;
 
-    PH__NEEDS_LOCK(station->dispatcher);
-    while (dispatcher->stations[at] != station)
+    PH__NEEDS_LOCK(db->dispatcher);
+    while (dispatcher->dbs.items[at] != db)
         at++;
-    dispatcher->station_count--;
-    dispatcher->claim_turn -= at < dispatcher->claim_turn;
-    for (; at < dispatcher->station_count; at++)
-        dispatcher->stations[at] = dispatcher->stations[at + 1];
-    if (dispatcher->chosen == station)
-        dispatcher->chosen = NULL;
-    ph__reserve_leave(station);
-    ph__bell_unwatch(station);
-    station->bell_next = dispatcher->retired;
-    dispatcher->retired = station;
+    dispatcher->dbs.count--;
+    dispatcher->pick.claim_turn -= at < dispatcher->pick.claim_turn;
+    for (; at < dispatcher->dbs.count; at++)
+        dispatcher->dbs.items[at] = dispatcher->dbs.items[at + 1];
+    if (dispatcher->pick.chosen == db)
+        dispatcher->pick.chosen = NULL;
+    ph__reserve_leave(db);
+    ph__file_unwatch(db);
+    db->watch.next = dispatcher->dbs.retired;
+    dispatcher->dbs.retired = db;
     free_retired(dispatcher);
-    pthread_cond_broadcast(&dispatcher->changed);
+    pthread_cond_broadcast(&dispatcher->wait.changed);
 }
 
-void ph__stations_free(ph_dispatcher *dispatcher)
+void ph__databases_free(ph_dispatcher *dispatcher)
 {
-    for (size_t i = 0; i < dispatcher->station_count; i++)
-        ph__station_free(dispatcher->stations[i]);
-    while (dispatcher->retired) {
-        struct ph__station *station = dispatcher->retired;
+    for (size_t i = 0; i < dispatcher->dbs.count; i++)
+        ph__db_free(dispatcher->dbs.items[i]);
+    while (dispatcher->dbs.retired) {
+        struct ph__db *db = dispatcher->dbs.retired;
 
-        dispatcher->retired = station->bell_next;
-        ph__station_free(station);
+        dispatcher->dbs.retired = db->watch.next;
+        ph__db_free(db);
     }
-    ph__dealloc(dispatcher->stations);
+    ph__dealloc(dispatcher->dbs.items);
 }
 
 /* --------------------------------------------------------------------- updates */
@@ -107,26 +107,26 @@ void ph__stations_free(ph_dispatcher *dispatcher)
 /* Takes over the reference. */
 static int add(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_error *err)
 {
-    struct ph__station *station = NULL;
+    struct ph__db *db = NULL;
     ph_store *store = NULL;
     int r = ph__entry_open(dispatcher->set, entry, &store, err);
 
     if (r == 0)
-        r = ph__station_new(dispatcher, entry, store, &station, err);
+        r = ph__db_new(dispatcher, entry, store, &db, err);
     if (r < 0) {
         ph_close(store);
         ph__entry_unref(dispatcher->set, entry);
         return r;
     }
-    ph__bell_watch(station);
-    if (ph__stations_add(station) == 0) {
-        ph__say(station, PH_LOG_INFO, "joined: the set has this database", NULL, NULL, NULL);
+    ph__file_watch(db);
+    if (ph__databases_add(db) == 0) {
+        ph__say(db, PH_LOG_INFO, "joined: the set has this database", NULL, NULL, NULL);
         return 0;
     }
     ph__lock(dispatcher);
-    ph__bell_unwatch(station);
+    ph__file_unwatch(db);
     ph__unlock(dispatcher);
-    ph__station_free(station);
+    ph__db_free(db);
     return ph__fail_memory(err);
 }
 
@@ -145,33 +145,33 @@ static bool has(struct ph__entry *const *entries, size_t count, const struct ph_
 /* What the set has no more is claimed from no more. With the lock held. */
 static void drain_others(ph_dispatcher *dispatcher, struct ph__entry *const *sorted, size_t count)
 {
-    for (size_t i = 0; i < dispatcher->station_count; i++) {
-        struct ph__station *station = dispatcher->stations[i];
+    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
+        struct ph__db *db = dispatcher->dbs.items[i];
 
-        if (station->draining || has(sorted, count, station->entry))
+        if (db->leaving || has(sorted, count, db->entry))
             continue;
-        station->draining = true;
-        station->drain_us = ph__boot_us();
-        ph__waiting_release(station, INT64_MAX);
+        db->leaving = true;
+        db->leaving_us = ph__boot_us();
+        ph__waiting_release(db, INT64_MAX);
     }
 }
 
 /* There was no memory for all that has changed: another time. With the lock held. */
 static void update_later(ph_dispatcher *dispatcher)
 {
-    dispatcher->stations_changed = true;
-    dispatcher->update_us = ph__boot_us() + NO_MEMORY_US;
+    dispatcher->dbs.changed = true;
+    dispatcher->dbs.update_us = ph__boot_us() + NO_MEMORY_US;
 }
 
-/* Which of them have no station yet, by id; with the lock held. */
+/* Which of them have no database yet, by id; with the lock held. */
 static size_t keep_new(ph_dispatcher *dispatcher, struct ph__entry **entries, size_t count)
 {
     struct ph__entry **known = ph__alloc_zero(count + 1, sizeof(*known));
     size_t known_count = 0, kept = 0;
 
-    for (size_t i = 0; known && i < dispatcher->station_count && known_count < count; i++) {
-        if (!dispatcher->stations[i]->draining)
-            known[known_count++] = dispatcher->stations[i]->entry;
+    for (size_t i = 0; known && i < dispatcher->dbs.count && known_count < count; i++) {
+        if (!dispatcher->dbs.items[i]->leaving)
+            known[known_count++] = dispatcher->dbs.items[i]->entry;
     }
     if (known)
         qsort(known, known_count, sizeof(*known), by_address);
@@ -198,7 +198,7 @@ static bool add_all(ph_dispatcher *dispatcher, struct ph__entry *const *entries,
     return all;
 }
 
-void ph__stations_update(ph_dispatcher *dispatcher)
+void ph__databases_update(ph_dispatcher *dispatcher)
 {
     struct ph__entry **entries = NULL, **sorted = NULL;
     size_t count = 0;
@@ -228,15 +228,15 @@ void ph__stations_update(ph_dispatcher *dispatcher)
     ph__dealloc(entries);
 }
 
-void ph__stations_changed(void *context)
+void ph__databases_changed(void *context)
 {
     ph_dispatcher *dispatcher = context;
 
     ph__lock(dispatcher);
-    dispatcher->stations_changed = true;
-    dispatcher->update_us = 0;
-    pthread_cond_broadcast(&dispatcher->discover); /* it may be a source that has come */
-    ph__crew_call(dispatcher);
+    dispatcher->dbs.changed = true;
+    dispatcher->dbs.update_us = 0;
+    pthread_cond_broadcast(&dispatcher->wait.discover); /* it may be a source that has come */
+    ph__poller_call(dispatcher);
     ph__wake_asleep(dispatcher);
     ph__unlock(dispatcher);
 }
@@ -246,9 +246,9 @@ void ph__stations_changed(void *context)
 /* Who drains waits for that; with the lock held. */
 static void set_discovered(ph_dispatcher *dispatcher)
 {
-    if (!dispatcher->discovered)
-        pthread_cond_broadcast(&dispatcher->changed);
-    dispatcher->discovered = true;
+    if (!dispatcher->discovery.done)
+        pthread_cond_broadcast(&dispatcher->wait.changed);
+    dispatcher->discovery.done = true;
 }
 
 void *ph__discover(void *context)
@@ -256,13 +256,13 @@ void *ph__discover(void *context)
     ph_dispatcher *dispatcher = context;
 
     ph__lock(dispatcher);
-    while (!dispatcher->stopping) {
+    while (!dispatcher->phase.stopping) {
         int64_t wait_us = ph__set_refresh_in_us(dispatcher->set);
         ph_error err;
 
         if (wait_us > 0) {
             set_discovered(dispatcher);
-            ph__wait_us(dispatcher, &dispatcher->discover,
+            ph__wait_us(dispatcher, &dispatcher->wait.discover,
                         wait_us < WAIT_MAX_US ? wait_us : WAIT_MAX_US);
             continue;
         }
@@ -271,8 +271,8 @@ void *ph__discover(void *context)
         ph__lock(dispatcher);
         set_discovered(dispatcher);
     }
-    dispatcher->discovering = false;
-    pthread_cond_broadcast(&dispatcher->changed);
+    dispatcher->discovery.running = false;
+    pthread_cond_broadcast(&dispatcher->wait.changed);
     ph__unlock(dispatcher);
     ph__dispatcher_drop(dispatcher);
     return NULL;

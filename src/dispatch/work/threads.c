@@ -15,7 +15,7 @@
 void ph__wake(ph_dispatcher *dispatcher)
 {
     uint64_t one = 1;
-    ssize_t ignored = write(dispatcher->wake_fd, &one, sizeof(one));
+    ssize_t ignored = write(dispatcher->wakeups.wake_fd, &one, sizeof(one));
 
     (void)ignored; /* it can only fail when it is full, and then it wakes */
 }
@@ -23,17 +23,17 @@ void ph__wake(ph_dispatcher *dispatcher)
 void ph__wake_asleep(ph_dispatcher *dispatcher)
 {
     PH__NEEDS_LOCK(dispatcher);
-    if (!dispatcher->asleep)
+    if (!dispatcher->pollers.asleep)
         return;
-    dispatcher->asleep = false;
+    dispatcher->pollers.asleep = false;
     ph__wake(dispatcher);
 }
 
-void ph__wake_for(struct ph__station *station)
+void ph__wake_for(struct ph__db *db)
 {
-    PH__NEEDS_LOCK(station->dispatcher);
-    if (!station->busy) /* otherwise who has it looks at it again before leaving */
-        ph__wake_asleep(station->dispatcher);
+    PH__NEEDS_LOCK(db->dispatcher);
+    if (!db->visit.busy) /* otherwise who has it looks at it again before leaving */
+        ph__wake_asleep(db->dispatcher);
 }
 
 static const char *verdict_problem(ph_verdict verdict, char *text, size_t size)
@@ -46,7 +46,7 @@ static const char *verdict_problem(ph_verdict verdict, char *text, size_t size)
 
 ph_verdict ph__call_handler(struct ph_work *work)
 {
-    ph__say(work->flight->station, PH_LOG_INFO, "handler called", work, NULL, NULL);
+    ph__say(work->batch->db, PH_LOG_INFO, "handler called", work, NULL, NULL);
     return work->handler->handle(work->handler->context, work);
 }
 
@@ -80,10 +80,10 @@ static bool settled_in_transaction(struct ph__thread *thread, struct ph_work *wo
         work->maybe_settled = true;
     if (outcome == PH_OUTCOME_UNKNOWN || work->state != PH__RUNNING)
         return false;
-    work->verdict = PH_VERDICT_DONE;
+    work->decision.verdict = PH_VERDICT_DONE;
     if (work->delivery->stream && !work->behind) { /* there may be more of its stream */
-        ph__station_call(work->flight->station);
-        ph__wake_for(work->flight->station);
+        ph__db_wake(work->batch->db);
+        ph__wake_for(work->batch->db);
     }
     return ph__work_settled(work, outcome);
 }
@@ -93,45 +93,45 @@ static bool settled_in_transaction(struct ph__thread *thread, struct ph_work *wo
 void ph__threads_call(ph_dispatcher *dispatcher)
 {
     PH__NEEDS_LOCK(dispatcher);
-    if (dispatcher->usual_run_us >= SLOW_HANDLER_US && dispatcher->waiting.count > 1)
-        pthread_cond_broadcast(&dispatcher->work_ready);
-    else if (dispatcher->waiting.count > 0)
-        pthread_cond_signal(&dispatcher->work_ready);
+    if (dispatcher->room.usual_run_us >= SLOW_HANDLER_US && dispatcher->works.waiting.count > 1)
+        pthread_cond_broadcast(&dispatcher->wait.work_ready);
+    else if (dispatcher->works.waiting.count > 0)
+        pthread_cond_signal(&dispatcher->wait.work_ready);
 }
 
 /* A thread that takes a message makes sure that somebody looks after the others, in case its own
  * handler takes long. */
 static void call_helper(ph_dispatcher *dispatcher)
 {
-    if (dispatcher->waiting.count == 0 || dispatcher->idle_threads == 0 ||
-        dispatcher->helper_called)
+    if (dispatcher->works.waiting.count == 0 || dispatcher->pool.idle == 0 ||
+        dispatcher->pool.helper_called)
         return;
-    dispatcher->helper_called = true;
-    pthread_cond_signal(&dispatcher->work_ready);
+    dispatcher->pool.helper_called = true;
+    pthread_cond_signal(&dispatcher->wait.work_ready);
 }
 
 /* How long the helper leaves them to those that run. */
 static int64_t stand_by_us(const ph_dispatcher *dispatcher)
 {
-    const struct ph_work *first = dispatcher->waiting.first;
+    const struct ph_work *first = dispatcher->works.waiting.first;
 
-    if (!first || first->reserved || dispatcher->running == 0 ||
-        dispatcher->usual_run_us >= SLOW_HANDLER_US)
+    if (!first || first->reserved || dispatcher->works.running == 0 ||
+        dispatcher->room.usual_run_us >= SLOW_HANDLER_US)
         return 0;
-    return first->flight->claimed_us + ALONE_US - ph__boot_us();
+    return first->batch->claimed_us + ALONE_US - ph__boot_us();
 }
 
 static void wait_for_work(ph_dispatcher *dispatcher)
 {
-    dispatcher->idle_threads++;
-    if (dispatcher->waiting.count > 0 && ph__threads_are_reserved(dispatcher))
-        ph__wait_us(dispatcher, &dispatcher->work_ready, PH__RESERVED_US);
+    dispatcher->pool.idle++;
+    if (dispatcher->works.waiting.count > 0 && ph__threads_are_reserved(dispatcher))
+        ph__wait_us(dispatcher, &dispatcher->wait.work_ready, PH__RESERVED_US);
     else
-        ph__wait(dispatcher, &dispatcher->work_ready);
-    dispatcher->idle_threads--;
+        ph__wait(dispatcher, &dispatcher->wait.work_ready);
+    dispatcher->pool.idle--;
     for (int64_t us = stand_by_us(dispatcher); us > 0; us = stand_by_us(dispatcher))
-        ph__wait_us(dispatcher, &dispatcher->work_ready, us);
-    dispatcher->helper_called = false;
+        ph__wait_us(dispatcher, &dispatcher->wait.work_ready, us);
+    dispatcher->pool.helper_called = false;
 }
 
 /* Its database has left the set; with the lock held. */
@@ -161,7 +161,7 @@ static ph_store *take_store(struct ph__thread *thread)
 
 void ph__threads_leave(ph_dispatcher *dispatcher, uint64_t serial)
 {
-    struct ph__thread *thread = dispatcher->threads;
+    struct ph__thread *thread = dispatcher->pool.threads;
 
     PH__NEEDS_LOCK(dispatcher);
     while (thread) {
@@ -177,7 +177,7 @@ void ph__threads_leave(ph_dispatcher *dispatcher, uint64_t serial)
         ph__unlock(dispatcher);
         ph__handler_store_close(dispatcher, store);
         ph__lock(dispatcher);
-        thread = dispatcher->threads; /* others may have come and gone */
+        thread = dispatcher->pool.threads; /* others may have come and gone */
     }
 }
 
@@ -207,34 +207,34 @@ static struct ph_work *next_work(struct ph__thread *thread)
             ph__work_start(work);
             thread->work = work;
             if (work->handler->in_transaction) {
-                thread->uses = work->flight->station->serial;
-                ph__transaction_waits(work->flight->station);
+                thread->uses = work->batch->db->serial;
+                ph__transaction_waits(work->batch->db);
             }
             call_helper(dispatcher);
             return work;
         }
         if (work) /* the lease may be somebody else's by now */
             ph__work_release(work, 0);
-        else if (dispatcher->stopping)
+        else if (dispatcher->phase.stopping)
             return NULL;
         else
             wait_for_work(dispatcher);
     }
 }
 
-/* The crew fetches more when there is room for a batch. */
+/* The pollers fetches more when there is room for a batch. */
 static void wake_for_more(ph_dispatcher *dispatcher)
 {
-    if (dispatcher->wake_at >= 0 &&
-        (dispatcher->waiting.count == 0 ||
-         (long)(dispatcher->waiting.count + dispatcher->behind) <= dispatcher->wake_at))
+    if (dispatcher->room.wake_at >= 0 &&
+        (dispatcher->works.waiting.count == 0 ||
+         (long)(dispatcher->works.waiting.count + dispatcher->works.behind) <= dispatcher->room.wake_at))
         ph__wake_asleep(dispatcher);
 }
 
 /* Nobody will join it; with the lock held. */
 static void detach(struct ph__thread *thread)
 {
-    struct ph__thread **at = &thread->dispatcher->threads;
+    struct ph__thread **at = &thread->dispatcher->pool.threads;
 
     while (*at && *at != thread)
         at = &(*at)->next;
@@ -250,7 +250,7 @@ static void ended(void *context)
 {
     struct ph__thread *thread = context;
     ph_dispatcher *dispatcher = thread->dispatcher;
-    bool free_flight = false, detached;
+    bool batch_gone = false, detached;
     ph_store *store;
 
     ph__lock(dispatcher);
@@ -264,20 +264,20 @@ static void ended(void *context)
     }
     ph__lock(dispatcher);
     if (thread->given_up) {
-        dispatcher->hung_threads--;
+        dispatcher->pool.hung--;
         ph__wake(dispatcher); /* it may have been one too many */
     }
     if (thread->work)
-        free_flight = ph__work_returned(thread->work, PH_VERDICT_RETRY);
+        batch_gone = ph__work_returned(thread->work, PH_VERDICT_RETRY);
     if (thread->work && !thread->given_up) {
         detach(thread);
-        dispatcher->missing_threads++;
+        dispatcher->pool.missing++;
         ph__wake(dispatcher);
     }
     detached = thread->detached;
-    pthread_cond_broadcast(&dispatcher->changed);
+    pthread_cond_broadcast(&dispatcher->wait.changed);
     ph__unlock(dispatcher);
-    if (free_flight)
+    if (batch_gone)
         ph__dispatcher_drop(dispatcher);
     if (detached)
         ph__dealloc(thread);
@@ -301,7 +301,7 @@ static void *work_loop(void *context)
         verdict = run(thread, work, &outcome);
         ph__lock(dispatcher);
         thread->work = NULL;
-        (void)settled_in_transaction(thread, work, outcome); /* the flight stays: we hold it */
+        (void)settled_in_transaction(thread, work, outcome); /* the batch stays: we hold it */
         if (ph__work_returned(work, verdict))
             dispatcher->refs--; /* never the last one: the thread has one too */
     }
@@ -337,9 +337,9 @@ static bool start_one(ph_dispatcher *dispatcher, bool replaces)
     started = pthread_create(&thread->id, NULL, work_loop, thread) == 0;
     if (started) {
         dispatcher->refs++;
-        thread->next = dispatcher->threads;
-        dispatcher->threads = thread;
-        dispatcher->missing_threads -= replaces;
+        thread->next = dispatcher->pool.threads;
+        dispatcher->pool.threads = thread;
+        dispatcher->pool.missing -= replaces;
         dispatcher->stats.replaced_threads += replaces;
     }
     ph__unlock(dispatcher);
@@ -348,24 +348,24 @@ static bool start_one(ph_dispatcher *dispatcher, bool replaces)
     return started;
 }
 
-/* One more of the crew. */
-static bool start_mate(ph_dispatcher *dispatcher)
+/* One more of the pollers. */
+static bool start_poller(ph_dispatcher *dispatcher)
 {
-    struct ph__mate *mate = ph__alloc_zero(1, sizeof(*mate));
+    struct ph__poller *poller = ph__alloc_zero(1, sizeof(*poller));
     bool started;
 
-    if (!mate)
+    if (!poller)
         return false;
-    mate->dispatcher = dispatcher;
+    poller->dispatcher = dispatcher;
     ph__lock(dispatcher);
-    started = pthread_create(&mate->id, NULL, ph__crew_work, mate) == 0;
+    started = pthread_create(&poller->id, NULL, ph__poll, poller) == 0;
     if (started) {
         dispatcher->refs++;
-        dispatcher->crew[dispatcher->crew_count++] = mate;
+        dispatcher->pollers.items[dispatcher->pollers.count++] = poller;
     }
     ph__unlock(dispatcher);
     if (!started)
-        ph__dealloc(mate);
+        ph__dealloc(poller);
     return started;
 }
 
@@ -374,9 +374,9 @@ static bool start_discovery(ph_dispatcher *dispatcher)
     bool started;
 
     ph__lock(dispatcher);
-    dispatcher->discovering =
-        pthread_create(&dispatcher->discoverer, NULL, ph__discover, dispatcher) == 0;
-    started = dispatcher->has_discoverer = dispatcher->discovering;
+    dispatcher->discovery.running =
+        pthread_create(&dispatcher->discovery.thread, NULL, ph__discover, dispatcher) == 0;
+    started = dispatcher->discovery.has_thread = dispatcher->discovery.running;
     dispatcher->refs += started;
     ph__unlock(dispatcher);
     return started;
@@ -384,32 +384,32 @@ static bool start_discovery(ph_dispatcher *dispatcher)
 
 int ph__threads_start(ph_dispatcher *dispatcher, ph_error *err)
 {
-    int crew = dispatcher->links_max < PH__CREW_MAX ? dispatcher->links_max : PH__CREW_MAX;
+    int pollers = dispatcher->connections.max < PH__POLLERS_MAX ? dispatcher->connections.max : PH__POLLERS_MAX;
     sigset_t before;
     bool ok = true;
 
     if (!dispatcher->set)
-        crew = 1;
+        pollers = 1;
 
     block_signals(&before);
-    for (int i = 0; dispatcher->handler_count > 0 && i < dispatcher->opts.threads && ok; i++)
+    for (int i = 0; dispatcher->handlers.count > 0 && i < dispatcher->opts.threads && ok; i++)
         ok = start_one(dispatcher, false);
-    for (int i = 0; i < crew && ok; i++)
-        ok = start_mate(dispatcher);
+    for (int i = 0; i < pollers && ok; i++)
+        ok = start_poller(dispatcher);
     ok = ok && (!dispatcher->set || start_discovery(dispatcher));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (ok)
         return 0;
     ph__lock(dispatcher);
-    dispatcher->stopping = dispatcher->ending = dispatcher->stopped = true;
-    pthread_cond_broadcast(&dispatcher->work_ready);
-    pthread_cond_broadcast(&dispatcher->crew_ready);
+    dispatcher->phase.stopping = dispatcher->phase.ending = dispatcher->phase.stopped = true;
+    pthread_cond_broadcast(&dispatcher->wait.work_ready);
+    pthread_cond_broadcast(&dispatcher->wait.pollers_ready);
     ph__wake(dispatcher);
     ph__unlock(dispatcher);
-    ph__crew_join(dispatcher);
+    ph__pollers_join(dispatcher);
     ph__threads_join(dispatcher);
     return ph__fail(err, PH_ENOMEM, "the system refuses to start %d threads; use fewer",
-                    dispatcher->opts.threads + crew + (dispatcher->set != NULL));
+                    dispatcher->opts.threads + pollers + (dispatcher->set != NULL));
 }
 
 void ph__threads_replace(ph_dispatcher *dispatcher)
@@ -417,9 +417,9 @@ void ph__threads_replace(ph_dispatcher *dispatcher)
     int missing;
 
     ph__lock(dispatcher);
-    missing = dispatcher->missing_threads;
+    missing = dispatcher->pool.missing;
     /* So many hanging handlers eat memory, not messages: at some point somebody must look. */
-    if (dispatcher->stopping || dispatcher->hung_threads > dispatcher->opts.threads)
+    if (dispatcher->phase.stopping || dispatcher->pool.hung > dispatcher->opts.threads)
         missing = 0;
     ph__unlock(dispatcher);
     while (missing > 0 && start_one(dispatcher, true))
@@ -428,47 +428,47 @@ void ph__threads_replace(ph_dispatcher *dispatcher)
 
 bool ph__thread_give_up(struct ph_work *work)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
-    struct ph__thread *thread = dispatcher->threads;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
+    struct ph__thread *thread = dispatcher->pool.threads;
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     while (thread && thread->work != work)
         thread = thread->next;
     if (!thread)
         return false;
     detach(thread);
-    thread->given_up = work->given_up = true;
-    dispatcher->hung_threads++;
+    thread->given_up = work->hold.given_up = true;
+    dispatcher->pool.hung++;
     return true;
 }
 
 bool ph__thread_is_ours(const ph_dispatcher *dispatcher)
 {
-    const struct ph__thread *thread = dispatcher->threads;
+    const struct ph__thread *thread = dispatcher->pool.threads;
 
     PH__NEEDS_LOCK(dispatcher);
     while (thread && !pthread_equal(thread->id, pthread_self()))
         thread = thread->next;
     if (thread ||
-        (dispatcher->has_discoverer && pthread_equal(dispatcher->discoverer, pthread_self())))
+        (dispatcher->discovery.has_thread && pthread_equal(dispatcher->discovery.thread, pthread_self())))
         return true;
-    for (int i = 0; i < dispatcher->crew_count; i++) {
-        if (pthread_equal(dispatcher->crew[i]->id, pthread_self()))
+    for (int i = 0; i < dispatcher->pollers.count; i++) {
+        if (pthread_equal(dispatcher->pollers.items[i]->id, pthread_self()))
             return true;
     }
     return false;
 }
 
-void ph__crew_join(ph_dispatcher *dispatcher)
+void ph__pollers_join(ph_dispatcher *dispatcher)
 {
-    int count = dispatcher->crew_count; /* nobody is added any more */
+    int count = dispatcher->pollers.count; /* nobody is added any more */
 
     for (int i = 0; i < count; i++)
-        pthread_join(dispatcher->crew[i]->id, NULL);
+        pthread_join(dispatcher->pollers.items[i]->id, NULL);
     ph__lock(dispatcher);
-    dispatcher->crew_count = 0;
+    dispatcher->pollers.count = 0;
     for (int i = 0; i < count; i++)
-        ph__dealloc(dispatcher->crew[i]);
+        ph__dealloc(dispatcher->pollers.items[i]);
     ph__unlock(dispatcher);
 }
 
@@ -477,17 +477,17 @@ bool ph__discovery_end(ph_dispatcher *dispatcher)
     int64_t until_us = ph__boot_us() + (int64_t)PH__STOP_GRACE_MS * 1000;
 
     PH__NEEDS_LOCK(dispatcher);
-    if (!dispatcher->has_discoverer)
+    if (!dispatcher->discovery.has_thread)
         return true;
-    dispatcher->has_discoverer = false;
-    while (dispatcher->discovering && ph__boot_us() < until_us)
-        ph__wait_us(dispatcher, &dispatcher->changed, until_us - ph__boot_us());
-    if (dispatcher->discovering) {
-        pthread_detach(dispatcher->discoverer);
+    dispatcher->discovery.has_thread = false;
+    while (dispatcher->discovery.running && ph__boot_us() < until_us)
+        ph__wait_us(dispatcher, &dispatcher->wait.changed, until_us - ph__boot_us());
+    if (dispatcher->discovery.running) {
+        pthread_detach(dispatcher->discovery.thread);
         return false;
     }
     ph__unlock(dispatcher);
-    pthread_join(dispatcher->discoverer, NULL);
+    pthread_join(dispatcher->discovery.thread, NULL);
     ph__lock(dispatcher);
     return true;
 }
@@ -498,9 +498,9 @@ void ph__threads_join(ph_dispatcher *dispatcher)
         struct ph__thread *thread;
 
         ph__lock(dispatcher);
-        thread = dispatcher->threads;
+        thread = dispatcher->pool.threads;
         if (thread)
-            dispatcher->threads = thread->next;
+            dispatcher->pool.threads = thread->next;
         ph__unlock(dispatcher);
         if (!thread)
             return;

@@ -66,13 +66,13 @@ void ph__instance_free(ph_dispatcher *dispatcher)
     ph__dealloc((char *)(uintptr_t)dispatcher->opts.metadata);
 }
 
-struct ph__instance ph__instance_of(const struct ph__station *station)
+struct ph__instance ph__instance_of(const struct ph__db *db)
 {
-    const ph_dispatcher *dispatcher = station->dispatcher;
+    const ph_dispatcher *dispatcher = db->dispatcher;
     const ph_dispatcher_opts *opts = &dispatcher->opts;
 
     return (struct ph__instance){
-        .id = station->owner,
+        .id = db->heart.owner,
         .service = opts->service,
         .host = dispatcher->host,
         .metadata = opts->metadata,
@@ -92,42 +92,42 @@ ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher)
         return owner;
     ph__lock(locked);
     if (!locked->set)
-        owner = locked->stations[0]->owner;
+        owner = locked->dbs.items[0]->heart.owner;
     ph__unlock(locked);
     return owner;
 }
 
-void ph__instance_evicted(struct ph__station *station)
+void ph__instance_evicted(struct ph__db *db)
 {
-    ph_dispatcher *dispatcher = station->dispatcher;
+    ph_dispatcher *dispatcher = db->dispatcher;
     char text[24];
     size_t lost;
 
     ph__lock(dispatcher);
-    lost = ph__works_evict(station);
-    station->owner = ph_owner_new();
+    lost = ph__works_evict(db);
+    db->heart.owner = ph_owner_new();
     dispatcher->stats.evictions++;
-    station->next_claim_us = 0;
-    pthread_cond_broadcast(&dispatcher->changed);
+    db->claim.next_us = 0;
+    pthread_cond_broadcast(&dispatcher->wait.changed);
     ph__unlock(dispatcher);
-    station->registered = false;
+    db->heart.registered = false;
     snprintf(text, sizeof(text), "%zu", lost);
-    ph__say(station, PH_LOG_WARN,
+    ph__say(db, PH_LOG_WARN,
             "taken for dead by others; what it had claimed is lost, and it registers anew", NULL,
             "lost", text);
 }
 
-bool ph__instance_leave(struct ph__station *station)
+bool ph__instance_leave(struct ph__db *db)
 {
     ph_error err;
 
-    if (!station->registered)
+    if (!db->heart.registered)
         return true;
-    station->registered = false;
-    if (ph_instance_leave(station->store, PH_OWN_TX, station->owner, station->limit_ms, NULL,
+    db->heart.registered = false;
+    if (ph_instance_leave(db->store, PH_OWN_TX, db->heart.owner, db->health.limit_ms, NULL,
                           &err) == 0)
         return true;
-    ph__say(station, PH_LOG_WARN,
+    ph__say(db, PH_LOG_WARN,
             "could not say good-bye; others will take it for dead when its time is over", NULL,
             "error", err.message);
     return false;

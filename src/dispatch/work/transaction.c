@@ -23,36 +23,36 @@ int64_t ph__transaction_delay_ms(const struct ph_work *work)
 {
     int64_t left_us;
 
-    if (!work->handler->in_transaction || !work->flight->station->tx_retry_us)
+    if (!work->handler->in_transaction || !work->batch->db->tx.retry_us)
         return 0;
-    left_us = work->flight->station->tx_retry_us - ph__boot_us();
+    left_us = work->batch->db->tx.retry_us - ph__boot_us();
     return left_us > 0 ? left_us / 1000 + 1 : 0;
 }
 
-void ph__transaction_waits(struct ph__station *station)
+void ph__transaction_waits(struct ph__db *db)
 {
-    PH__NEEDS_LOCK(station->dispatcher);
-    if (station->entry && ++station->tx_waiting == ph__tx_waiting_max(station->dispatcher))
-        station->tx_full_us = ph__boot_us();
+    PH__NEEDS_LOCK(db->dispatcher);
+    if (db->entry && ++db->tx.waiting == ph__tx_waiting_max(db->dispatcher))
+        db->tx.full_us = ph__boot_us();
 }
 
 /* failed: not for a reason of its own, but because the database could not be used. */
-static void wait_ends(struct ph__station *station, bool failed)
+static void wait_ends(struct ph__db *db, bool failed)
 {
-    ph_dispatcher *dispatcher = station->dispatcher;
+    ph_dispatcher *dispatcher = db->dispatcher;
 
-    if (!station->entry)
+    if (!db->entry)
         return;
     ph__lock(dispatcher);
-    if (--station->tx_waiting < ph__tx_waiting_max(dispatcher))
-        station->tx_full_us = 0;
-    station->tx_step_us = !failed               ? 0
-                          : station->tx_step_us ? station->tx_step_us * 2
+    if (--db->tx.waiting < ph__tx_waiting_max(dispatcher))
+        db->tx.full_us = 0;
+    db->tx.step_us = !failed               ? 0
+                          : db->tx.step_us ? db->tx.step_us * 2
                                                 : RETRY_FIRST_US;
-    if (station->tx_step_us > RETRY_MAX_US)
-        station->tx_step_us = RETRY_MAX_US;
-    station->tx_retry_us = failed ? ph__boot_us() + station->tx_step_us : 0;
-    pthread_cond_broadcast(&dispatcher->work_ready);
+    if (db->tx.step_us > RETRY_MAX_US)
+        db->tx.step_us = RETRY_MAX_US;
+    db->tx.retry_us = failed ? ph__boot_us() + db->tx.step_us : 0;
+    pthread_cond_broadcast(&dispatcher->wait.work_ready);
     ph__unlock(dispatcher);
 }
 
@@ -65,13 +65,13 @@ static bool is_outage(const ph_error *err)
 /* ------------------------------------------------------------------ the connection */
 
 /* A handler thread has one connection less. */
-static void forget_link(ph_dispatcher *dispatcher)
+static void forget_connection(ph_dispatcher *dispatcher)
 {
     bool left_set;
 
     ph__lock(dispatcher);
-    dispatcher->handler_links--;
-    left_set = dispatcher->left_set;
+    dispatcher->connections.handlers--;
+    left_set = dispatcher->connections.left_set;
     ph__unlock(dispatcher);
     if (left_set)
         ph__set_give(dispatcher->set, 1);
@@ -86,8 +86,8 @@ static int open_store(ph_dispatcher *dispatcher, const ph_store *store, ph_store
 
     ph__lock(dispatcher);
     is_left = !dispatcher->set ||
-              (dispatcher->handler_links < dispatcher->opts.threads && !dispatcher->left_set);
-    dispatcher->handler_links += is_left;
+              (dispatcher->connections.handlers < dispatcher->opts.threads && !dispatcher->connections.left_set);
+    dispatcher->connections.handlers += is_left;
     ph__unlock(dispatcher);
     if (!is_left)
         return ph__fail(err, PH_ESTATE,
@@ -95,7 +95,7 @@ static int open_store(ph_dispatcher *dispatcher, const ph_store *store, ph_store
                         "ph_set_opts.connections and ph_dispatcher_opts.threads, or mend them");
     r = ph__store_clone(store, ret_store, err);
     if (r < 0)
-        forget_link(dispatcher);
+        forget_connection(dispatcher);
     return r;
 }
 
@@ -104,27 +104,27 @@ void ph__handler_store_close(ph_dispatcher *dispatcher, ph_store *store)
     if (!store)
         return;
     ph_close(store);
-    forget_link(dispatcher);
+    forget_connection(dispatcher);
 }
 
 /* ------------------------------------------------------------------ the transaction */
 
 static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
 {
-    const struct ph__station *station = work->flight->station;
+    const struct ph__db *db = work->batch->db;
     PH__CALL(call);
     ph_error spare;
     int r = 0;
 
-    if (thread->store && thread->serial != station->serial) {
+    if (thread->store && thread->serial != db->serial) {
         ph__handler_store_close(thread->dispatcher, thread->store);
         thread->store = NULL;
     }
     if (!thread->store)
-        r = open_store(thread->dispatcher, station->store, &thread->store, err);
-    thread->serial = station->serial;
+        r = open_store(thread->dispatcher, db->store, &thread->store, err);
+    thread->serial = db->serial;
     if (r == 0)
-        r = ph__call_begin(&call, thread->store, PH_OWN_TX, ph__station_limit_ms(station), err,
+        r = ph__call_begin(&call, thread->store, PH_OWN_TX, ph__db_limit_ms(db), err,
                            &spare);
     if (r == 0)
         r = thread->store->backend->tx_begin(&call, &work->tx);
@@ -139,7 +139,7 @@ static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
 static int end(struct ph__thread *thread, bool commit, ph_error *err)
 {
     struct ph__call call = { .store = thread->store,
-                             .deadline = ph__deadline_in(thread->dispatcher->call_timeout_ms),
+                             .deadline = ph__deadline_in(thread->dispatcher->times.call_timeout_ms),
                              .err = err };
     int r;
 
@@ -176,7 +176,7 @@ static bool may_call(struct ph__thread *thread, struct ph_work *work)
 
     ph__lock(thread->dispatcher);
     may = ph__work_call(work);
-    thread->dispatcher->no_transaction = false;
+    thread->dispatcher->pool.no_transaction = false;
     ph__unlock(thread->dispatcher);
     return may;
 }
@@ -188,11 +188,11 @@ static void say_no_transaction(ph_dispatcher *dispatcher, const struct ph_work *
     bool said;
 
     ph__lock(dispatcher);
-    said = dispatcher->no_transaction;
-    dispatcher->no_transaction = true;
+    said = dispatcher->pool.no_transaction;
+    dispatcher->pool.no_transaction = true;
     ph__unlock(dispatcher);
     if (!said)
-        ph__say(work->flight->station, PH_LOG_WARN,
+        ph__say(work->batch->db, PH_LOG_WARN,
                 "no transaction for the handler; messages are put off", work, "error",
                 err->message);
 }
@@ -206,11 +206,11 @@ static ph_verdict finish(struct ph__thread *thread, struct ph_work *work, ph_out
     int r;
 
     ph__lock(dispatcher);
-    ph__transaction_waits(work->flight->station);
+    ph__transaction_waits(work->batch->db);
     ph__unlock(dispatcher);
-    r = ph__ack_last(work->flight->door, thread->store, work->tx, work->flight->owner, &work->lease,
-                     dispatcher->call_timeout_ms, &outcome, &err);
-    wait_ends(work->flight->station, r < 0 && is_outage(&err));
+    r = ph__ack_last(work->batch->door, thread->store, work->tx, work->batch->owner, &work->lease,
+                     dispatcher->times.call_timeout_ms, &outcome, &err);
+    wait_ends(work->batch->db, r < 0 && is_outage(&err));
     if (r < 0) {
         (void)end(thread, false, &ignored);
         keep_error(work, "the ack in the handler's transaction failed", &err);
@@ -240,7 +240,7 @@ ph_verdict ph__run_in_transaction(struct ph__thread *thread, struct ph_work *wor
 
     *ret_outcome = PH_OUTCOME_UNKNOWN;
     r = begin(thread, work, &err);
-    wait_ends(work->flight->station, r < 0);
+    wait_ends(work->batch->db, r < 0);
     if (r < 0) { /* not the handler's fault: it costs no attempt */
         say_no_transaction(thread->dispatcher, work, &err);
         ph_work_delay(work, NO_DATABASE_DELAY_MS);

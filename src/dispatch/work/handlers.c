@@ -14,8 +14,8 @@
 
 static bool has_handler(const ph_dispatcher *dispatcher, const ph_handler *handler)
 {
-    for (size_t i = 0; i < dispatcher->handler_count; i++) {
-        const ph_handler *other = &dispatcher->handlers[i];
+    for (size_t i = 0; i < dispatcher->handlers.count; i++) {
+        const ph_handler *other = &dispatcher->handlers.items[i];
 
         if (other->inbox == handler->inbox &&
             (handler->topic && other->topic ? strcmp(handler->topic, other->topic) == 0
@@ -37,14 +37,14 @@ static int check_handler(ph_dispatcher *dispatcher, const ph_handler *handler, p
         return ph__fail(err, PH_EINVAL,
                         "time_limit_ms is %d; allowed are 0 to %d, or 0 for the default",
                         handler->time_limit_ms, TIME_LIMIT_MAX_MS);
-    if (dispatcher->started || dispatcher->stopping)
+    if (dispatcher->phase.started || dispatcher->phase.stopping)
         return ph__fail(err, PH_EINVAL,
                         "the dispatcher was started already; register handlers before");
     if (has_handler(dispatcher, handler))
         return ph__fail(err, PH_EINVAL, "%s has a handler already; there is one per topic%s",
                         handler->topic ? handler->topic : "the rest of the topics",
                         handler->inbox ? " of the inbox" : "");
-    if (dispatcher->handler_count == HANDLERS_MAX)
+    if (dispatcher->handlers.count == HANDLERS_MAX)
         return ph__fail(err, PH_EINVAL, "%d handlers are the limit; use one with topic NULL",
                         HANDLERS_MAX);
     return 0;
@@ -67,11 +67,11 @@ int ph_dispatcher_handle(ph_dispatcher *dispatcher, const ph_handler *handler, p
     if (r == 0 && loaded.topic && !(topic = ph__strdup(loaded.topic)))
         r = ph__fail_memory(reterr);
     if (r == 0) {
-        grown = ph__realloc(dispatcher->handlers, (dispatcher->handler_count + 1) * sizeof(*grown));
+        grown = ph__realloc(dispatcher->handlers.items, (dispatcher->handlers.count + 1) * sizeof(*grown));
         if (grown) {
-            dispatcher->handlers = grown;
+            dispatcher->handlers.items = grown;
             loaded.topic = topic;
-            grown[dispatcher->handler_count++] = loaded;
+            grown[dispatcher->handlers.count++] = loaded;
         } else {
             ph__dealloc(topic);
             r = ph__fail_memory(reterr);
@@ -113,20 +113,20 @@ static int prepare_side(struct ph__side *side, bool any_topic, ph_error *err)
 
 int ph__handlers_prepare(ph_dispatcher *dispatcher, ph_error *err)
 {
-    struct ph__side *outbox = &dispatcher->sides[PH__OUTBOX];
-    struct ph__side *inbox = &dispatcher->sides[PH__INBOX];
+    struct ph__side *outbox = &dispatcher->handlers.sides[PH__OUTBOX];
+    struct ph__side *inbox = &dispatcher->handlers.sides[PH__INBOX];
     int r;
 
     PH__NEEDS_LOCK(dispatcher);
-    if (dispatcher->handler_count > 0)
-        qsort(dispatcher->handlers, dispatcher->handler_count, sizeof(*dispatcher->handlers),
+    if (dispatcher->handlers.count > 0)
+        qsort(dispatcher->handlers.items, dispatcher->handlers.count, sizeof(*dispatcher->handlers.items),
               by_door_and_topic);
-    outbox->handlers = dispatcher->handlers;
+    outbox->handlers = dispatcher->handlers.items;
     outbox->count = 0;
-    while (outbox->count < dispatcher->handler_count && !outbox->handlers[outbox->count].inbox)
+    while (outbox->count < dispatcher->handlers.count && !outbox->handlers[outbox->count].inbox)
         outbox->count++;
-    inbox->handlers = dispatcher->handlers + outbox->count;
-    inbox->count = dispatcher->handler_count - outbox->count;
+    inbox->handlers = dispatcher->handlers.items + outbox->count;
+    inbox->count = dispatcher->handlers.count - outbox->count;
     r = prepare_side(outbox, dispatcher->opts.any_topic, err);
     return r < 0 ? r : prepare_side(inbox, dispatcher->opts.any_topic, err);
 }
@@ -151,9 +151,9 @@ const ph_handler *ph__handler_of(const struct ph__side *side, const char *topic)
 
 void ph__handlers_free(ph_dispatcher *dispatcher)
 {
-    for (size_t i = 0; i < dispatcher->handler_count; i++)
-        ph__dealloc((char *)(uintptr_t)dispatcher->handlers[i].topic);
-    ph__dealloc(dispatcher->handlers);
+    for (size_t i = 0; i < dispatcher->handlers.count; i++)
+        ph__dealloc((char *)(uintptr_t)dispatcher->handlers.items[i].topic);
+    ph__dealloc(dispatcher->handlers.items);
     for (int door = 0; door < PH__SIDES; door++)
-        ph__dealloc(dispatcher->sides[door].topics);
+        ph__dealloc(dispatcher->handlers.sides[door].topics);
 }

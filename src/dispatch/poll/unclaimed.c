@@ -17,27 +17,27 @@ static bool is_news(ph_dispatcher *dispatcher, int door, const char *topic, int6
 {
     size_t at = 0;
 
-    while (at < dispatcher->unclaimed_count &&
-           (dispatcher->unclaimed[at].door != door ||
-            strcmp(dispatcher->unclaimed[at].topic, topic) != 0))
+    while (at < dispatcher->logging.unclaimed_count &&
+           (dispatcher->logging.unclaimed[at].door != door ||
+            strcmp(dispatcher->logging.unclaimed[at].topic, topic) != 0))
         at++;
-    if (at < dispatcher->unclaimed_count) {
-        if (now_us < dispatcher->unclaimed[at].said_us + AGAIN_US)
+    if (at < dispatcher->logging.unclaimed_count) {
+        if (now_us < dispatcher->logging.unclaimed[at].said_us + AGAIN_US)
             return false;
     } else {
         char *copy = at < PH__WARNED_TOPICS_MAX ? ph__strdup(topic) : NULL;
 
         if (!copy)
             return false;
-        dispatcher->unclaimed[at].topic = copy;
-        dispatcher->unclaimed[at].door = door;
-        dispatcher->unclaimed_count++;
+        dispatcher->logging.unclaimed[at].topic = copy;
+        dispatcher->logging.unclaimed[at].door = door;
+        dispatcher->logging.unclaimed_count++;
     }
-    dispatcher->unclaimed[at].said_us = now_us;
+    dispatcher->logging.unclaimed[at].said_us = now_us;
     return true;
 }
 
-static void warn(struct ph__station *s, int door, const struct ph__unclaimed *found, size_t at,
+static void warn(struct ph__db *s, int door, const struct ph__unclaimed *found, size_t at,
                  int64_t now_us)
 {
     char count[24], oldest[24];
@@ -48,9 +48,9 @@ static void warn(struct ph__station *s, int door, const struct ph__unclaimed *fo
                               { "oldest_s", oldest } };
     bool news;
 
-    pthread_mutex_lock(&s->dispatcher->log_lock);
+    pthread_mutex_lock(&s->dispatcher->logging.lock);
     news = is_news(s->dispatcher, door, found->items[at].topic, now_us);
-    pthread_mutex_unlock(&s->dispatcher->log_lock);
+    pthread_mutex_unlock(&s->dispatcher->logging.lock);
     if (!news || !ph__log_source_wants(&s->log, PH_LOG_WARN))
         return;
     snprintf(count, sizeof(count), "%lld", (long long)found->items[at].count);
@@ -62,12 +62,12 @@ static void warn(struct ph__station *s, int door, const struct ph__unclaimed *fo
                  fields, 5);
 }
 
-static int look(struct ph__station *s, int door, int64_t now_us)
+static int look(struct ph__db *s, int door, int64_t now_us)
 {
     struct ph__unclaimed found = { 0 };
     PH__CALL(call);
     ph_error spare;
-    int r = ph__call_begin(&call, s->store, PH_OWN_TX, s->chore_ms, NULL, &spare);
+    int r = ph__call_begin(&call, s->store, PH_OWN_TX, s->health.chore_ms, NULL, &spare);
 
     if (r == 0)
         r = s->store->backend->unclaimed(&call, (enum ph__door)door, s->dispatcher->opts.ns,
@@ -78,17 +78,17 @@ static int look(struct ph__station *s, int door, int64_t now_us)
     return r;
 }
 
-static bool is_served(struct ph__station *s)
+static bool is_served(struct ph__db *s)
 {
     bool served;
 
     ph__lock(s->dispatcher);
-    served = !s->retry_us && !s->draining;
+    served = !s->health.retry_us && !s->leaving;
     ph__unlock(s->dispatcher);
     return served;
 }
 
-void ph__unclaimed_look(struct ph__station *s, int64_t now_us)
+void ph__unclaimed_look(struct ph__db *s, int64_t now_us)
 {
     int r = 0;
 
@@ -98,13 +98,13 @@ void ph__unclaimed_look(struct ph__station *s, int64_t now_us)
         return;
     s->unclaimed_us = now_us + EVERY_US;
     for (int door = 0; r == 0 && door < PH__SIDES; door++) {
-        if (s->dispatcher->sides[door].topics) /* otherwise it claims all of them itself */
+        if (s->dispatcher->handlers.sides[door].topics) /* otherwise it claims all of them itself */
             r = look(s, door, now_us);
     }
 }
 
 void ph__unclaimed_free(ph_dispatcher *dispatcher)
 {
-    for (size_t i = 0; i < dispatcher->unclaimed_count; i++)
-        ph__dealloc(dispatcher->unclaimed[i].topic);
+    for (size_t i = 0; i < dispatcher->logging.unclaimed_count; i++)
+        ph__dealloc(dispatcher->logging.unclaimed[i].topic);
 }

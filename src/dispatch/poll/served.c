@@ -26,27 +26,27 @@ const char *ph_serving_text(ph_serving serving)
     }
 }
 
-static ph_serving serving_of(const struct ph__station *station)
+static ph_serving serving_of(const struct ph__db *db)
 {
-    if (station->draining)
+    if (db->leaving)
         return PH_SERVING_DRAINING;
-    if (station->aside)
+    if (db->health.state == PH__REFUSED)
         return PH_SERVING_ASIDE;
-    if (station->last_error.code)
+    if (db->health.last_error.code)
         return PH_SERVING_TRYING;
-    return station->connected ? PH_SERVING_SERVED : PH_SERVING_NEW;
+    return db->health.connected ? PH_SERVING_SERVED : PH_SERVING_NEW;
 }
 
 /* With the lock held. */
 static int fill(ph_served_list *list, const ph_dispatcher *dispatcher, ph_error *err)
 {
-    size_t count = dispatcher->station_count;
+    size_t count = dispatcher->dbs.count;
 
     list->items = ph__arena_alloc(&list->arena, count * sizeof(*list->items));
     if (!list->items)
         return ph__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
-        const struct ph__station *s = dispatcher->stations[i];
+        const struct ph__db *s = dispatcher->dbs.items[i];
         const char *id = ph__arena_copy(&list->arena, s->id, strlen(s->id));
 
         if (!id)
@@ -54,14 +54,14 @@ static int fill(ph_served_list *list, const ph_dispatcher *dispatcher, ph_error 
         list->items[list->count++] = (ph_served){
             .id = id,
             .serving = serving_of(s),
-            .connected = s->linked,
-            .in_flight = (int)s->in_flight,
-            .claimed = s->claimed,
-            .done = s->done,
-            .exchanges = s->exchanges,
-            .outages = s->outages,
-            .owner = s->owner,
-            .last_error = s->last_error,
+            .connected = s->has_connection,
+            .in_flight = (int)s->works.in_flight,
+            .claimed = s->claim.total,
+            .done = s->works.done,
+            .exchanges = s->works.exchanges,
+            .outages = s->health.outages,
+            .owner = s->heart.owner,
+            .last_error = s->health.last_error,
         };
     }
     return 0;
@@ -114,13 +114,13 @@ int ph_dispatcher_wake(ph_dispatcher *dispatcher, const char *store_id, ph_error
     if (!dispatcher || !store_id)
         return ph__fail(reterr, PH_EINVAL, "%s is NULL", dispatcher ? "store_id" : "dispatcher");
     ph__lock(dispatcher);
-    for (size_t i = 0; i < dispatcher->station_count; i++) {
-        struct ph__station *station = dispatcher->stations[i];
+    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
+        struct ph__db *db = dispatcher->dbs.items[i];
 
-        if (strcmp(station->id, store_id) != 0)
+        if (strcmp(db->id, store_id) != 0)
             continue;
-        ph__station_call(station);
-        ph__wake_for(station);
+        ph__db_wake(db);
+        ph__wake_for(db);
         r = 0;
     }
     ph__unlock(dispatcher);

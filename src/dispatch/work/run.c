@@ -1,4 +1,4 @@
-/* run.c - messages of one stream in one flight: each gets its turn when the one before it is done.
+/* run.c - messages of one stream in one batch: each gets its turn when the one before it is done.
  *
  * Settlements leave in the order in which they were decided, so the database sees a run settled
  * from its front. Whatever is not an ack ends the run there, on both sides: the database gives the
@@ -14,10 +14,10 @@ static bool follows(const ph_delivery *first, const ph_delivery *second)
            strcmp(first->stream, second->stream) == 0;
 }
 
-void ph__runs_find(struct ph__flight *flight)
+void ph__runs_find(struct ph__batch *batch)
 {
-    for (size_t i = 1; i < flight->count; i++) {
-        struct ph_work *before = &flight->works[i - 1], *work = &flight->works[i];
+    for (size_t i = 1; i < batch->count; i++) {
+        struct ph_work *before = &batch->works[i - 1], *work = &batch->works[i];
 
         if (follows(before->delivery, work->delivery))
             before->behind = work;
@@ -26,16 +26,16 @@ void ph__runs_find(struct ph__flight *flight)
 
 void ph__run_turn(struct ph_work *work)
 {
-    ph_dispatcher *dispatcher = work->flight->dispatcher;
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
     int64_t delay_ms;
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
-    dispatcher->behind--;
-    work->flight->station->behind--;
+    PH__NEEDS_LOCK(work->batch->dispatcher);
+    dispatcher->works.behind--;
+    work->batch->db->works.behind--;
     work->state = PH__WAITING;
     if (work->no_handler) {
         ph__work_decide(work, PH_VERDICT_DEFER);
-    } else if (dispatcher->stopping || work->flight->station->draining || ph_work_cancelled(work)) {
+    } else if (dispatcher->phase.stopping || work->batch->db->leaving || ph_work_cancelled(work)) {
         ph__work_release(work, 0);
         work->given_back = true;
     } else if ((delay_ms = ph__put_off_ms(work)) > 0) {
@@ -45,7 +45,7 @@ void ph__run_turn(struct ph_work *work)
     }
 }
 
-/* A handler in a transaction acknowledges there, and not what the crew has yet to send. */
+/* A handler in a transaction acknowledges there, and not what the pollers has yet to send. */
 static bool needs_settled(const struct ph_work *work)
 {
     return work->handler && work->handler->in_transaction;
@@ -55,20 +55,20 @@ void ph__run_go_on(struct ph_work *work)
 {
     struct ph_work *next = work->behind;
 
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     if (!next || next->state != PH__BEHIND)
         return;
     if (work->state == PH__SETTLED || !needs_settled(next)) {
         ph__run_turn(next);
         return;
     }
-    work->flight->station->first_decided_us = 0; /* it is waited for: now */
-    ph__wake_for(work->flight->station);
+    work->batch->db->settle.since_us = 0; /* it is waited for: now */
+    ph__wake_for(work->batch->db);
 }
 
 void ph__run_cut(struct ph_work *work)
 {
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     for (struct ph_work *next = work->behind; next && next->state == PH__BEHIND;
          next = next->behind) {
         next->given_back = true;
@@ -78,7 +78,7 @@ void ph__run_cut(struct ph_work *work)
 
 void ph__run_lost(struct ph_work *work)
 {
-    PH__NEEDS_LOCK(work->flight->dispatcher);
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     for (struct ph_work *next = work->behind; next && next->state != PH__BEHIND;
          next = next->behind) {
         work = next;
@@ -88,16 +88,16 @@ void ph__run_lost(struct ph_work *work)
     ph__run_cut(work);
 }
 
-void ph__runs_give_back(struct ph__station *station, int64_t claimed_us)
+void ph__runs_give_back(struct ph__db *db, int64_t claimed_us)
 {
-    PH__NEEDS_LOCK(station->dispatcher);
-    if (station->behind == 0)
+    PH__NEEDS_LOCK(db->dispatcher);
+    if (db->works.behind == 0)
         return;
-    for (struct ph__flight *flight = station->flights; flight; flight = flight->next) {
-        for (size_t i = 1; flight->claimed_us <= claimed_us && i < flight->count; i++) {
-            if (flight->works[i - 1].behind == &flight->works[i] &&
-                flight->works[i].state == PH__BEHIND)
-                ph__run_cut(&flight->works[i - 1]);
+    for (struct ph__batch *batch = db->leases.batches; batch; batch = batch->next) {
+        for (size_t i = 1; batch->claimed_us <= claimed_us && i < batch->count; i++) {
+            if (batch->works[i - 1].behind == &batch->works[i] &&
+                batch->works[i].state == PH__BEHIND)
+                ph__run_cut(&batch->works[i - 1]);
         }
     }
 }

@@ -1,0 +1,255 @@
+/* exchange.c - the one call: settle what is decided, renew what must be renewed, claim what
+ * comes next, and beat the heart, in one round exchange. */
+#include "dispatch/dispatch.h"
+
+#include "core/batch.h"
+#include "core/error.h"
+#include "util/alloc.h"
+
+#include <string.h>
+
+/* One call, while it is made. */
+struct call {
+    struct ph__poller *poller;
+    struct ph__db *db;
+    struct ph__work_batch batch;
+    struct ph__claim claims[PH__SIDES];
+    struct ph__batch *batches[PH__SIDES]; /* NULL: nothing is claimed there */
+    struct ph__renewal *renewal;
+    size_t settling; /* how many works */
+};
+
+static struct ph__work_part *part_of(struct call *call, int door)
+{
+    return door == PH__INBOX ? &call->batch.inbox : &call->batch.outbox;
+}
+
+/* Takes decided works off the list, as settlements. */
+static void load(struct call *call)
+{
+    struct ph__db *db = call->db;
+    ph_dispatcher *dispatcher = db->dispatcher;
+    struct ph__poller *poller = call->poller;
+
+    for (int door = 0; door < PH__SIDES; door++) {
+        part_of(call, door)->settle = poller->settlements[door];
+        part_of(call, door)->ret_settled = poller->outcomes[door];
+    }
+    ph__lock(dispatcher);
+    while (call->settling < PH__SETTLE_MAX && db->settle.decided.count > 0 &&
+           !ph__settles_other(db->settle.decided.first)) {
+        struct ph_work *work = ph__work_pop(&db->settle.decided);
+        enum ph__door door = work->batch->door;
+
+        dispatcher->works.decided--;
+        work->settling = true;
+        poller->settling[call->settling++] = work;
+        poller->settlements[door][part_of(call, door)->settle_count++] =
+            (ph_settlement){ work->lease, work->decision.verb, work->decision.error, work->decision.delay_ms };
+    }
+    /* What is released by a stop that has just begun must not come back with the same call. */
+    for (int door = 0; (dispatcher->phase.stopping || db->leaving) && door < PH__SIDES; door++)
+        part_of(call, door)->claim = NULL;
+    ph__unlock(dispatcher);
+}
+
+/* The call failed: they stay decided, in their order, before those that came since. */
+static void unload(struct call *call, bool unknown)
+{
+    struct ph__db *db = call->db;
+    ph_dispatcher *dispatcher = db->dispatcher;
+
+    ph__lock(dispatcher);
+    for (size_t count = call->settling; count > 0;) {
+        struct ph_work *work = call->poller->settling[--count];
+
+        if (unknown)
+            atomic_store(&work->maybe_settled, true);
+        work->settling = false;
+        work->next = db->settle.decided.first;
+        if (!work->next)
+            db->settle.decided.last = &work->next;
+        db->settle.decided.first = work;
+        db->settle.decided.count++;
+        dispatcher->works.decided++;
+    }
+    ph__unlock(dispatcher);
+}
+
+static void say_stale(const struct ph_work *work, ph_outcome outcome)
+{
+    const struct ph__db *db = work->batch->db;
+
+    if ((outcome == PH_OUTCOME_STALE || outcome == PH_OUTCOME_UNKNOWN) && !work->maybe_settled &&
+        work->decision.verdict)
+        ph__say(db, PH_LOG_WARN,
+                "settled too late: the lease was lost, and the message is somebody else's", work,
+                NULL, NULL);
+    else if (outcome == PH_OUTCOME_DEAD)
+        ph__say(db, PH_LOG_ERROR, "dead: its attempts are spent", work, NULL, NULL);
+}
+
+static void settled(const struct call *call)
+{
+    struct ph__db *db = call->db;
+    ph_dispatcher *dispatcher = db->dispatcher;
+    struct ph_work **settling = call->poller->settling;
+    size_t at[PH__SIDES] = { 0 }, count = call->settling, waiting;
+    ph_outcome outcomes[PH__SETTLE_MAX]; /* in the order of the works */
+
+    for (size_t i = 0; i < count; i++) {
+        enum ph__door door = settling[i]->batch->door;
+
+        outcomes[i] = call->poller->outcomes[door][at[door]++];
+        say_stale(settling[i], outcomes[i]);
+    }
+    ph__lock(dispatcher);
+    waiting = db->works.waiting;
+    for (size_t i = 0; i < count; i++) {
+        if (ph__work_settled(settling[i], outcomes[i]))
+            dispatcher->refs--; /* never the last: the pollers has one */
+    }
+    if (db->settle.decided.count > 0)
+        db->settle.since_us = ph__boot_us();
+    if (db->works.waiting > waiting) /* what was behind these in its stream */
+        ph__threads_call(dispatcher);
+    pthread_cond_broadcast(&dispatcher->wait.changed);
+    ph__unlock(dispatcher);
+}
+
+/* Said once for each topic; with the log's lock held. */
+static const char *no_handler_text(ph_dispatcher *dispatcher, const char *topic)
+{
+    for (size_t i = 0; i < dispatcher->logging.warned_count; i++) {
+        if (strcmp(dispatcher->logging.warned_topics[i], topic) == 0)
+            return NULL;
+    }
+    if (dispatcher->logging.warned_count == PH__WARNED_TOPICS_MAX)
+        return NULL;
+    dispatcher->logging.warned_topics[dispatcher->logging.warned_count] = ph__strdup(topic);
+    dispatcher->logging.warned_count += dispatcher->logging.warned_topics[dispatcher->logging.warned_count] != NULL;
+    return dispatcher->logging.warned_count < PH__WARNED_TOPICS_MAX
+               ? "no handler for this topic; its messages are put off"
+               : "no handler for this topic; further such topics are not named";
+}
+
+static void warn_once(const struct ph_work *work)
+{
+    ph_dispatcher *dispatcher = work->batch->dispatcher;
+    const char *text;
+
+    pthread_mutex_lock(&dispatcher->logging.lock);
+    text = no_handler_text(dispatcher, work->delivery->topic);
+    pthread_mutex_unlock(&dispatcher->logging.lock);
+    if (text)
+        ph__say(work->batch->db, PH_LOG_WARN, text, work, NULL, NULL);
+}
+
+static void add_batch(struct ph__batch *batch)
+{
+    ph_dispatcher *dispatcher = batch->dispatcher;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->works[i].no_handler)
+            warn_once(&batch->works[i]);
+    }
+    ph__lock(dispatcher);
+    ph__batch_add(batch);
+    ph__unlock(dispatcher);
+}
+
+/* Makes room for what is claimed, before it is claimed. */
+static int ask(struct call *call, int door, const struct ph__exchange_io *io, ph_error *err)
+{
+    const ph_dispatcher *dispatcher = call->db->dispatcher;
+    const struct ph__side *side = &dispatcher->handlers.sides[door];
+    struct ph__work_part *part = part_of(call, door);
+    int room = io->room[door];
+
+    if (room == 0)
+        return 0;
+    call->batches[door] = ph__batch_new(call->db, (enum ph__door)door, room);
+    part->batch = ph__alloc_zero(1, sizeof(*part->batch));
+    if (!call->batches[door] || !part->batch)
+        return ph__fail_memory(err);
+    call->claims[door] = (struct ph__claim){
+        .door = (enum ph__door)door,
+        .owner = call->db->heart.owner,
+        .lease_s = dispatcher->opts.lease_s,
+        .batch_size = room,
+        .ns = dispatcher->opts.ns,
+        .topics = side->topics,
+        .topic_count = side->topics ? side->count : 0,
+        .partition_count = dispatcher->opts.partition_count,
+        .max_partitions = dispatcher->opts.max_partitions,
+        .last = io->last[door],
+    };
+    if (io->any_stream) /* no limit is needed where a claim is of no more messages than that */
+        call->claims[door].partition_count = call->claims[door].max_partitions = 0;
+    part->claim = &call->claims[door];
+    return 0;
+}
+
+static void take(struct call *call, int door, struct ph__exchange_io *io, int64_t asked_us)
+{
+    struct ph__work_part *part = part_of(call, door);
+
+    io->claimed[door] = (int)ph_batch_count(part->batch);
+    io->more[door] = part->batch && part->batch->more;
+    io->last_waits[door] = part->batch && part->batch->last_waits;
+    io->last_came[door] = part->batch && part->batch->last;
+    if (io->claimed[door] == 0)
+        return;
+    for (size_t i = 0; i < part->batch->count && !io->plain; i++)
+        io->plain = !part->batch->items[i].stream;
+    ph__batch_fill(call->batches[door], part->batch, asked_us);
+    call->batches[door]->last = io->last_came[door];
+    add_batch(call->batches[door]);
+    part->batch = NULL;
+    call->batches[door] = NULL;
+}
+
+static int make(struct call *call, struct ph__exchange_io *io, ph_error *err)
+{
+    struct ph__db *db = call->db;
+    int64_t asked_us = ph__boot_us();
+    int r = 0;
+
+    call->batch.instance = ph__instance_of(db);
+    for (int door = 0; door < PH__SIDES && r == 0; door++)
+        r = ask(call, door, io, err);
+    if (r == 0 && io->renew)
+        r = ph__renewal_begin(db, &call->batch, &call->renewal, err);
+    if (r < 0)
+        return r;
+    if (io->settle)
+        load(call);
+    io->settled = call->settling > 0;
+    r = ph__work_batch(db->store, &call->batch, db->health.limit_ms, err);
+    /* A handler must not find that the store whose message it has cannot be used. */
+    if (r == 0 && (io->settle || !db->health.exchange_failed))
+        ph__db_succeeded(db);
+    if (r == 0)
+        settled(call);
+    else
+        unload(call, err->flags & PH_UNKNOWN);
+    ph__renewal_end(db, call->renewal, r, asked_us);
+    for (int door = 0; door < PH__SIDES && r == 0; door++)
+        take(call, door, io, asked_us);
+    return r;
+}
+
+int ph__exchange(struct ph__poller *poller, struct ph__db *db, struct ph__exchange_io *io,
+                 ph_error *err)
+{
+    struct call call = { .poller = poller, .db = db };
+    int r = make(&call, io, err);
+
+    for (int door = 0; door < PH__SIDES; door++) {
+        ph_batch_free(part_of(&call, door)->batch);
+        ph__dealloc(call.batches[door]);
+    }
+    if (r == 0)
+        db->heart.registered = true;
+    return r;
+}
