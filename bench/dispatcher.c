@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct setting {
     const struct bench_floor *floor;
     int threads, seconds;
     ph_doorbell doorbell;
+    bool at_random; /* the times of messages */
 };
 
 static void *shared_memory(size_t size)
@@ -135,7 +137,7 @@ static void throughput(const struct bench *given, const struct bench_floor *floo
 
     for (size_t i = 0; i < sizeof(threads) / sizeof(*threads) * 3; i++) {
         struct bench bench = *given;
-        struct setting setting = { &bench, floor, threads[i / 3], 0, PH_DOORBELL_AUTO };
+        struct setting setting = { &bench, floor, threads[i / 3], 0, PH_DOORBELL_AUTO, false };
 
         bench.batch = batches[i % 3];
         snprintf(name, sizeof(name), "dispatcher, batch %d × %d thread%s", bench.batch,
@@ -152,7 +154,7 @@ static void throughput_beside_two(const struct bench *given, const struct bench_
 
     for (size_t i = 0; i < sizeof(batches) / sizeof(*batches); i++) {
         struct bench bench = *given;
-        struct setting setting = { &bench, floor, 4, 0, PH_DOORBELL_AUTO };
+        struct setting setting = { &bench, floor, 4, 0, PH_DOORBELL_AUTO, false };
 
         bench.batch = batches[i];
         snprintf(name, sizeof(name), "one dispatcher, batch %d × 4 threads", bench.batch);
@@ -186,11 +188,18 @@ static void sleep_until(double when)
         nanosleep(&rest, NULL);
 }
 
-static void produce(const char *url, int count, struct stamps *stamps)
+/* When the next message comes: evenly, or as if from many who know nothing of each other, where some
+ * come while others are being settled. */
+static double next_at(double last, bool at_random)
 {
-    ph_store *store = bench_open(url);
+    return last + (at_random ? -log(1 - drand48()) : 1.0) / RATE;
+}
+
+static void produce(const struct setting *setting, int count, struct stamps *stamps)
+{
+    ph_store *store = bench_open(setting->bench->url);
     ph_message message = PH_MESSAGE_INIT;
-    double begin = bench_now();
+    double at = bench_now();
     char payload[BENCH_PAYLOAD_SIZE + 1];
     ph_error err;
 
@@ -198,7 +207,8 @@ static void produce(const char *url, int count, struct stamps *stamps)
     message.payload = payload;
     for (int i = 0; i < count; i++) {
         snprintf(payload, sizeof(payload), "%-*d", BENCH_PAYLOAD_SIZE, i);
-        sleep_until(begin + (double)i / RATE);
+        sleep_until(at);
+        at = next_at(at, setting->at_random);
         bench_must(ph_enqueue(store, PH_OWN_TX, &message, 0, NULL, &err), &err, "enqueue");
         stamps->committed[i] = bench_now();
     }
@@ -257,7 +267,7 @@ static void latency_of(const struct setting *setting, const char *name, double a
         bench_die("fork", strerror(errno));
     if (producer == 0) {
         sleep_until(bench_now() + 1); /* until the dispatcher has settled down */
-        produce(bench->url, count, stamps);
+        produce(setting, count, stamps);
         _exit(0);
     }
     store = bench_open(bench->url);
@@ -273,9 +283,12 @@ static void latency_of(const struct setting *setting, const char *name, double a
 
 static void latency(const struct bench *bench, const struct bench_floor *floor, int seconds)
 {
-    struct setting setting = { bench, floor, 4, seconds, PH_DOORBELL_AUTO };
+    struct setting setting = { bench, floor, 4, seconds, PH_DOORBELL_AUTO, false };
 
     latency_of(&setting, "commit to handler, 100/s, doorbell", 5);
+    setting.at_random = true;
+    latency_of(&setting, "commit to handler, 100/s at random, doorbell", 5);
+    setting.at_random = false;
     setting.doorbell = PH_DOORBELL_OFF;
     latency_of(&setting, "commit to handler, 100/s, polling only", 0);
 }
@@ -328,7 +341,7 @@ static void idle_of(const struct setting *setting)
 
 static void idle(const struct bench *bench, const struct bench_floor *floor, int seconds)
 {
-    struct setting setting = { bench, floor, 4, seconds, PH_DOORBELL_AUTO };
+    struct setting setting = { bench, floor, 4, seconds, PH_DOORBELL_AUTO, false };
 
     idle_of(&setting);
     setting.doorbell = PH_DOORBELL_OFF;

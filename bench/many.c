@@ -82,7 +82,7 @@ static void refill(const struct scene *scene, int index, long messages)
 
 /* -------------------------------------------------------------- the dispatcher */
 
-struct station {
+struct service {
     ph_set *set;
     ph_dispatcher *dispatcher;
 };
@@ -117,10 +117,10 @@ static ph_set *make_set(const struct scene *scene)
     return set;
 }
 
-static struct station start(const struct scene *scene)
+static struct service start(const struct scene *scene)
 {
     ph_dispatcher_opts opts = PH_DISPATCHER_OPTS_INIT;
-    struct station station = { make_set(scene), NULL };
+    struct service service = { make_set(scene), NULL };
     ph_handler handler = PH_HANDLER_INIT;
     ph_error err;
 
@@ -128,20 +128,20 @@ static struct station start(const struct scene *scene)
     opts.batch_size = BATCH;
     opts.selection = scene->selection;
     handler.handle = nothing;
-    bench_must(ph_dispatcher_new_set(station.set, &opts, &station.dispatcher, &err), &err,
+    bench_must(ph_dispatcher_new_set(service.set, &opts, &service.dispatcher, &err), &err,
                "dispatcher");
-    bench_must(ph_dispatcher_handle(station.dispatcher, &handler, &err), &err, "handler");
-    bench_must(ph_dispatcher_start(station.dispatcher, &err), &err, "start");
-    return station;
+    bench_must(ph_dispatcher_handle(service.dispatcher, &handler, &err), &err, "handler");
+    bench_must(ph_dispatcher_start(service.dispatcher, &err), &err, "start");
+    return service;
 }
 
-static void end(struct station *station)
+static void end(struct service *service)
 {
     ph_error err;
 
-    bench_must(ph_dispatcher_stop(station->dispatcher, 10000, &err), &err, "stop");
-    ph_dispatcher_free(station->dispatcher);
-    ph_set_free(station->set);
+    bench_must(ph_dispatcher_stop(service->dispatcher, 10000, &err), &err, "stop");
+    ph_dispatcher_free(service->dispatcher);
+    ph_set_free(service->set);
 }
 
 static void pause_s(double seconds)
@@ -165,11 +165,11 @@ static int served(ph_dispatcher *dispatcher)
 }
 
 /* Waits until all were reached and have come to rest. */
-static void settle(const struct scene *scene, struct station *station)
+static void settle(const struct scene *scene, struct service *service)
 {
     double begin = bench_now();
 
-    while (served(station->dispatcher) < scene->count) {
+    while (served(service->dispatcher) < scene->count) {
         if (bench_now() - begin > SERVE_LIMIT_S)
             bench_die("start", "not every database was reached");
         pause_s(0.05);
@@ -181,12 +181,12 @@ static void settle(const struct scene *scene, struct station *station)
 
 static void drain_set(const void *context, int index)
 {
-    struct station station = start(context);
+    struct service service = start(context);
     ph_error err;
 
     (void)index;
-    bench_must(ph_dispatcher_drain(station.dispatcher, 0, &err), &err, "drain");
-    end(&station);
+    bench_must(ph_dispatcher_drain(service.dispatcher, 0, &err), &err, "drain");
+    end(&service);
 }
 
 /* One of several processes, each with a dispatcher for one database. */
@@ -341,7 +341,7 @@ static double busy_rate(const struct scene *scene)
     long messages = scene->many->bench.messages * BUSY_TIMES;
     char room[5000];
     const char *url = url_of(scene, 0, room, sizeof(room));
-    struct station station;
+    struct service service;
     ph_store *store;
     double begin;
     ph_error err;
@@ -350,15 +350,15 @@ static double busy_rate(const struct scene *scene)
     store = bench_open(url);
     bench_must(ph_outbox_queue_pause(store, PH_OWN_TX, NULL, 0, &err), &err, "pause");
     bench_fill(url, messages, 0);
-    station = start(scene);
-    settle(scene, &station);
+    service = start(scene);
+    settle(scene, &service);
     begin = bench_now();
     bench_must(ph_outbox_queue_resume(store, PH_OWN_TX, NULL, 0, &err), &err, "resume");
-    bench_must(ph_dispatcher_wake(station.dispatcher, "000", &err), &err, "wake");
-    while (done(station.dispatcher) < messages)
+    bench_must(ph_dispatcher_wake(service.dispatcher, "000", &err), &err, "wake");
+    while (done(service.dispatcher) < messages)
         pause_s(0.001);
     begin = bench_now() - begin;
-    end(&station);
+    end(&service);
     ph_close(store);
     return (double)messages / begin;
 }
@@ -408,20 +408,20 @@ static void idle_work(const void *context, int index)
     const struct scene *scene = context;
     struct many *many = scene->many;
     ph_dispatcher_stats before = PH_DISPATCHER_STATS_INIT, after = PH_DISPATCHER_STATS_INIT;
-    struct station station = start(scene);
+    struct service service = start(scene);
     double begin, cpu, looks;
     ph_error err;
 
     (void)index;
-    settle(scene, &station);
-    bench_must(ph_dispatcher_stats_get(station.dispatcher, &before, &err), &err, "stats");
+    settle(scene, &service);
+    bench_must(ph_dispatcher_stats_get(service.dispatcher, &before, &err), &err, "stats");
     begin = bench_now();
     cpu = cpu_s();
     pause_s(many->seconds);
     cpu = (cpu_s() - cpu) / (bench_now() - begin) * 100;
-    bench_must(ph_dispatcher_stats_get(station.dispatcher, &after, &err), &err, "stats");
+    bench_must(ph_dispatcher_stats_get(service.dispatcher, &after, &err), &err, "stats");
     looks = (double)(after.empty_claims - before.empty_claims) / (bench_now() - begin);
-    end(&station);
+    end(&service);
     if (many->bench.json)
         printf("{\"case\":\"%d idle tenants, %d connections\",\"cpu_percent\":%.3f,"
                "\"looks_per_s\":%.1f,\"aim_percent\":5}\n",

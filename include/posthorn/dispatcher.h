@@ -28,8 +28,9 @@
  *   it comes again when its turn has come.
  *
  * THREADS
- *   ph_dispatcher_start() starts one thread that talks to the database and
- *   opts.threads for handlers; ph_dispatcher_stop() ends them. They take no
+ *   ph_dispatcher_start() starts opts.threads for handlers and one thread that
+ *   talks to the database, or two with a connection each (opts.connections);
+ *   ph_dispatcher_stop() ends them. They take no
  *   signals. The store belongs to the dispatcher from _new to _free: calls on
  *   it are refused with PH_ESTATE, unless they are inside transactions of yours.
  *   A handler that enqueues opens a store of its own, or has in_transaction and
@@ -178,7 +179,8 @@ typedef struct {
                             only for threads that are idle (best when handlers take seconds); never
                             more than the threads, as slow as they are, get to in half a lease; and
                             none while one waits and PH_CLAIM_BYTES_MAX are held */
-    int in_flight_max;   /* waiting, running and kept together: 0: prefetch + threads + 1 000 */
+    int in_flight_max;   /* waiting, running, kept and being settled together: 0: prefetch + threads, and
+                            1 000 or, if that is more, two batches */
     int lease_s;         /* 0: 30 */
     int poll_ms;         /* longest time between two looks: 0: 500, or a third of the lease if that
                             is less; more than a third of the lease is refused */
@@ -201,10 +203,13 @@ typedef struct {
     ph_selection selection;
     ph_select_fn select; /* not NULL: asked instead */
     void *select_context;
+    int connections;     /* of one store, for talking to its database: 0: 2 where that serves several at
+                            once (PostgreSQL), so that it hears of new messages while others are being
+                            settled; 1: no more than one. Handlers with in_transaction have their own */
 } ph_dispatcher_opts;
 #define PH_DISPATCHER_OPTS_INIT                                                \
     { sizeof(ph_dispatcher_opts), NULL, 0, 0, 0, 0, 0, 0, 0, 0, false, PH_DOORBELL_AUTO, 0, false, \
-      NULL, NULL, 0, 0, 0, PH_SELECT_ROUND_ROBIN, NULL, NULL }
+      NULL, NULL, 0, 0, 0, PH_SELECT_ROUND_ROBIN, NULL, NULL, 0 }
 
 /* Makes a dispatcher; touches neither the database nor threads. The store is
  * borrowed until ph_dispatcher_free().

@@ -1,5 +1,5 @@
-/* dispatcher.c - making, starting and freeing a dispatcher; its handlers and its numbers. */
-#include "dispatch/dispatch.h"
+/* dispatcher.c - making, starting and freeing a dispatcher. */
+#include "dispatch/poll/poll.h"
 
 #include "core/claim.h"
 #include "core/error.h"
@@ -14,90 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define DEFAULT_THREADS 4
-#define DEFAULT_POLL_MS 500
-#define DEFAULT_DEFER_MS 60000
-#define DEFAULT_RETENTION_MS 60000
-#define DEFAULT_KEPT 1000
-#define THREADS_MAX 1024
-#define IN_FLIGHT_MAX 1000000
 #define CALL_TIMEOUT_MIN_MS 1000
-
-/* ------------------------------------------------------------------- options */
-
-static int check_range(int64_t value, int64_t from, int64_t to, const char *what, ph_error *err)
-{
-    if (value >= from && value <= to)
-        return 0;
-    return ph__fail(err, PH_EINVAL, "%s is %lld; allowed are %lld to %lld, or 0 for the default",
-                    what, (long long)value, (long long)from, (long long)to);
-}
-
-/* batches: so many are fetched ahead. */
-static void fill_defaults(ph_dispatcher_opts *opts, int batches)
-{
-    if (!opts->ns)
-        opts->ns = "";
-    if (!opts->threads)
-        opts->threads = DEFAULT_THREADS;
-    if (!opts->batch_size)
-        opts->batch_size = PH__BATCH_SIZE;
-    if (!opts->prefetch)
-        opts->prefetch =
-            batches <= PH_BATCH_MAX / opts->batch_size ? batches * opts->batch_size : PH_BATCH_MAX;
-    if (!opts->lease_s)
-        opts->lease_s = PH__LEASE_S;
-    if (!opts->defer_ms)
-        opts->defer_ms = DEFAULT_DEFER_MS;
-    if (!opts->retention_ms)
-        opts->retention_ms = DEFAULT_RETENTION_MS;
-    if (!opts->in_flight_max)
-        opts->in_flight_max =
-            (opts->prefetch > 0 ? opts->prefetch : 0) + opts->threads + DEFAULT_KEPT;
-}
-
-static int check_options(ph_dispatcher_opts *opts, ph_error *err)
-{
-    int third_ms, r = ph__name_check(opts->ns, "namespace", true, err);
-
-    if (r == 0)
-        r = check_range(opts->threads, 1, THREADS_MAX, "threads", err);
-    if (r == 0)
-        r = check_range(opts->batch_size, 1, PH_BATCH_MAX, "batch_size", err);
-    if (r == 0)
-        r = check_range(opts->prefetch, -1, PH_BATCH_MAX, "prefetch", err);
-    if (r == 0)
-        r = check_range(opts->in_flight_max, 1, IN_FLIGHT_MAX, "in_flight_max", err);
-    if (r == 0)
-        r = check_range(opts->lease_s, 1, PH_LEASE_MAX_S, "lease_s", err);
-    if (r == 0)
-        r = check_range(opts->defer_ms, 1, INT32_MAX, "defer_ms", err);
-    if (r == 0)
-        r = check_range(opts->message_limit, 0, INT64_MAX, "message_limit", err);
-    if (r == 0)
-        r = check_range(opts->retention_ms, -1, INT32_MAX, "retention_ms", err);
-    if (r == 0 && opts->doorbell != PH_DOORBELL_AUTO && opts->doorbell != PH_DOORBELL_OFF)
-        r = ph__fail(err, PH_EINVAL,
-                     "doorbell %d is not a ph_doorbell; give PH_DOORBELL_AUTO or PH_DOORBELL_OFF",
-                     (int)opts->doorbell);
-    if (r == 0 && opts->selection != PH_SELECT_ROUND_ROBIN &&
-        opts->selection != PH_SELECT_DRAIN_FIRST)
-        r = ph__fail(err, PH_EINVAL,
-                     "selection %d is not a ph_selection; give PH_SELECT_ROUND_ROBIN or "
-                     "PH_SELECT_DRAIN_FIRST, or a function as select",
-                     (int)opts->selection);
-    if (r < 0)
-        return r;
-    third_ms = opts->lease_s * 1000 / 3;
-    if (opts->poll_ms < 0 || opts->poll_ms > third_ms)
-        return ph__fail(err, PH_EINVAL,
-                        "poll_ms is %d; with a lease of %d s at most %d is allowed (a third of the "
-                        "lease): poll more often or lease for longer",
-                        opts->poll_ms, opts->lease_s, third_ms);
-    if (!opts->poll_ms)
-        opts->poll_ms = DEFAULT_POLL_MS < third_ms ? DEFAULT_POLL_MS : third_ms;
-    return ph__instance_options(opts, err);
-}
 
 /* ----------------------------------------------------------------- new, free */
 
@@ -105,7 +22,8 @@ static int check_options(ph_dispatcher_opts *opts, ph_error *err)
 static int init_conditions(ph_dispatcher *dispatcher)
 {
     pthread_cond_t *conditions[] = { &dispatcher->wait.work_ready, &dispatcher->wait.pollers_ready,
-                                     &dispatcher->wait.discover, &dispatcher->wait.changed };
+                                     &dispatcher->wait.second_ready, &dispatcher->wait.discover,
+                                     &dispatcher->wait.changed };
 
     for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
         if (ph__cond_init(conditions[i]) == 0)
@@ -145,6 +63,7 @@ static void destroy_sync(ph_dispatcher *dispatcher)
     close(dispatcher->wakeups.wake_fd);
     pthread_cond_destroy(&dispatcher->wait.changed);
     pthread_cond_destroy(&dispatcher->wait.discover);
+    pthread_cond_destroy(&dispatcher->wait.second_ready);
     pthread_cond_destroy(&dispatcher->wait.pollers_ready);
     pthread_cond_destroy(&dispatcher->wait.work_ready);
     pthread_mutex_destroy(&dispatcher->logging.lock);
@@ -201,8 +120,8 @@ static int new_dispatcher(ph_set *set, const ph_dispatcher_opts *opts, int batch
 
     if (r < 0)
         return r;
-    fill_defaults(&loaded, batches);
-    r = check_options(&loaded, err);
+    ph__opts_fill(&loaded, batches);
+    r = ph__opts_check(&loaded, err);
     if (r < 0)
         return r;
     dispatcher = ph__alloc_zero(1, sizeof(*dispatcher));
@@ -321,7 +240,7 @@ void ph_dispatcher_free(ph_dispatcher *dispatcher)
     ph__dispatcher_drop(dispatcher);
 }
 
-/* -------------------------------------------------------------- start, stats */
+/* --------------------------------------------------------------------- start */
 
 static int prepare_start(ph_dispatcher *dispatcher, ph_error *err)
 {
@@ -380,7 +299,8 @@ void ph__dispatcher_leave_set(ph_dispatcher *dispatcher)
         return;
     ph__set_observe_end(dispatcher->set, &dispatcher->observer);
     ph__lock(dispatcher);
-    dispatcher->connections.left_set = true; /* handlers that hang give theirs back when they close it */
+    dispatcher->connections.left_set =
+        true; /* handlers that hang give theirs back when they close it */
     given = dispatcher->connections.taken - dispatcher->connections.handlers;
     dispatcher->connections.taken = 0;
     ph__unlock(dispatcher);
@@ -414,29 +334,4 @@ int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)
     pthread_cond_broadcast(&dispatcher->wait.changed);
     ph__unlock(dispatcher);
     return r;
-}
-
-int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_stats,
-                            ph_error *reterr)
-{
-    ph_dispatcher_stats stats;
-    int r;
-
-    ph__ok(reterr);
-    if (!dispatcher || !ret_stats)
-        return ph__fail(reterr, PH_EINVAL, "%s is NULL", dispatcher ? "ret_stats" : "dispatcher");
-    r = ph__options_check(ret_stats->size, "ph_dispatcher_stats", reterr);
-    if (r < 0)
-        return r;
-    ph__lock(dispatcher);
-    stats = dispatcher->stats;
-    stats.connected = true;
-    for (size_t i = 0; i < dispatcher->dbs.count; i++)
-        stats.connected &= dispatcher->dbs.items[i]->health.connected;
-    stats.waiting = (int)(dispatcher->works.waiting.count + dispatcher->works.behind);
-    stats.running = (int)dispatcher->works.running;
-    stats.kept = (int)dispatcher->works.kept;
-    ph__unlock(dispatcher);
-    ph__options_store(ret_stats, &stats, sizeof(stats));
-    return 0;
 }

@@ -58,13 +58,15 @@ static void check_counters(const ph_dispatcher *dispatcher)
     PH__ASSERT(dispatcher->works.in_flight == totals.in_flight);
     PH__ASSERT(dispatcher->works.behind == totals.behind);
     PH__ASSERT(dispatcher->works.decided == totals.decided);
-    PH__ASSERT(dispatcher->works.waiting.count + dispatcher->works.behind + dispatcher->works.decided <=
+    PH__ASSERT(dispatcher->works.waiting.count + dispatcher->works.behind +
+                   dispatcher->works.decided <=
                dispatcher->works.in_flight);
     PH__ASSERT(dispatcher->reserve.waiting == totals.last_waiting);
-    PH__ASSERT(dispatcher->room.claiming == totals.claiming);
+    PH__ASSERT(dispatcher->room.claiming == totals.claiming + dispatcher->second.claiming);
     PH__ASSERT(dispatcher->room.doubtful >= 0);
     PH__ASSERT(dispatcher->room.doubtful <= dispatcher->room.claiming);
-    PH__ASSERT(dispatcher->reserve.count >= totals.reserved); /* others are kept for works that wait */
+    PH__ASSERT(dispatcher->reserve.count >=
+               totals.reserved); /* others are kept for works that wait */
     PH__ASSERT(dispatcher->connections.used == totals.connections_used);
     PH__ASSERT(dispatcher->connections.used <= dispatcher->connections.max);
     PH__ASSERT(dispatcher->pick.failing == totals.failing);
@@ -91,17 +93,8 @@ static void let_go(ph_dispatcher *dispatcher)
 }
 
 #else
-
-static void taken(ph_dispatcher *dispatcher)
-{
-    (void)dispatcher;
-}
-
-static void let_go(ph_dispatcher *dispatcher)
-{
-    (void)dispatcher;
-}
-
+#define taken(dispatcher) ((void)0)
+#define let_go(dispatcher) ((void)0)
 #endif
 
 void ph__lock(ph_dispatcher *dispatcher)

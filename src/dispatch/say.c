@@ -56,8 +56,8 @@ void ph__say_verdict(const struct ph_work *work, ph_verdict verdict, ph_outcome 
     char shown[ERROR_SHOWN_MAX + 1] = "none given";
 
     if (outcome == PH_OUTCOME_STALE) {
-        ph__say(db, PH_LOG_WARN, "the lease was lost; the handler's transaction is undone",
-                work, NULL, NULL);
+        ph__say(db, PH_LOG_WARN, "the lease was lost; the handler's transaction is undone", work,
+                NULL, NULL);
         return;
     }
     if (verdict != PH_VERDICT_RETRY && verdict != PH_VERDICT_FAIL)

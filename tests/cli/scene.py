@@ -77,7 +77,7 @@ class Scene:
                 psql(f"CREATE DATABASE {template} TEMPLATE template0 ENCODING 'UTF8'")
                 made.append(template)
                 self.migrate(database_url(template))
-        psql(f"CREATE DATABASE {self.database} TEMPLATE {template} STRATEGY file_copy")
+        psql(f"CREATE DATABASE {self.database} TEMPLATE {template}")
 
     def run(self, command, stdin=b"", terminal=None, environment=None):
         """Runs a command (a list, or a line for bash) and returns what came of it."""

@@ -489,6 +489,25 @@ static int threads_of_this_process(void)
     return count;
 }
 
+TEST(a_dispatcher_that_may_have_one_connection_has_one)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    struct rig rig;
+    int before;
+
+    if (UNDER_TSAN)
+        t_not_here("its runtime has a thread of its own");
+    rig_open(&rig);
+    before = threads_of_this_process();
+    rig.opts.connections = 1;
+    put_many(rig.side, "t", 200, NULL);
+    rig_run(&rig, "t", play, &part);
+    rig_drain(&rig);
+    CHECK_INT(part.calls, 200);
+    CHECK_INT(threads_of_this_process(), before + 4 + 1);
+    rig_end(&rig);
+}
+
 TEST(threads_are_started_when_asked_for_and_not_before)
 {
     static struct part part = { .verdict = PH_VERDICT_DONE };
@@ -505,7 +524,7 @@ TEST(threads_are_started_when_asked_for_and_not_before)
     CHECK_INT(threads_of_this_process(), before);
     rig_start(&rig);
     after = threads_of_this_process();
-    CHECK_INT(after, before + 4); /* and the coordinator */
+    CHECK_INT(after, before + 3 + (t_is_pg() ? 2 : 1));
     rig_end(&rig);
     CHECK_INT(threads_of_this_process(), before);
 }

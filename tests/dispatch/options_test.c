@@ -65,10 +65,13 @@ TEST(numbers_out_of_range_are_refused)
     refuse(store, WITH(message_limit, -1), "message_limit");
     refuse(store, WITH(retention_ms, -2), "retention_ms");
     refuse(store, WITH(doorbell, (ph_doorbell)7), "doorbell");
+    refuse(store, WITH(connections, -1), "connections");
+    refuse(store, WITH(connections, 3), "connections");
     accept(store, WITH(threads, 1024));
     accept(store, WITH(batch_size, PH_BATCH_MAX));
     accept(store, WITH(lease_s, PH_LEASE_MAX_S));
     accept(store, WITH(lease_s, 1)); /* the polling interval shrinks with it */
+    accept(store, WITH(connections, 2));
     accept(store, WITH(in_flight_max, 1));
     accept(store, WITH(prefetch, 1));
     accept(store, WITH(prefetch, -1));

@@ -91,6 +91,7 @@ TEST(the_store_of_a_handlers_transaction_is_for_that_transaction)
     struct rig rig;
 
     rig_open(&rig);
+    rig.opts.threads = 1; /* they write to the same place */
     put_many(rig.side, "t", 5, NULL);
     rig_new(&rig);
     rig_handle_in_tx(&rig, "t", enqueue_with_and_without_the_transaction, &follower);

@@ -35,6 +35,37 @@ def test_functions_are_short():
     no_complaints(complaints)
 
 
+DISPATCH = ("src/dispatch/",)
+DISPATCH_FILE_LINES_MAX = 350
+DISPATCH_MEMBERS_MAX = 25
+DISPATCH_README_WORDS_MAX = 900
+
+
+def members(body):
+    """How many a struct has; those of structs within it count as one."""
+    body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+    body = re.sub(r"\{[^{}]*\}", "", body)
+    return sum(declaration.count(",") + 1 for declaration in body.split(";") if declaration.strip())
+
+
+def test_the_dispatcher_is_made_of_small_parts():
+    complaints = [f"{name}: {read(name).count(chr(10))} lines" for name in files(".c", ".h", under=DISPATCH)
+                  if read(name).count("\n") > DISPATCH_FILE_LINES_MAX]
+    for name in files(".c", ".h", under=DISPATCH):
+        for tag, body in re.findall(r"^struct (\w+) \{\n(.*?)^\}", read(name), flags=re.S | re.M):
+            if members(body) > DISPATCH_MEMBERS_MAX:
+                complaints.append(f"{name}: struct {tag} has {members(body)} members")
+    words = len(read("src/dispatch/README.md").split())
+    if words > DISPATCH_README_WORDS_MAX:
+        complaints.append(f"src/dispatch/README.md: {words} words")
+    no_complaints(complaints)
+
+
+def test_the_half_that_looks_after_works_knows_nothing_of_the_one_that_polls():
+    no_complaints([name for name in files(".c", ".h", under=("src/dispatch/work/",))
+                   if "dispatch/poll/" in read(name)])
+
+
 def test_text_is_clean():
     complaints = []
     for name in files(*CODE, ".md", "test", "quickstart", ".tsv"):

@@ -1,6 +1,6 @@
-/* links.c - connections of which there may be fewer than databases: who gets one, who gives its own up,
+/* connections.c - connections of which there may be fewer than databases: who gets one, who gives its own up,
  * and how long a database without one is left alone. */
-#include "dispatch/dispatch.h"
+#include "dispatch/poll/poll.h"
 
 #include "core/call.h"
 
@@ -23,7 +23,8 @@ struct ph__db *ph__connection_spare(const ph_dispatcher *dispatcher)
         if (!found || held < (found->works.in_flight > 0) ||
             (held == (found->works.in_flight > 0) &&
              (s->visit.worked_us < found->visit.worked_us ||
-              (s->visit.worked_us == found->visit.worked_us && s->claim.at_us < found->claim.at_us))))
+              (s->visit.worked_us == found->visit.worked_us &&
+               s->claim.at_us < found->claim.at_us))))
             found = s;
     }
     return found;
@@ -113,8 +114,7 @@ static void cool(struct ph__db *db, const struct outlook *outlook)
     else if (known) /* if its doorbell has rung lately that may be for us */
         pause_us = ph__earlier(pause_us, fresh_pause_us(db, now_us));
     planned_us = known ? ph__earlier(pause_us, fresh_pause_us(db, now_us)) : pause_us;
-    put_off(&db->schedule.due_us, now_us,
-            ph__earlier(db->schedule.next_us, now_us + planned_us));
+    put_off(&db->schedule.due_us, now_us, ph__earlier(db->schedule.next_us, now_us + planned_us));
     if (known)
         pause_us = ph__earlier(pause_us, outlook->in_us);
     put_off(&db->claim.next_us, now_us, now_us + pause_us);
@@ -124,11 +124,11 @@ static void cool(struct ph__db *db, const struct outlook *outlook)
 static void wake_if_due(struct ph__db *db)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
-    const struct ph__plan *plan = &db->visit.plan;
     long ignored;
+    struct ph__plan plan = ph__plan(db, ph__room(dispatcher, &ignored), ph__boot_us());
 
-    ph__plan_make(db, ph__room(dispatcher, &ignored), ph__boot_us());
-    if (!plan->act && !plan->claim && !plan->chores && plan->wake_us >= dispatcher->pollers.asleep_until_us)
+    if (!plan.act && !plan.claim && !plan.chores &&
+        plan.wake_us >= dispatcher->pollers.asleep_until_us)
         return;
     ph__poller_call(dispatcher);
     ph__wake_asleep(dispatcher);

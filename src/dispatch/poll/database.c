@@ -1,5 +1,5 @@
 /* database.c - one store as the dispatcher serves it: made, disconnected, left and freed. */
-#include "dispatch/dispatch.h"
+#include "dispatch/poll/poll.h"
 
 #include "core/error.h"
 #include "util/alloc.h"
@@ -89,7 +89,7 @@ static int64_t first_retention_us(const ph_dispatcher *dispatcher)
 }
 
 int ph__db_new(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_store *store,
-                    struct ph__db **ret_db, ph_error *err)
+               struct ph__db **ret_db, ph_error *err)
 {
     struct ph__db *s = ph__alloc_zero(1, sizeof(*s));
     int r = 0;

@@ -1,5 +1,5 @@
-/* databases.c - which databases there are, as the databases of a set come and go. */
-#include "dispatch/dispatch.h"
+/* databases.c - which databases there are, as those of a set come and go. */
+#include "dispatch/poll/poll.h"
 
 #include "core/error.h"
 #include "util/alloc.h"

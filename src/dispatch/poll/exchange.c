@@ -1,6 +1,6 @@
 /* exchange.c - the one call: settle what is decided, renew what must be renewed, claim what
- * comes next, and beat the heart, in one round exchange. */
-#include "dispatch/dispatch.h"
+ * comes next, and beat the heart, in one round trip. */
+#include "dispatch/poll/poll.h"
 
 #include "core/batch.h"
 #include "core/error.h"
@@ -16,105 +16,13 @@ struct call {
     struct ph__claim claims[PH__SIDES];
     struct ph__batch *batches[PH__SIDES]; /* NULL: nothing is claimed there */
     struct ph__renewal *renewal;
-    size_t settling; /* how many works */
+    ph_owner owner;
+    bool ends; /* nothing is claimed any more */
 };
 
 static struct ph__work_part *part_of(struct call *call, int door)
 {
     return door == PH__INBOX ? &call->batch.inbox : &call->batch.outbox;
-}
-
-/* Takes decided works off the list, as settlements. */
-static void load(struct call *call)
-{
-    struct ph__db *db = call->db;
-    ph_dispatcher *dispatcher = db->dispatcher;
-    struct ph__poller *poller = call->poller;
-
-    for (int door = 0; door < PH__SIDES; door++) {
-        part_of(call, door)->settle = poller->settlements[door];
-        part_of(call, door)->ret_settled = poller->outcomes[door];
-    }
-    ph__lock(dispatcher);
-    while (call->settling < PH__SETTLE_MAX && db->settle.decided.count > 0 &&
-           !ph__settles_other(db->settle.decided.first)) {
-        struct ph_work *work = ph__work_pop(&db->settle.decided);
-        enum ph__door door = work->batch->door;
-
-        dispatcher->works.decided--;
-        work->settling = true;
-        poller->settling[call->settling++] = work;
-        poller->settlements[door][part_of(call, door)->settle_count++] =
-            (ph_settlement){ work->lease, work->decision.verb, work->decision.error, work->decision.delay_ms };
-    }
-    /* What is released by a stop that has just begun must not come back with the same call. */
-    for (int door = 0; (dispatcher->phase.stopping || db->leaving) && door < PH__SIDES; door++)
-        part_of(call, door)->claim = NULL;
-    ph__unlock(dispatcher);
-}
-
-/* The call failed: they stay decided, in their order, before those that came since. */
-static void unload(struct call *call, bool unknown)
-{
-    struct ph__db *db = call->db;
-    ph_dispatcher *dispatcher = db->dispatcher;
-
-    ph__lock(dispatcher);
-    for (size_t count = call->settling; count > 0;) {
-        struct ph_work *work = call->poller->settling[--count];
-
-        if (unknown)
-            atomic_store(&work->maybe_settled, true);
-        work->settling = false;
-        work->next = db->settle.decided.first;
-        if (!work->next)
-            db->settle.decided.last = &work->next;
-        db->settle.decided.first = work;
-        db->settle.decided.count++;
-        dispatcher->works.decided++;
-    }
-    ph__unlock(dispatcher);
-}
-
-static void say_stale(const struct ph_work *work, ph_outcome outcome)
-{
-    const struct ph__db *db = work->batch->db;
-
-    if ((outcome == PH_OUTCOME_STALE || outcome == PH_OUTCOME_UNKNOWN) && !work->maybe_settled &&
-        work->decision.verdict)
-        ph__say(db, PH_LOG_WARN,
-                "settled too late: the lease was lost, and the message is somebody else's", work,
-                NULL, NULL);
-    else if (outcome == PH_OUTCOME_DEAD)
-        ph__say(db, PH_LOG_ERROR, "dead: its attempts are spent", work, NULL, NULL);
-}
-
-static void settled(const struct call *call)
-{
-    struct ph__db *db = call->db;
-    ph_dispatcher *dispatcher = db->dispatcher;
-    struct ph_work **settling = call->poller->settling;
-    size_t at[PH__SIDES] = { 0 }, count = call->settling, waiting;
-    ph_outcome outcomes[PH__SETTLE_MAX]; /* in the order of the works */
-
-    for (size_t i = 0; i < count; i++) {
-        enum ph__door door = settling[i]->batch->door;
-
-        outcomes[i] = call->poller->outcomes[door][at[door]++];
-        say_stale(settling[i], outcomes[i]);
-    }
-    ph__lock(dispatcher);
-    waiting = db->works.waiting;
-    for (size_t i = 0; i < count; i++) {
-        if (ph__work_settled(settling[i], outcomes[i]))
-            dispatcher->refs--; /* never the last: the pollers has one */
-    }
-    if (db->settle.decided.count > 0)
-        db->settle.since_us = ph__boot_us();
-    if (db->works.waiting > waiting) /* what was behind these in its stream */
-        ph__threads_call(dispatcher);
-    pthread_cond_broadcast(&dispatcher->wait.changed);
-    ph__unlock(dispatcher);
 }
 
 /* Said once for each topic; with the log's lock held. */
@@ -127,7 +35,8 @@ static const char *no_handler_text(ph_dispatcher *dispatcher, const char *topic)
     if (dispatcher->logging.warned_count == PH__WARNED_TOPICS_MAX)
         return NULL;
     dispatcher->logging.warned_topics[dispatcher->logging.warned_count] = ph__strdup(topic);
-    dispatcher->logging.warned_count += dispatcher->logging.warned_topics[dispatcher->logging.warned_count] != NULL;
+    dispatcher->logging.warned_count +=
+        dispatcher->logging.warned_topics[dispatcher->logging.warned_count] != NULL;
     return dispatcher->logging.warned_count < PH__WARNED_TOPICS_MAX
                ? "no handler for this topic; its messages are put off"
                : "no handler for this topic; further such topics are not named";
@@ -154,6 +63,8 @@ static void add_batch(struct ph__batch *batch)
             warn_once(&batch->works[i]);
     }
     ph__lock(dispatcher);
+    if (memcmp(batch->owner.b, batch->db->heart.owner.b, sizeof(batch->owner.b)) != 0)
+        ph__batch_lose(batch); /* we were evicted meanwhile */
     ph__batch_add(batch);
     ph__unlock(dispatcher);
 }
@@ -166,15 +77,15 @@ static int ask(struct call *call, int door, const struct ph__exchange_io *io, ph
     struct ph__work_part *part = part_of(call, door);
     int room = io->room[door];
 
-    if (room == 0)
+    if (room == 0 || call->ends)
         return 0;
-    call->batches[door] = ph__batch_new(call->db, (enum ph__door)door, room);
+    call->batches[door] = ph__batch_new(call->db, (enum ph__door)door, call->owner, room);
     part->batch = ph__alloc_zero(1, sizeof(*part->batch));
     if (!call->batches[door] || !part->batch)
         return ph__fail_memory(err);
     call->claims[door] = (struct ph__claim){
         .door = (enum ph__door)door,
-        .owner = call->db->heart.owner,
+        .owner = call->owner,
         .lease_s = dispatcher->opts.lease_s,
         .batch_size = room,
         .ns = dispatcher->opts.ns,
@@ -209,30 +120,45 @@ static void take(struct call *call, int door, struct ph__exchange_io *io, int64_
     call->batches[door] = NULL;
 }
 
+/* The second poller has come for nothing: the first was quicker. */
+static bool is_pointless(struct call *call, const struct ph__exchange_io *io)
+{
+    return !io->settled && !call->batch.outbox.claim && !call->batch.inbox.claim;
+}
+
 static int make(struct call *call, struct ph__exchange_io *io, ph_error *err)
 {
     struct ph__db *db = call->db;
+    struct ph__poller *poller = call->poller;
     int64_t asked_us = ph__boot_us();
     int r = 0;
 
-    call->batch.instance = ph__instance_of(db);
-    for (int door = 0; door < PH__SIDES && r == 0; door++)
-        r = ask(call, door, io, err);
-    if (r == 0 && io->renew)
+    if (io->renew)
         r = ph__renewal_begin(db, &call->batch, &call->renewal, err);
     if (r < 0)
         return r;
+    ph__lock(db->dispatcher);
+    call->owner = db->heart.owner;
     if (io->settle)
-        load(call);
-    io->settled = call->settling > 0;
-    r = ph__work_batch(db->store, &call->batch, db->health.limit_ms, err);
-    /* A handler must not find that the store whose message it has cannot be used. */
-    if (r == 0 && (io->settle || !db->health.exchange_failed))
-        ph__db_succeeded(db);
+        ph__settle_begin(&poller->settle, db, &call->batch);
+    io->settled = poller->settle.count > 0;
+    io->alone = db->dispatcher->works.in_flight == poller->settle.count;
+    /* What is released by a stop that has just begun must not come back with the same call. */
+    call->ends = db->dispatcher->phase.stopping || db->leaving;
+    poller->settle.claims = !call->ends && io->room[PH__OUTBOX] + io->room[PH__INBOX] > 0;
+    ph__unlock(db->dispatcher);
+    call->batch.instance = ph__instance_of(db, call->owner);
+    for (int door = 0; door < PH__SIDES && r == 0; door++)
+        r = ask(call, door, io, err);
+    if (r == 0 && poller->store && is_pointless(call, io))
+        return 0;
     if (r == 0)
-        settled(call);
-    else
-        unload(call, err->flags & PH_UNKNOWN);
+        r = ph__work_batch(poller->store ? poller->store : db->store, &call->batch,
+                           db->health.limit_ms, err);
+    /* A handler must not find that the store whose message it has cannot be used. */
+    if (r == 0 && !poller->store && (io->settle || !db->health.exchange_failed))
+        ph__db_succeeded(db);
+    ph__settle_end(&poller->settle, db, r, err);
     ph__renewal_end(db, call->renewal, r, asked_us);
     for (int door = 0; door < PH__SIDES && r == 0; door++)
         take(call, door, io, asked_us);
@@ -249,7 +175,7 @@ int ph__exchange(struct ph__poller *poller, struct ph__db *db, struct ph__exchan
         ph_batch_free(part_of(&call, door)->batch);
         ph__dealloc(call.batches[door]);
     }
-    if (r == 0)
+    if (r == 0 && !poller->store)
         db->heart.registered = true;
     return r;
 }

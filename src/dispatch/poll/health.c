@@ -1,6 +1,6 @@
 /* health.c - how a database is doing, what that means for its share of the pollers, and how it is
  * tried again when it cannot be used: ever more slowly, and said once. */
-#include "dispatch/dispatch.h"
+#include "dispatch/poll/poll.h"
 
 #include "util/random.h"
 
@@ -163,6 +163,8 @@ void ph__db_succeeded(struct ph__db *db)
     if (db->health.state != PH__SLOW)
         db->health.state = PH__WELL;
     db->health.last_error.code = 0;
+    if (db->settle.decided.count > 0)
+        ph__wake_to_settle(db);
     ph__unlock(dispatcher);
     if (db->health.said_codes)
         ph__say(db, PH_LOG_WARN, "the database is back", NULL, NULL, NULL);

@@ -1,6 +1,6 @@
 /* instance.c - what a dispatcher is for others: an instance that registers, beats its heart with
  * every exchange, is taken for dead when it does not, and says good-bye. */
-#include "dispatch/dispatch.h"
+#include "dispatch/poll/poll.h"
 
 #include "core/error.h"
 #include "core/message.h"
@@ -66,13 +66,13 @@ void ph__instance_free(ph_dispatcher *dispatcher)
     ph__dealloc((char *)(uintptr_t)dispatcher->opts.metadata);
 }
 
-struct ph__instance ph__instance_of(const struct ph__db *db)
+struct ph__instance ph__instance_of(const struct ph__db *db, ph_owner owner)
 {
     const ph_dispatcher *dispatcher = db->dispatcher;
     const ph_dispatcher_opts *opts = &dispatcher->opts;
 
     return (struct ph__instance){
-        .id = db->heart.owner,
+        .id = owner,
         .service = opts->service,
         .host = dispatcher->host,
         .metadata = opts->metadata,
@@ -124,8 +124,8 @@ bool ph__instance_leave(struct ph__db *db)
     if (!db->heart.registered)
         return true;
     db->heart.registered = false;
-    if (ph_instance_leave(db->store, PH_OWN_TX, db->heart.owner, db->health.limit_ms, NULL,
-                          &err) == 0)
+    if (ph_instance_leave(db->store, PH_OWN_TX, db->heart.owner, db->health.limit_ms, NULL, &err) ==
+        0)
         return true;
     ph__say(db, PH_LOG_WARN,
             "could not say good-bye; others will take it for dead when its time is over", NULL,

@@ -1,13 +1,27 @@
 /* listen.c - the doorbell of one database: asked for, heard, and what follows from it. */
-#include "dispatch/dispatch.h"
+#include "dispatch/poll/poll.h"
 
 #include "core/call.h"
 
+/* A producer that has rung does not ring again for 5 ms: what it stores then is found by a look. */
+#define RING_GAP_US 5500
 #define FALSE_ALARM_US 500 /* after one that a doorbell had called for in vain; more each time */
 #define WARM_US 5000000    /* so long a store without work is taken for a busy one */
 
-/* Others may have rung for others, or been quicker: where many share a database, they do not all
- * come running at every doorbell. */
+int64_t ph__ring_us(const struct ph__db *s)
+{
+    return s->claim.at_us + s->doorbell.false_alarms * FALSE_ALARM_US;
+}
+
+int64_t ph__unrung_us(const struct ph__db *s, int64_t now_us)
+{
+    int64_t until_us = s->doorbell.rung_us + RING_GAP_US;
+
+    PH__NEEDS_LOCK(s->dispatcher);
+    return s->doorbell.rung_us && now_us < until_us && !s->store->backend->file ? until_us
+                                                                                : INT64_MAX;
+}
+
 void ph__db_rung(struct ph__db *s)
 {
     PH__NEEDS_LOCK(s->dispatcher);
@@ -15,18 +29,19 @@ void ph__db_rung(struct ph__db *s)
     s->doorbell.rung_us = ph__boot_us();
     s->claim.empty[PH__OUTBOX] = s->claim.empty[PH__INBOX] = false; /* it may be for either door */
     s->dispatcher->stats.doorbells++;
-    s->claim.next_us =
-        ph__earlier(s->claim.next_us, s->claim.at_us + s->doorbell.false_alarms * FALSE_ALARM_US);
+    s->claim.next_us = ph__earlier(s->claim.next_us, ph__ring_us(s));
 }
 
 void ph__db_wake(struct ph__db *s)
 {
     PH__NEEDS_LOCK(s->dispatcher);
-    s->visit.woken = s->visit.busy; /* then when that is over: the claim under way may have come too early */
+    s->visit.woken =
+        s->visit.busy; /* then when that is over: the claim under way may have come too early */
     if (s->visit.woken)
         return;
     s->claim.backoff_us = 0;
-    s->schedule.due_us = s->watch.name ? 0 : s->schedule.due_us; /* somebody may have planned something */
+    s->schedule.due_us =
+        s->watch.name ? 0 : s->schedule.due_us; /* somebody may have planned something */
     ph__db_rung(s);
 }
 

@@ -1,6 +1,6 @@
-/* pollers.c - the threads that talk to databases: each picks a database, serves it, and picks the next.
+/* poller.c - the threads that talk to databases: each picks a database, serves it, and picks the next.
  * When there is nothing to do one of them watches the wake-ups, and the others wait to be called. */
-#include "dispatch/dispatch.h"
+#include "dispatch/poll/poll.h"
 
 #include "core/use.h"
 
@@ -22,7 +22,8 @@ void ph__poller_call(ph_dispatcher *dispatcher)
 /* Somebody must watch, and somebody may help; with the lock held. */
 static void call_others(ph_dispatcher *dispatcher)
 {
-    if (dispatcher->pollers.waiting > 0 && (!dispatcher->pollers.watched || dispatcher->pick.others_ready))
+    if (dispatcher->pollers.waiting > 0 &&
+        (!dispatcher->pollers.watched || dispatcher->pick.others_ready))
         pthread_cond_signal(&dispatcher->wait.pollers_ready);
     else if (dispatcher->pick.others_ready)
         ph__wake_asleep(dispatcher);
@@ -107,7 +108,8 @@ static void watch(ph_dispatcher *dispatcher, int64_t wait_us)
  * nothing to do until then, would not be heard before that is over. */
 static void hear_in_passing(ph_dispatcher *dispatcher)
 {
-    if (dispatcher->set && !dispatcher->pollers.watched && ph__boot_us() >= dispatcher->pollers.heard_us + HEAR_US)
+    if (dispatcher->set && !dispatcher->pollers.watched &&
+        ph__boot_us() >= dispatcher->pollers.heard_us + HEAR_US)
         watch(dispatcher, 0);
 }
 
@@ -118,7 +120,8 @@ static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
 
     if (dispatcher->times.limit_us < wake_us && !dispatcher->pollers.maintaining)
         wake_us = dispatcher->times.limit_us;
-    if (dispatcher->dbs.changed && dispatcher->dbs.update_us < wake_us && !dispatcher->pollers.maintaining)
+    if (dispatcher->dbs.changed && dispatcher->dbs.update_us < wake_us &&
+        !dispatcher->pollers.maintaining)
         wake_us = dispatcher->dbs.update_us;
     if (wake_us > now_us + SLEEP_MAX_US)
         wake_us = now_us + SLEEP_MAX_US;
@@ -170,7 +173,8 @@ static struct ph__db *next_to_finish(const ph_dispatcher *dispatcher)
     for (size_t i = 0; i < dispatcher->dbs.count; i++) {
         struct ph__db *db = dispatcher->dbs.items[i];
 
-        if (!db->visit.busy && !db->visit.finished && (!found || db->has_connection > found->has_connection))
+        if (!db->visit.busy && !db->visit.finished &&
+            (!found || db->has_connection > found->has_connection))
             found = db;
     }
     return found;
@@ -190,6 +194,20 @@ static void finish_all(struct ph__poller *poller)
         ph__lock(dispatcher);
         db->visit.busy = false;
     }
+}
+
+/* What it could not settle comes back, and gets its time. With the lock held. */
+static void wait_for_second(ph_dispatcher *dispatcher)
+{
+    int64_t least_us;
+
+    if (!dispatcher->second.running)
+        return;
+    while (dispatcher->second.running)
+        ph__wait(dispatcher, &dispatcher->wait.changed);
+    least_us = ph__boot_us() + (int64_t)dispatcher->times.call_timeout_ms * 1000;
+    if (dispatcher->stop.finish_us < least_us)
+        dispatcher->stop.finish_us = least_us;
 }
 
 void *ph__poll(void *context)
@@ -215,6 +233,7 @@ void *ph__poll(void *context)
             rest(dispatcher, wake_us);
     }
     pthread_cond_broadcast(&dispatcher->wait.pollers_ready);
+    wait_for_second(dispatcher);
     finish_all(poller);
     ph__unlock(dispatcher);
     ph__dispatcher_drop(dispatcher);

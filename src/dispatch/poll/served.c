@@ -1,7 +1,8 @@
-/* served.c - how a dispatcher stands with each of its stores, for those who ask. */
-#include "dispatch/dispatch.h"
+/* served.c - the numbers of a dispatcher, and how it stands with each of its stores. */
+#include "dispatch/poll/poll.h"
 
 #include "core/error.h"
+#include "core/options.h"
 #include "util/alloc.h"
 
 #include <string.h>
@@ -125,4 +126,29 @@ int ph_dispatcher_wake(ph_dispatcher *dispatcher, const char *store_id, ph_error
     }
     ph__unlock(dispatcher);
     return r == 0 ? 0 : ph__fail(reterr, PH_ENOTFOUND, "no store of the dispatcher has this id");
+}
+
+int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_stats,
+                            ph_error *reterr)
+{
+    ph_dispatcher_stats stats;
+    int r;
+
+    ph__ok(reterr);
+    if (!dispatcher || !ret_stats)
+        return ph__fail(reterr, PH_EINVAL, "%s is NULL", dispatcher ? "ret_stats" : "dispatcher");
+    r = ph__options_check(ret_stats->size, "ph_dispatcher_stats", reterr);
+    if (r < 0)
+        return r;
+    ph__lock(dispatcher);
+    stats = dispatcher->stats;
+    stats.connected = true;
+    for (size_t i = 0; i < dispatcher->dbs.count; i++)
+        stats.connected &= dispatcher->dbs.items[i]->health.connected;
+    stats.waiting = (int)(dispatcher->works.waiting.count + dispatcher->works.behind);
+    stats.running = (int)dispatcher->works.running;
+    stats.kept = (int)dispatcher->works.kept;
+    ph__unlock(dispatcher);
+    ph__options_store(ret_stats, &stats, sizeof(stats));
+    return 0;
 }

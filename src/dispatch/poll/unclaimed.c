@@ -1,6 +1,6 @@
 /* unclaimed.c - messages that this dispatcher could claim, but has no handler for, and that no live
  * instance claims: somebody should know. Looked for once a minute, with a visit that is made anyway. */
-#include "dispatch/dispatch.h"
+#include "dispatch/poll/poll.h"
 
 #include "core/call.h"
 #include "util/alloc.h"
@@ -78,24 +78,27 @@ static int look(struct ph__db *s, int door, int64_t now_us)
     return r;
 }
 
-static bool is_served(struct ph__db *s)
+/* Nobody wakes up for it. */
+int64_t ph__unclaimed_us(const struct ph__chore_look *look)
 {
-    bool served;
-
-    ph__lock(s->dispatcher);
-    served = !s->health.retry_us && !s->leaving;
-    ph__unlock(s->dispatcher);
-    return served;
+    return look->db->leaving || look->now_us < look->db->unclaimed_us ? INT64_MAX : 0;
 }
 
-void ph__unclaimed_look(struct ph__db *s, int64_t now_us)
+/* It goes with a visit that is made anyway. */
+int64_t ph__unclaimed_visit_us(const struct ph__chore_look *look)
+{
+    (void)look;
+    return INT64_MAX;
+}
+
+void ph__unclaimed_run(struct ph__db *s, int64_t now_us)
 {
     int r = 0;
 
-    if (s->unclaimed_us == 0)
+    if (s->unclaimed_us == 0) {
         s->unclaimed_us = now_us + FIRST_US;
-    if (now_us < s->unclaimed_us || !is_served(s))
         return;
+    }
     s->unclaimed_us = now_us + EVERY_US;
     for (int door = 0; r == 0 && door < PH__SIDES; door++) {
         if (s->dispatcher->handlers.sides[door].topics) /* otherwise it claims all of them itself */

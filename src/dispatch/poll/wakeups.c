@@ -1,7 +1,7 @@
-/* wake-ups.c - what wakes the pollers: an eventfd of our own, the sockets on which databases ring, and, for
+/* wakeups.c - what wakes the pollers: an eventfd of our own, the sockets on which databases ring, and, for
  * the SQLite files of a set, a watch on their folders, which needs no connection and counts once for
  * all files of a folder. */
-#include "dispatch/dispatch.h"
+#include "dispatch/poll/poll.h"
 
 #include "util/alloc.h"
 
@@ -42,7 +42,7 @@ void ph__doorbell_disarm(struct ph__db *db)
     /* Also that the other side hangs up is told once at most. */
     struct epoll_event event = { .events = EPOLLONESHOT, .data.u64 = db->serial };
 
-    if (!db->doorbell.armed || db->dispatcher->pollers.count == 1)
+    if (!db->doorbell.armed || !db->dispatcher->set || db->dispatcher->pollers.count == 1)
         return; /* nobody watches while its answers come in */
     db->doorbell.armed = false;
     (void)!epoll_ctl(db->dispatcher->wakeups.poll_fd, EPOLL_CTL_MOD, db->doorbell.fd, &event);
@@ -51,7 +51,7 @@ void ph__doorbell_disarm(struct ph__db *db)
 /* ------------------------------------------------------------------- folders */
 
 static struct ph__db **slot_of(ph_dispatcher *dispatcher, int folder, const char *name,
-                                    size_t length)
+                               size_t length)
 {
     uint32_t hash = (uint32_t)folder * 2654435761u;
 
@@ -63,15 +63,15 @@ static struct ph__db **slot_of(ph_dispatcher *dispatcher, int folder, const char
 void ph__file_watch(struct ph__db *db)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
-    const char *file =
-        db->store->backend->file ? db->store->backend->file(db->store) : NULL;
+    const char *file = db->store->backend->file ? db->store->backend->file(db->store) : NULL;
     char path[PATH_MAX];
     struct ph__db **slot;
     char *name, *slash;
     int folder;
 
-    if (!file || dispatcher->wakeups.inotify_fd < 0 || dispatcher->opts.doorbell == PH_DOORBELL_OFF ||
-        !realpath(file, path) || !(slash = strrchr(path, '/')))
+    if (!file || dispatcher->wakeups.inotify_fd < 0 ||
+        dispatcher->opts.doorbell == PH_DOORBELL_OFF || !realpath(file, path) ||
+        !(slash = strrchr(path, '/')))
         return; /* a file that is not there yet is polled until somebody asks again */
     name = ph__strdup(slash + 1);
     *(slash == path ? slash + 1 : slash) = '\0';
@@ -96,8 +96,7 @@ void ph__file_unwatch(struct ph__db *db)
     PH__NEEDS_LOCK(db->dispatcher);
     if (!db->watch.name)
         return;
-    at = slot_of(db->dispatcher, db->watch.folder, db->watch.name,
-                 strlen(db->watch.name));
+    at = slot_of(db->dispatcher, db->watch.folder, db->watch.name, strlen(db->watch.name));
     while (*at && *at != db)
         at = &(*at)->watch.next;
     if (*at)
@@ -181,9 +180,37 @@ static void arm_folders(ph_dispatcher *dispatcher, int64_t *wait_us)
         *wait_us = *wait_us < quiet_us ? *wait_us : quiet_us;
         return;
     }
-    if (epoll_ctl(dispatcher->wakeups.poll_fd, EPOLL_CTL_MOD, dispatcher->wakeups.inotify_fd, &event) < 0)
-        (void)!epoll_ctl(dispatcher->wakeups.poll_fd, EPOLL_CTL_ADD, dispatcher->wakeups.inotify_fd, &event);
+    if (epoll_ctl(dispatcher->wakeups.poll_fd, EPOLL_CTL_MOD, dispatcher->wakeups.inotify_fd,
+                  &event) < 0)
+        (void)!epoll_ctl(dispatcher->wakeups.poll_fd, EPOLL_CTL_ADD, dispatcher->wakeups.inotify_fd,
+                         &event);
     dispatcher->wakeups.folders_armed = true;
+}
+
+/* ----------------------------------------------------------------- our own */
+
+void ph__wake(ph_dispatcher *dispatcher)
+{
+    uint64_t one = 1;
+    ssize_t ignored = write(dispatcher->wakeups.wake_fd, &one, sizeof(one));
+
+    (void)ignored; /* it can only fail when it is full, and then it wakes */
+}
+
+void ph__wake_asleep(ph_dispatcher *dispatcher)
+{
+    PH__NEEDS_LOCK(dispatcher);
+    if (!dispatcher->pollers.asleep)
+        return;
+    dispatcher->pollers.asleep = false;
+    ph__wake(dispatcher);
+}
+
+void ph__wake_for(struct ph__db *db)
+{
+    PH__NEEDS_LOCK(db->dispatcher);
+    if (!db->visit.busy) /* otherwise who has it looks at it again before leaving */
+        ph__wake_asleep(db->dispatcher);
 }
 
 /* ------------------------------------------------------------------- waiting */
@@ -194,8 +221,8 @@ int ph__wakeups_open(ph_dispatcher *dispatcher)
 
     dispatcher->wakeups.poll_fd = epoll_create1(EPOLL_CLOEXEC);
     dispatcher->wakeups.inotify_fd = dispatcher->set ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC) : -1;
-    if (dispatcher->wakeups.poll_fd >= 0 &&
-        epoll_ctl(dispatcher->wakeups.poll_fd, EPOLL_CTL_ADD, dispatcher->wakeups.wake_fd, &event) == 0)
+    if (dispatcher->wakeups.poll_fd >= 0 && epoll_ctl(dispatcher->wakeups.poll_fd, EPOLL_CTL_ADD,
+                                                      dispatcher->wakeups.wake_fd, &event) == 0)
         return 0;
     ph__wakeups_close(dispatcher);
     return -1;
@@ -242,7 +269,8 @@ void ph__wakeups_wait(ph_dispatcher *dispatcher, int64_t wait_us)
     arm_folders(dispatcher, &wait_us);
     ph__unlock(dispatcher);
     wait_us = wait_us > 0 ? wait_us : 0;
-    count = epoll_wait(dispatcher->wakeups.poll_fd, events, EVENTS_MAX, (int)((wait_us + 999) / 1000));
+    count =
+        epoll_wait(dispatcher->wakeups.poll_fd, events, EVENTS_MAX, (int)((wait_us + 999) / 1000));
     ph__lock(dispatcher);
     for (int i = 0; i < count; i++)
         heard(dispatcher, events[i].data.u64);

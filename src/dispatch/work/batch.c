@@ -1,4 +1,4 @@
-/* batch.c - claimed batches in the air: each with its lease, freed when nobody holds any of it. */
+/* batch.c - claimed batches: each with its lease, freed when nobody holds any of it. */
 #include "dispatch/dispatch.h"
 
 #include "core/id.h"
@@ -7,131 +7,10 @@
 #include <string.h>
 
 #define ZOMBIE_DELAY_MS 1000
-#define LARGE_BATCH_SIZE ((size_t)256 * 1024)
+#define LARGE_BATCH_SIZE ((size_t)512 * 1024)
 #define SMALL_PARTS_SIZE 256 /* of a message: about what topic, ids and the like need */
 
-void ph__work_push(struct ph__work_list *list, struct ph_work *work)
-{
-    work->next = NULL;
-    *list->last = work;
-    list->last = &work->next;
-    list->count++;
-}
-
-struct ph_work *ph__work_pop(struct ph__work_list *list)
-{
-    struct ph_work *work = list->first;
-
-    if (!work)
-        return NULL;
-    list->first = work->next;
-    if (!list->first)
-        list->last = &list->first;
-    list->count--;
-    return work;
-}
-
-/* Before all others. */
-static void push_first(struct ph__work_list *list, struct ph_work *work)
-{
-    work->next = list->first;
-    if (!work->next)
-        list->last = &work->next;
-    list->first = work;
-    list->count++;
-}
-
-void ph__waiting_push(struct ph_work *work)
-{
-    struct ph__db *db = work->batch->db;
-
-    PH__NEEDS_LOCK(work->batch->dispatcher);
-    work->reserved = work->batch->last && db->last.reserved > 0;
-    if (work->reserved) {
-        db->last.reserved--; /* the thread is now kept for the work */
-        push_first(&work->batch->dispatcher->works.waiting, work);
-    } else {
-        ph__work_push(&work->batch->dispatcher->works.waiting, work);
-    }
-    db->works.waiting++;
-}
-
-/* It waits no longer. */
-static void waited(struct ph_work *work)
-{
-    work->batch->dispatcher->reserve.count -= work->reserved;
-    work->reserved = false;
-}
-
-/* A database in which transactions do not begin, or not end, must not get hold of all threads; and
- * those that are kept for last attempts are nobody else's. */
-static bool must_wait(const struct ph_work *work)
-{
-    const ph_dispatcher *dispatcher = work->batch->dispatcher;
-
-    if (work->reserved)
-        return false;
-    if (ph__threads_are_reserved(dispatcher) && !dispatcher->phase.stopping)
-        return true;
-    return dispatcher->set && !dispatcher->phase.stopping && work->handler->in_transaction &&
-           work->batch->db->tx.waiting >= ph__tx_waiting_max(dispatcher);
-}
-
-struct ph_work *ph__waiting_pop(ph_dispatcher *dispatcher)
-{
-    struct ph__work_list *list = &dispatcher->works.waiting;
-    struct ph_work **at = &list->first, *work;
-
-    PH__NEEDS_LOCK(dispatcher);
-    while (*at && must_wait(*at))
-        at = &(*at)->next;
-    work = *at;
-    if (!work)
-        return NULL;
-    *at = work->next;
-    if (list->last == &work->next)
-        list->last = at;
-    list->count--;
-    work->batch->db->works.waiting--;
-    dispatcher->reserve.others_turn = work->reserved;
-    waited(work);
-    return work;
-}
-
-/* Takes those of a database that were claimed at this time or before. */
-static void waiting_take(struct ph__db *db, int64_t claimed_us,
-                         struct ph__work_list *taken)
-{
-    ph_dispatcher *dispatcher = db->dispatcher;
-    struct ph__work_list all = dispatcher->works.waiting;
-
-    *taken = (struct ph__work_list){ .last = &taken->first };
-    if (db->works.waiting == 0)
-        return;
-    dispatcher->works.waiting = (struct ph__work_list){ .last = &dispatcher->works.waiting.first };
-    while (all.count > 0) {
-        struct ph_work *work = ph__work_pop(&all);
-        bool take = work->batch->db == db && work->batch->claimed_us <= claimed_us;
-
-        ph__work_push(take ? taken : &dispatcher->works.waiting, work);
-        if (take)
-            waited(work);
-    }
-    db->works.waiting -= taken->count;
-}
-
-void ph__waiting_release(struct ph__db *db, int64_t claimed_us)
-{
-    struct ph__work_list taken;
-
-    PH__NEEDS_LOCK(db->dispatcher);
-    waiting_take(db, claimed_us, &taken);
-    while (taken.count > 0)
-        ph__work_release(ph__work_pop(&taken), 0);
-    ph__runs_give_back(db, claimed_us);
-}
-
-struct ph__batch *ph__batch_new(struct ph__db *db, enum ph__door door, int capacity)
+struct ph__batch *ph__batch_new(struct ph__db *db, enum ph__door door, ph_owner owner, int capacity)
 {
     struct ph__batch *batch =
         ph__alloc_zero(1, sizeof(*batch) + (size_t)capacity * sizeof(batch->works[0]));
@@ -141,7 +20,7 @@ struct ph__batch *ph__batch_new(struct ph__db *db, enum ph__door door, int capac
     batch->dispatcher = db->dispatcher;
     batch->db = db;
     batch->door = door;
-    batch->owner = db->heart.owner;
+    batch->owner = owner;
     return batch;
 }
 
@@ -195,7 +74,8 @@ void ph__batch_fill(struct ph__batch *batch, ph_batch *messages, int64_t asked_u
     batch->count = batch->unsettled = batch->live = ph_batch_count(messages);
     batch->claimed_us = ph__boot_us();
     batch->renew_us = asked_us + dispatcher->times.lease_us / 3;
-    atomic_init(&batch->fenced_us, asked_us + dispatcher->times.lease_us - dispatcher->times.fence_margin_us);
+    atomic_init(&batch->fenced_us,
+                asked_us + dispatcher->times.lease_us - dispatcher->times.fence_margin_us);
     for (size_t i = 0; i < batch->count; i++) {
         struct ph_work *work = &batch->works[i];
 
@@ -203,7 +83,8 @@ void ph__batch_fill(struct ph__batch *batch, ph_batch *messages, int64_t asked_u
         work->refs = 1;
         work->delivery = ph_batch_at(messages, i);
         work->lease = ph_lease_ref_of(work->delivery);
-        work->handler = ph__handler_of(&dispatcher->handlers.sides[batch->door], work->delivery->topic);
+        work->handler =
+            ph__handler_of(&dispatcher->handlers.sides[batch->door], work->delivery->topic);
         work->no_handler = !work->handler;
         work->state = PH__BEHIND; /* until its turn, which for most comes at once */
         work->decision.delay_ms = PH_DELAY_POLICY;
@@ -289,6 +170,12 @@ static void cancel_earlier(const struct ph_work *work)
 
 /* ------------------------------------------------------------ coming and going */
 
+void ph__batch_lose(struct ph__batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        atomic_store(&batch->works[i].cancelled, true);
+}
+
 void ph__batch_add(struct ph__batch *batch)
 {
     ph_dispatcher *dispatcher = batch->dispatcher;
@@ -300,13 +187,15 @@ void ph__batch_add(struct ph__batch *batch)
     if (batch->next)
         batch->next->previous = batch;
     db->leases.batches = batch;
+    if (db->works.in_flight == 0 || batch->renew_us < db->leases.renew_us)
+        db->leases.renew_us = batch->renew_us;
+    if (db->leases.renew_us < dispatcher->pollers.asleep_until_us)
+        ph__wake_for(db);
     dispatcher->works.in_flight += batch->count;
     dispatcher->works.bytes += size_of_batch(batch);
     db->works.in_flight += batch->count;
     dispatcher->works.behind += batch->count;
     db->works.behind += batch->count;
-    if (batch->renew_us < db->leases.renew_us)
-        db->leases.renew_us = batch->renew_us;
     dispatcher->works.arrivals++;
     dispatcher->stats.claimed += (int64_t)batch->count;
     db->claim.total += (int64_t)batch->count;
@@ -327,13 +216,15 @@ size_t ph__works_forget(struct ph__db *db)
     size_t count = db->settle.decided.count;
 
     PH__NEEDS_LOCK(db->dispatcher);
+    db->settle.blocked = false;
     for (struct ph_work *work; (work = ph__work_pop(&db->settle.decided));) {
         work->state = PH__SETTLED;
         work->batch->unsettled--;
         dispatcher->works.decided--;
         dispatcher->works.in_flight--;
         db->works.in_flight--;
-        dispatcher->refs -= ph__work_unref(work); /* never the last: the user or the pollers has one */
+        dispatcher->refs -=
+            ph__work_unref(work); /* never the last: the user or the pollers has one */
     }
     return count;
 }
@@ -377,9 +268,10 @@ size_t ph__works_evict(struct ph__db *db)
     size_t count = 0;
 
     PH__NEEDS_LOCK(db->dispatcher);
-    waiting_take(db, INT64_MAX, &taken);
+    ph__waiting_take(db, INT64_MAX, &taken);
     dispatcher->works.decided -= db->settle.decided.count;
     db->settle.decided = (struct ph__work_list){ .last = &db->settle.decided.first };
+    db->settle.blocked = false;
     dispatcher->works.behind -= db->works.behind;
     db->works.behind = 0;
     for (; batch; batch = next) {

@@ -67,7 +67,8 @@ int ph_dispatcher_handle(ph_dispatcher *dispatcher, const ph_handler *handler, p
     if (r == 0 && loaded.topic && !(topic = ph__strdup(loaded.topic)))
         r = ph__fail_memory(reterr);
     if (r == 0) {
-        grown = ph__realloc(dispatcher->handlers.items, (dispatcher->handlers.count + 1) * sizeof(*grown));
+        grown = ph__realloc(dispatcher->handlers.items,
+                            (dispatcher->handlers.count + 1) * sizeof(*grown));
         if (grown) {
             dispatcher->handlers.items = grown;
             loaded.topic = topic;
@@ -119,8 +120,8 @@ int ph__handlers_prepare(ph_dispatcher *dispatcher, ph_error *err)
 
     PH__NEEDS_LOCK(dispatcher);
     if (dispatcher->handlers.count > 0)
-        qsort(dispatcher->handlers.items, dispatcher->handlers.count, sizeof(*dispatcher->handlers.items),
-              by_door_and_topic);
+        qsort(dispatcher->handlers.items, dispatcher->handlers.count,
+              sizeof(*dispatcher->handlers.items), by_door_and_topic);
     outbox->handlers = dispatcher->handlers.items;
     outbox->count = 0;
     while (outbox->count < dispatcher->handlers.count && !outbox->handlers[outbox->count].inbox)

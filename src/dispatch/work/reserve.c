@@ -34,8 +34,7 @@ static bool can_reserve(const struct ph__db *db)
 {
     const ph_dispatcher *dispatcher = db->dispatcher;
 
-    return unreserved(dispatcher) > ph__waiting_count(dispatcher) &&
-           !waits_for_transactions(db);
+    return unreserved(dispatcher) > ph__waiting_count(dispatcher) && !waits_for_transactions(db);
 }
 
 bool ph__thread_is_free_for(const struct ph__db *db)
@@ -52,8 +51,10 @@ static void keep(struct ph__db *db)
 
 static void give_back(struct ph__db *db)
 {
+    bool missed = ph__threads_are_reserved(db->dispatcher);
+
     db->dispatcher->reserve.count -= db->last.reserved;
-    if (db->last.reserved > 0)
+    if (db->last.reserved > 0 && missed)
         ph__threads_call(db->dispatcher);
     db->last.reserved = 0;
 }
@@ -64,6 +65,8 @@ static void note(struct ph__db *db, bool waits, bool came)
     db->dispatcher->reserve.waiting += waits;
     db->last.waits = waits;
     db->last.came = came;
+    if (db->settle.decided.count > 0)
+        ph__wake_to_settle(db); /* by whom may have changed */
 }
 
 void ph__reserve(struct ph__db *db, struct ph__exchange_io *io)

@@ -63,7 +63,7 @@ void ph__run_go_on(struct ph_work *work)
         return;
     }
     work->batch->db->settle.since_us = 0; /* it is waited for: now */
-    ph__wake_for(work->batch->db);
+    ph__wake_to_settle(work->batch->db);
 }
 
 void ph__run_cut(struct ph_work *work)

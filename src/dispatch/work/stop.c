@@ -65,8 +65,8 @@ static bool is_drained(const ph_dispatcher *dispatcher, uint64_t before)
         if (is_waited_for(db) && (db->claim.drained <= before || !is_dry(db)))
             return false;
     }
-    return !dispatcher->set ||
-           (dispatcher->discovery.done && !dispatcher->dbs.changed && !dispatcher->pollers.maintaining);
+    return !dispatcher->set || (dispatcher->discovery.done && !dispatcher->dbs.changed &&
+                                !dispatcher->pollers.maintaining);
 }
 
 /* Of a store that is waited for and cannot be used; NULL: all can. */
@@ -213,6 +213,10 @@ static void stop(ph_dispatcher *dispatcher)
     running = give_back(dispatcher);
     dispatcher->phase.ending = true;
     dispatcher->stop.finish_us = ph__boot_us() + (int64_t)dispatcher->times.call_timeout_ms * 1000;
+    /* Of many, one that does not answer must not hold up the end. */
+    if (!dispatcher->set && dispatcher->stop.finish_us < dispatcher->stop.asked_us)
+        dispatcher->stop.finish_us = dispatcher->stop.asked_us;
+    pthread_cond_signal(&dispatcher->wait.second_ready);
     dispatcher->stop.leave_us = ph__boot_us() + LEAVE_US;
     ph__wake(dispatcher);
     pthread_cond_broadcast(&dispatcher->wait.pollers_ready);
@@ -253,13 +257,14 @@ int ph_dispatcher_stop(ph_dispatcher *dispatcher, int limit_ms, ph_error *reterr
         ph__wait(dispatcher, &dispatcher->wait.changed);
     if (dispatcher->phase.started && !dispatcher->phase.stopping) {
         dispatcher->phase.stopping = true;
-        dispatcher->stop.until_us = until_us;
+        dispatcher->stop.until_us = dispatcher->stop.asked_us = until_us;
         stop(dispatcher);
         dispatcher->phase.stopped = true;
         pthread_cond_broadcast(&dispatcher->wait.changed);
     }
     dispatcher->phase.stopping = true; /* before the start: it cannot be started any more */
-    if (until_us < dispatcher->stop.until_us && !dispatcher->stop.in_grace) { /* this caller is in a hurry */
+    if (until_us < dispatcher->stop.until_us &&
+        !dispatcher->stop.in_grace) { /* this caller is in a hurry */
         dispatcher->stop.until_us = until_us;
         pthread_cond_broadcast(&dispatcher->wait.changed);
     }

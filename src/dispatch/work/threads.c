@@ -1,40 +1,14 @@
-/* threads.c - the pool of handler threads: the only place where the library starts any. */
+/* threads.c - the pool of handler threads: each takes what waits, runs its handler, and decides. */
 #include "dispatch/dispatch.h"
 
 #include "core/error.h"
 #include "util/alloc.h"
 
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #define SLOW_HANDLER_US 200 /* from here on, each message gets a thread at once */
 #define ALONE_US 1000       /* so long one thread may be alone with a batch of quick ones */
-
-void ph__wake(ph_dispatcher *dispatcher)
-{
-    uint64_t one = 1;
-    ssize_t ignored = write(dispatcher->wakeups.wake_fd, &one, sizeof(one));
-
-    (void)ignored; /* it can only fail when it is full, and then it wakes */
-}
-
-void ph__wake_asleep(ph_dispatcher *dispatcher)
-{
-    PH__NEEDS_LOCK(dispatcher);
-    if (!dispatcher->pollers.asleep)
-        return;
-    dispatcher->pollers.asleep = false;
-    ph__wake(dispatcher);
-}
-
-void ph__wake_for(struct ph__db *db)
-{
-    PH__NEEDS_LOCK(db->dispatcher);
-    if (!db->visit.busy) /* otherwise who has it looks at it again before leaving */
-        ph__wake_asleep(db->dispatcher);
-}
 
 static const char *verdict_problem(ph_verdict verdict, char *text, size_t size)
 {
@@ -146,41 +120,6 @@ static void leave_store(struct ph__thread *thread)
     ph__lock(thread->dispatcher);
 }
 
-/* A thread that is not in a transaction does not touch its store. With the lock held. */
-static ph_store *take_store(struct ph__thread *thread)
-{
-    ph_store *store = thread->store;
-
-    if (thread->work && thread->work->handler->in_transaction) {
-        thread->leave_store = true; /* it closes it itself, soon */
-        return NULL;
-    }
-    thread->store = NULL;
-    return store;
-}
-
-void ph__threads_leave(ph_dispatcher *dispatcher, uint64_t serial)
-{
-    struct ph__thread *thread = dispatcher->pool.threads;
-
-    PH__NEEDS_LOCK(dispatcher);
-    while (thread) {
-        ph_store *store = NULL;
-
-        if (thread->uses == serial) {
-            thread->uses = 0;
-            store = take_store(thread);
-        }
-        thread = thread->next;
-        if (!store)
-            continue;
-        ph__unlock(dispatcher);
-        ph__handler_store_close(dispatcher, store);
-        ph__lock(dispatcher);
-        thread = dispatcher->pool.threads; /* others may have come and gone */
-    }
-}
-
 /* The next message, or NULL when the thread shall end; with the lock held. */
 static struct ph_work *next_work(struct ph__thread *thread)
 {
@@ -227,7 +166,8 @@ static void wake_for_more(ph_dispatcher *dispatcher)
 {
     if (dispatcher->room.wake_at >= 0 &&
         (dispatcher->works.waiting.count == 0 ||
-         (long)(dispatcher->works.waiting.count + dispatcher->works.behind) <= dispatcher->room.wake_at))
+         (long)(dispatcher->works.waiting.count + dispatcher->works.behind) <=
+             dispatcher->room.wake_at))
         ph__wake_asleep(dispatcher);
 }
 
@@ -310,22 +250,7 @@ static void *work_loop(void *context)
     return NULL;
 }
 
-/* ------------------------------------------------------------- start and end */
-
-/* Signals are the host's affair, except those that a thread causes itself. */
-static void block_signals(sigset_t *ret_before)
-{
-    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
-    sigset_t all;
-
-    sigfillset(&all);
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        sigdelset(&all, own[i]);
-    pthread_sigmask(SIG_SETMASK, &all, ret_before);
-}
-
-/* replaces: one that is missing, which counts before the new one can have done anything. */
-static bool start_one(ph_dispatcher *dispatcher, bool replaces)
+bool ph__thread_start(ph_dispatcher *dispatcher, bool replaces)
 {
     struct ph__thread *thread = ph__alloc_zero(1, sizeof(*thread));
     bool started;
@@ -348,70 +273,6 @@ static bool start_one(ph_dispatcher *dispatcher, bool replaces)
     return started;
 }
 
-/* One more of the pollers. */
-static bool start_poller(ph_dispatcher *dispatcher)
-{
-    struct ph__poller *poller = ph__alloc_zero(1, sizeof(*poller));
-    bool started;
-
-    if (!poller)
-        return false;
-    poller->dispatcher = dispatcher;
-    ph__lock(dispatcher);
-    started = pthread_create(&poller->id, NULL, ph__poll, poller) == 0;
-    if (started) {
-        dispatcher->refs++;
-        dispatcher->pollers.items[dispatcher->pollers.count++] = poller;
-    }
-    ph__unlock(dispatcher);
-    if (!started)
-        ph__dealloc(poller);
-    return started;
-}
-
-static bool start_discovery(ph_dispatcher *dispatcher)
-{
-    bool started;
-
-    ph__lock(dispatcher);
-    dispatcher->discovery.running =
-        pthread_create(&dispatcher->discovery.thread, NULL, ph__discover, dispatcher) == 0;
-    started = dispatcher->discovery.has_thread = dispatcher->discovery.running;
-    dispatcher->refs += started;
-    ph__unlock(dispatcher);
-    return started;
-}
-
-int ph__threads_start(ph_dispatcher *dispatcher, ph_error *err)
-{
-    int pollers = dispatcher->connections.max < PH__POLLERS_MAX ? dispatcher->connections.max : PH__POLLERS_MAX;
-    sigset_t before;
-    bool ok = true;
-
-    if (!dispatcher->set)
-        pollers = 1;
-
-    block_signals(&before);
-    for (int i = 0; dispatcher->handlers.count > 0 && i < dispatcher->opts.threads && ok; i++)
-        ok = start_one(dispatcher, false);
-    for (int i = 0; i < pollers && ok; i++)
-        ok = start_poller(dispatcher);
-    ok = ok && (!dispatcher->set || start_discovery(dispatcher));
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (ok)
-        return 0;
-    ph__lock(dispatcher);
-    dispatcher->phase.stopping = dispatcher->phase.ending = dispatcher->phase.stopped = true;
-    pthread_cond_broadcast(&dispatcher->wait.work_ready);
-    pthread_cond_broadcast(&dispatcher->wait.pollers_ready);
-    ph__wake(dispatcher);
-    ph__unlock(dispatcher);
-    ph__pollers_join(dispatcher);
-    ph__threads_join(dispatcher);
-    return ph__fail(err, PH_ENOMEM, "the system refuses to start %d threads; use fewer",
-                    dispatcher->opts.threads + pollers + (dispatcher->set != NULL));
-}
-
 void ph__threads_replace(ph_dispatcher *dispatcher)
 {
     int missing;
@@ -422,7 +283,7 @@ void ph__threads_replace(ph_dispatcher *dispatcher)
     if (dispatcher->phase.stopping || dispatcher->pool.hung > dispatcher->opts.threads)
         missing = 0;
     ph__unlock(dispatcher);
-    while (missing > 0 && start_one(dispatcher, true))
+    while (missing > 0 && ph__thread_start(dispatcher, true))
         missing--;
 }
 
@@ -439,56 +300,6 @@ bool ph__thread_give_up(struct ph_work *work)
     detach(thread);
     thread->given_up = work->hold.given_up = true;
     dispatcher->pool.hung++;
-    return true;
-}
-
-bool ph__thread_is_ours(const ph_dispatcher *dispatcher)
-{
-    const struct ph__thread *thread = dispatcher->pool.threads;
-
-    PH__NEEDS_LOCK(dispatcher);
-    while (thread && !pthread_equal(thread->id, pthread_self()))
-        thread = thread->next;
-    if (thread ||
-        (dispatcher->discovery.has_thread && pthread_equal(dispatcher->discovery.thread, pthread_self())))
-        return true;
-    for (int i = 0; i < dispatcher->pollers.count; i++) {
-        if (pthread_equal(dispatcher->pollers.items[i]->id, pthread_self()))
-            return true;
-    }
-    return false;
-}
-
-void ph__pollers_join(ph_dispatcher *dispatcher)
-{
-    int count = dispatcher->pollers.count; /* nobody is added any more */
-
-    for (int i = 0; i < count; i++)
-        pthread_join(dispatcher->pollers.items[i]->id, NULL);
-    ph__lock(dispatcher);
-    dispatcher->pollers.count = 0;
-    for (int i = 0; i < count; i++)
-        ph__dealloc(dispatcher->pollers.items[i]);
-    ph__unlock(dispatcher);
-}
-
-bool ph__discovery_end(ph_dispatcher *dispatcher)
-{
-    int64_t until_us = ph__boot_us() + (int64_t)PH__STOP_GRACE_MS * 1000;
-
-    PH__NEEDS_LOCK(dispatcher);
-    if (!dispatcher->discovery.has_thread)
-        return true;
-    dispatcher->discovery.has_thread = false;
-    while (dispatcher->discovery.running && ph__boot_us() < until_us)
-        ph__wait_us(dispatcher, &dispatcher->wait.changed, until_us - ph__boot_us());
-    if (dispatcher->discovery.running) {
-        pthread_detach(dispatcher->discovery.thread);
-        return false;
-    }
-    ph__unlock(dispatcher);
-    pthread_join(dispatcher->discovery.thread, NULL);
-    ph__lock(dispatcher);
     return true;
 }
 

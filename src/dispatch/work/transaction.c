@@ -46,9 +46,7 @@ static void wait_ends(struct ph__db *db, bool failed)
     ph__lock(dispatcher);
     if (--db->tx.waiting < ph__tx_waiting_max(dispatcher))
         db->tx.full_us = 0;
-    db->tx.step_us = !failed               ? 0
-                          : db->tx.step_us ? db->tx.step_us * 2
-                                                : RETRY_FIRST_US;
+    db->tx.step_us = !failed ? 0 : db->tx.step_us ? db->tx.step_us * 2 : RETRY_FIRST_US;
     if (db->tx.step_us > RETRY_MAX_US)
         db->tx.step_us = RETRY_MAX_US;
     db->tx.retry_us = failed ? ph__boot_us() + db->tx.step_us : 0;
@@ -85,8 +83,8 @@ static int open_store(ph_dispatcher *dispatcher, const ph_store *store, ph_store
     int r;
 
     ph__lock(dispatcher);
-    is_left = !dispatcher->set ||
-              (dispatcher->connections.handlers < dispatcher->opts.threads && !dispatcher->connections.left_set);
+    is_left = !dispatcher->set || (dispatcher->connections.handlers < dispatcher->opts.threads &&
+                                   !dispatcher->connections.left_set);
     dispatcher->connections.handlers += is_left;
     ph__unlock(dispatcher);
     if (!is_left)
@@ -107,6 +105,41 @@ void ph__handler_store_close(ph_dispatcher *dispatcher, ph_store *store)
     forget_connection(dispatcher);
 }
 
+/* A thread that is not in a transaction does not touch its store. With the lock held. */
+static ph_store *take_store(struct ph__thread *thread)
+{
+    ph_store *store = thread->store;
+
+    if (thread->work && thread->work->handler->in_transaction) {
+        thread->leave_store = true; /* it closes it itself, soon */
+        return NULL;
+    }
+    thread->store = NULL;
+    return store;
+}
+
+void ph__threads_leave(ph_dispatcher *dispatcher, uint64_t serial)
+{
+    struct ph__thread *thread = dispatcher->pool.threads;
+
+    PH__NEEDS_LOCK(dispatcher);
+    while (thread) {
+        ph_store *store = NULL;
+
+        if (thread->uses == serial) {
+            thread->uses = 0;
+            store = take_store(thread);
+        }
+        thread = thread->next;
+        if (!store)
+            continue;
+        ph__unlock(dispatcher);
+        ph__handler_store_close(dispatcher, store);
+        ph__lock(dispatcher);
+        thread = dispatcher->pool.threads; /* others may have come and gone */
+    }
+}
+
 /* ------------------------------------------------------------------ the transaction */
 
 static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
@@ -124,8 +157,7 @@ static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
         r = open_store(thread->dispatcher, db->store, &thread->store, err);
     thread->serial = db->serial;
     if (r == 0)
-        r = ph__call_begin(&call, thread->store, PH_OWN_TX, ph__db_limit_ms(db), err,
-                           &spare);
+        r = ph__call_begin(&call, thread->store, PH_OWN_TX, ph__db_limit_ms(db), err, &spare);
     if (r == 0)
         r = thread->store->backend->tx_begin(&call, &work->tx);
     if (r == 0) {

@@ -1,14 +1,9 @@
-/* work.c - one message in the hands of a handler, from start to verdict. */
+/* work.c - the life of one work, from the moment a handler begins until it is settled. */
 #include "dispatch/dispatch.h"
 
-#include "core/error.h"
 #include "util/alloc.h"
 #include "util/buffer.h"
 #include "util/text.h"
-
-#include <stdio.h>
-
-/* -------------------------------------------------------------- inner life */
 
 static int bucket_of(int64_t us)
 {
@@ -55,7 +50,7 @@ bool ph__work_call(struct ph_work *work)
 }
 
 /* The handler holds it no longer. */
-static bool let_go(struct ph_work *work)
+bool ph__work_let_go(struct ph_work *work)
 {
     ph_dispatcher *dispatcher = work->batch->dispatcher;
 
@@ -84,6 +79,8 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
     if (db->settle.decided.count == 0)
         db->settle.since_us = ph__boot_us();
     ph__work_push(&db->settle.decided, work);
+    if (!work->batch->settled_by)
+        db->settle.blocked = false;
     dispatcher->works.decided++;
     if (work->delivery->stream && (verb != PH_ACK || !work->behind))
         db->claim.stream_free = true;
@@ -91,11 +88,11 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
         ph__run_go_on(work);
     else if (!work->given_back)
         ph__run_cut(work);
-    /* The pollers wakes for the first one (its timer), for a full load, and when there is nothing more
+    /* A poller wakes up for the first one (its timer), for a full load, and when there is nothing more
      * to wait for. */
     if (db->settle.decided.count == 1 || db->settle.decided.count >= PH__SETTLE_MAX ||
         db->works.waiting + db->works.running == 0)
-        ph__wake_for(db);
+        ph__wake_to_settle(db);
 }
 
 void ph__work_decide(struct ph_work *work, ph_verdict verdict)
@@ -212,10 +209,11 @@ bool ph__work_returned(struct ph_work *work, ph_verdict verdict)
     } else {
         ph__work_decide(work, verdict);
     }
-    if (dispatcher->room.short_of_it) /* what was kept, or settled in a transaction, wakes nobody else */
+    if (dispatcher->room
+            .short_of_it) /* what was kept, or settled in a transaction, wakes nobody else */
         ph__wake_asleep(dispatcher);
     if (!work->hold.kept || work->hold.user_settled)
-        is_free = let_go(work);
+        is_free = ph__work_let_go(work);
     return is_free;
 }
 
@@ -244,118 +242,8 @@ void ph__work_set_error(struct ph_work *work, const char *text)
         return;
     ph__buffer_text(&mended, "");
     ph__text_mend(&mended, text, PH_ERROR_TEXT_MAX);
-    work->decision.error = mended.failed ? NULL : mended.data; /* without memory: no text, but a verdict */
+    work->decision.error =
+        mended.failed ? NULL : mended.data; /* without memory: no text, but a verdict */
     if (mended.failed)
         ph__buffer_free(&mended);
-}
-
-/* ----------------------------------------------------------- for the handler */
-
-const ph_delivery *ph_work_delivery(const ph_work *work)
-{
-    return work ? work->delivery : NULL;
-}
-
-/* When its time is over anyway, whether or not the pollers gets round to say so. */
-static int64_t end_us(const ph_work *work)
-{
-    int64_t fenced_us = atomic_load(&work->batch->fenced_us);
-
-    return work->hold.limit_us < fenced_us ? work->hold.limit_us : fenced_us;
-}
-
-bool ph_work_cancelled(const ph_work *work)
-{
-    return work && (atomic_load(&work->cancelled) || ph__boot_us() >= end_us(work));
-}
-
-bool ph_work_wait(ph_work *work, int timeout_ms)
-{
-    ph_dispatcher *dispatcher;
-    int64_t until;
-
-    if (!work)
-        return false;
-    dispatcher = work->batch->dispatcher;
-    until = ph__boot_us() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000;
-    ph__lock(dispatcher);
-    while (!ph_work_cancelled(work)) {
-        int64_t left = until - ph__boot_us(), end = end_us(work) - ph__boot_us();
-
-        if (left <= 0)
-            break;
-        if (left > end)
-            left = end;
-        /* A suspended machine stops the condition's clock: look once in a while. */
-        ph__wait_us(dispatcher, &dispatcher->wait.changed, left < 1000000 ? left : 1000000);
-    }
-    ph__unlock(dispatcher);
-    return ph_work_cancelled(work);
-}
-
-void ph_work_error(ph_work *work, const char *text)
-{
-    if (!work)
-        return;
-    ph__lock(work->batch->dispatcher);
-    ph__work_set_error(work, text);
-    ph__unlock(work->batch->dispatcher);
-}
-
-void ph_work_delay(ph_work *work, int64_t delay_ms)
-{
-    if (!work || delay_ms < 0)
-        return;
-    ph__lock(work->batch->dispatcher);
-    if (work->state == PH__RUNNING)
-        work->decision.delay_ms = delay_ms;
-    ph__unlock(work->batch->dispatcher);
-}
-
-ph_tx ph_work_tx(const ph_work *work)
-{
-    return work ? work->tx : PH_OWN_TX;
-}
-
-ph_store *ph_work_store(const ph_work *work)
-{
-    return work ? work->store : NULL;
-}
-
-const char *ph_work_store_id(const ph_work *work)
-{
-    return work ? work->batch->db->id : "";
-}
-
-int ph_work_settle(ph_work *work, ph_verdict verdict, ph_error *reterr)
-{
-    ph_dispatcher *dispatcher;
-    bool is_free = false;
-
-    ph__ok(reterr);
-    if (!work)
-        return ph__fail(reterr, PH_EINVAL, "work is NULL");
-    if (verdict < PH_VERDICT_DONE || verdict > PH_VERDICT_DEFER)
-        return ph__fail(reterr, PH_EINVAL,
-                        "%d is not a verdict to settle with; give done, retry, fail or defer",
-                        (int)verdict);
-    if (work->handler->in_transaction)
-        return ph__fail(reterr, PH_EINVAL,
-                        "the work has a transaction and ends with it; return the verdict from the "
-                        "handler");
-    dispatcher = work->batch->dispatcher;
-    ph__say_verdict(work, verdict, PH_OUTCOME_UNKNOWN);
-    ph__lock(dispatcher);
-    work->hold.user_settled = true;
-    ph__work_decide(work, verdict);
-    if (work->behind) /* it may have been waiting for this */
-        ph__threads_call(dispatcher);
-    if (work->hold.returned) {
-        dispatcher->works.kept--;
-        is_free = let_go(work);
-    }
-    ph__unlock(dispatcher);
-    if (is_free)
-        ph__dispatcher_drop(dispatcher);
-    return 0;
 }

@@ -1,4 +1,4 @@
-/* crew_test.c - the threads that talk to the stores: none runs in circles, none sleeps while there is
+/* pollers_test.c - the threads that talk to the stores: none runs in circles, none sleeps while there is
  * something to do, and what hangs holds up nothing but itself. */
 #include "fleet.h"
 

@@ -1,0 +1,91 @@
+/* options.c - what a dispatcher may be asked for, and what it does unasked. */
+#include "dispatch/poll/poll.h"
+
+#include "core/claim.h"
+#include "core/error.h"
+#include "core/message.h"
+
+#define DEFAULT_THREADS 4
+#define DEFAULT_POLL_MS 500
+#define DEFAULT_DEFER_MS 60000
+#define DEFAULT_RETENTION_MS 60000
+#define DEFAULT_KEPT 1000
+#define THREADS_MAX 1024
+#define CONNECTIONS_MAX 2
+#define IN_FLIGHT_MAX 1000000
+
+static int check_range(int64_t value, int64_t from, int64_t to, const char *what, ph_error *err)
+{
+    if (value >= from && value <= to)
+        return 0;
+    return ph__fail(err, PH_EINVAL, "%s is %lld; allowed are %lld to %lld, or 0 for the default",
+                    what, (long long)value, (long long)from, (long long)to);
+}
+
+void ph__opts_fill(ph_dispatcher_opts *opts, int batches)
+{
+    if (!opts->ns)
+        opts->ns = "";
+    if (!opts->threads)
+        opts->threads = DEFAULT_THREADS;
+    if (!opts->batch_size)
+        opts->batch_size = PH__BATCH_SIZE;
+    if (!opts->prefetch)
+        opts->prefetch =
+            batches <= PH_BATCH_MAX / opts->batch_size ? batches * opts->batch_size : PH_BATCH_MAX;
+    if (!opts->lease_s)
+        opts->lease_s = PH__LEASE_S;
+    if (!opts->defer_ms)
+        opts->defer_ms = DEFAULT_DEFER_MS;
+    if (!opts->retention_ms)
+        opts->retention_ms = DEFAULT_RETENTION_MS;
+    if (!opts->in_flight_max)
+        opts->in_flight_max =
+            (opts->prefetch > 0 ? opts->prefetch : 0) + opts->threads +
+            (opts->batch_size > DEFAULT_KEPT / 2 ? 2 * opts->batch_size : DEFAULT_KEPT);
+}
+
+int ph__opts_check(ph_dispatcher_opts *opts, ph_error *err)
+{
+    int third_ms, r = ph__name_check(opts->ns, "namespace", true, err);
+
+    if (r == 0)
+        r = check_range(opts->threads, 1, THREADS_MAX, "threads", err);
+    if (r == 0)
+        r = check_range(opts->batch_size, 1, PH_BATCH_MAX, "batch_size", err);
+    if (r == 0)
+        r = check_range(opts->prefetch, -1, PH_BATCH_MAX, "prefetch", err);
+    if (r == 0)
+        r = check_range(opts->in_flight_max, 1, IN_FLIGHT_MAX, "in_flight_max", err);
+    if (r == 0)
+        r = check_range(opts->lease_s, 1, PH_LEASE_MAX_S, "lease_s", err);
+    if (r == 0)
+        r = check_range(opts->defer_ms, 1, INT32_MAX, "defer_ms", err);
+    if (r == 0)
+        r = check_range(opts->message_limit, 0, INT64_MAX, "message_limit", err);
+    if (r == 0)
+        r = check_range(opts->retention_ms, -1, INT32_MAX, "retention_ms", err);
+    if (r == 0)
+        r = check_range(opts->connections, 0, CONNECTIONS_MAX, "connections", err);
+    if (r == 0 && opts->doorbell != PH_DOORBELL_AUTO && opts->doorbell != PH_DOORBELL_OFF)
+        r = ph__fail(err, PH_EINVAL,
+                     "doorbell %d is not a ph_doorbell; give PH_DOORBELL_AUTO or PH_DOORBELL_OFF",
+                     (int)opts->doorbell);
+    if (r == 0 && opts->selection != PH_SELECT_ROUND_ROBIN &&
+        opts->selection != PH_SELECT_DRAIN_FIRST)
+        r = ph__fail(err, PH_EINVAL,
+                     "selection %d is not a ph_selection; give PH_SELECT_ROUND_ROBIN or "
+                     "PH_SELECT_DRAIN_FIRST, or a function as select",
+                     (int)opts->selection);
+    if (r < 0)
+        return r;
+    third_ms = opts->lease_s * 1000 / 3;
+    if (opts->poll_ms < 0 || opts->poll_ms > third_ms)
+        return ph__fail(err, PH_EINVAL,
+                        "poll_ms is %d; with a lease of %d s at most %d is allowed (a third of the "
+                        "lease): poll more often or lease for longer",
+                        opts->poll_ms, opts->lease_s, third_ms);
+    if (!opts->poll_ms)
+        opts->poll_ms = DEFAULT_POLL_MS < third_ms ? DEFAULT_POLL_MS : third_ms;
+    return ph__instance_options(opts, err);
+}

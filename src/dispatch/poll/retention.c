@@ -1,0 +1,52 @@
+/* retention.c - what is old is deleted: in an idle moment, or else after twice the time. */
+#include "dispatch/poll/poll.h"
+
+#define RETENTION_LIMIT 1000
+#define MORE_US 10000 /* until the next run, where there is more to delete */
+
+static int64_t every_us(const struct ph__db *db)
+{
+    return (int64_t)db->dispatcher->opts.retention_ms * 1000;
+}
+
+/* Is there time for what can wait? */
+static bool is_idle(const struct ph__db *db)
+{
+    return !db->claim.found || db->dispatcher->room.short_of_it;
+}
+
+int64_t ph__retention_us(const struct ph__chore_look *look)
+{
+    const struct ph__db *db = look->db;
+
+    if (!db->retention_us || db->leaving)
+        return INT64_MAX;
+    return is_idle(db) ? db->retention_us : db->retention_us + every_us(db);
+}
+
+/* Without a connection it waits for another reason to come, for long. */
+int64_t ph__retention_visit_us(const struct ph__chore_look *look)
+{
+    int64_t due_us = ph__retention_us(look);
+
+    return due_us == INT64_MAX || look->db->has_connection ? due_us
+                                                           : due_us + 2 * every_us(look->db);
+}
+
+void ph__retention_run(struct ph__db *db, int64_t now_us)
+{
+    int64_t count = 0;
+    ph_error err;
+
+    db->retention_us = now_us + every_us(db);
+    if (ph_retention_run(db->store, PH_OWN_TX, RETENTION_LIMIT, db->health.chore_ms, &count,
+                         &err) == 0) {
+        if (count >= RETENTION_LIMIT)
+            db->retention_us = now_us + MORE_US;
+        return;
+    }
+    ph__db_extend(db, &err, &db->health.chore_ms);
+    ph__say(db, PH_LOG_WARN, "old messages could not be deleted", NULL, "error", err.message);
+    if (err.code == PH_EPERM)
+        db->retention_us = 0;
+}

@@ -1,0 +1,175 @@
+/* second.c - a second poller for one database that serves several connections at once.
+ *
+ * It has a connection of its own and settles, so that the first one can listen, and claim at once what
+ * it hears of. Where there is plenty it claims, too: one batch is fetched while another is handed
+ * out. Whatever else is to be done is left to the first, and so is everything when a call of the
+ * second has failed: then the first finds out what is the matter. */
+#include "dispatch/poll/poll.h"
+
+#define FLUSH_US 2000       /* a decided work waits at most so long for company */
+#define OFF_US 5000000      /* so long the first does without, after a call that failed */
+#define OFF_MAX_US 60000000 /* … and twice as long each time, up to this */
+#define NOTHING_US 10000    /* the first looks no sooner, if the second has found nothing */
+#define SLEEP_MAX_US 60000000
+
+/* Last attempts, and the threads that are kept for them, are the first one's affair: it settles what was
+ * handled before it claims the next, so that no more of them are lost with the process than it has
+ * threads. */
+bool ph__second_is_on(const ph_dispatcher *dispatcher)
+{
+    const struct ph__db *db;
+
+    PH__NEEDS_LOCK(dispatcher);
+    if (!dispatcher->second.running)
+        return false;
+    db = dispatcher->dbs.items[0];
+    return !dispatcher->phase.stopping && db->health.connected &&
+           dispatcher->second.off_until_us == 0 && !db->last.waits && !db->last.came;
+}
+
+void ph__wake_to_settle(struct ph__db *db)
+{
+    if (ph__second_is_on(db->dispatcher))
+        pthread_cond_signal(&db->dispatcher->wait.second_ready);
+    else
+        ph__wake_for(db);
+}
+
+/* How long until there is something to settle; 0: there is. */
+static int64_t due_in_us(const struct ph__db *db, int64_t now_us)
+{
+    const struct ph__settle_state *settle = &db->settle;
+
+    if (!ph__second_is_on(db->dispatcher) || settle->decided.count == 0 || settle->blocked)
+        return SLEEP_MAX_US;
+    if (settle->decided.count >= PH__SETTLE_MAX || db->works.waiting + db->works.running == 0 ||
+        now_us >= settle->since_us + FLUSH_US)
+        return 0;
+    return settle->since_us + FLUSH_US - now_us;
+}
+
+/* How many messages it may claim: where there may be more, or where a stream may go on. */
+static int claim_room(struct ph__db *db)
+{
+    ph_dispatcher *dispatcher = db->dispatcher;
+    long ignored;
+    int room;
+
+    if (db->claim.through && !db->claim.stream_free)
+        return 0;
+    room = (int)ph__earlier(ph__room(dispatcher, &ignored), db->claim.max);
+    if (room > 0)
+        db->claim.stream_free = false;
+    return room;
+}
+
+/* Half of the room for each door that has handlers. */
+static void share(ph_dispatcher *dispatcher, int room, struct ph__exchange_io *io)
+{
+    int odd = dispatcher->second.turn++ & 1; /* where there is room for one */
+    bool outbox = dispatcher->handlers.sides[PH__OUTBOX].count > 0;
+    bool inbox = dispatcher->handlers.sides[PH__INBOX].count > 0;
+
+    io->room[PH__INBOX] = inbox ? (outbox ? (room + odd) / 2 : room) : 0;
+    io->room[PH__OUTBOX] = room - io->room[PH__INBOX];
+    io->last[PH__OUTBOX] = io->last[PH__INBOX] = PH__LAST_NOT;
+}
+
+/* The first need not look again at once. */
+static void found_nothing(struct ph__db *db)
+{
+    int64_t now_us = ph__boot_us();
+
+    db->dispatcher->stats.empty_claims++;
+    if (db->visit.busy || db->doorbell.rung || db->doorbell.hear ||
+        db->dispatcher->stop.drain_waiters > 0)
+        return;
+    db->claim.through = true;
+    if (db->claim.next_us < now_us + NOTHING_US)
+        db->claim.next_us = ph__earlier(now_us + NOTHING_US, ph__unrung_us(db, now_us));
+}
+
+/* What came of it; with the lock held. */
+static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, int r)
+{
+    ph_dispatcher *dispatcher = db->dispatcher;
+    int claimed = io->claimed[PH__OUTBOX] + io->claimed[PH__INBOX];
+    bool was_short = dispatcher->room.short_of_it || dispatcher->room.wake_at >= 0;
+    long ignored;
+
+    if (r < 0) {
+        int64_t twice_us = dispatcher->second.off_us * 2;
+
+        dispatcher->second.off_us = twice_us < OFF_US       ? OFF_US
+                                    : twice_us < OFF_MAX_US ? twice_us
+                                                            : OFF_MAX_US;
+        dispatcher->second.off_until_us = ph__boot_us() + dispatcher->second.off_us;
+        ph__wake_for(db);
+        return;
+    }
+    dispatcher->second.off_us = 0;
+    dispatcher->stats.exchanges += io->settled || room > 0;
+    db->works.exchanges += io->settled || room > 0;
+    if (room > 0 && claimed < room)
+        db->claim.more = false;
+    if (room > 0 && claimed == 0)
+        found_nothing(db);
+    ph__drain_look(dispatcher);
+    if (room > 0 && (was_short || (db->claim.more && ph__room(dispatcher, &ignored) > 0)))
+        ph__wake_for(db); /* the room that it saw taken is free again */
+}
+
+/* With the lock held, which it lets go meanwhile. False: it came to nothing. */
+static bool act(struct ph__poller *poller, struct ph__db *db)
+{
+    ph_dispatcher *dispatcher = db->dispatcher;
+    struct ph__exchange_io io = { .settle = true };
+    int room = claim_room(db), r;
+    ph_error err;
+
+    share(dispatcher, room, &io);
+    dispatcher->works.claims += room > 0;
+    dispatcher->second.claiming = room;
+    dispatcher->room.claiming += room;
+    ph__unlock(dispatcher);
+    r = ph__exchange(poller, db, &io, &err);
+    ph__lock(dispatcher);
+    dispatcher->room.claiming -= room;
+    dispatcher->second.claiming = 0;
+    note(db, &io, room, r);
+    return io.settled || io.claimed[PH__OUTBOX] + io.claimed[PH__INBOX] > 0;
+}
+
+/* It is tried again when the first has had time to find out. */
+static void turn_on_again(ph_dispatcher *dispatcher, int64_t now_us)
+{
+    if (dispatcher->second.off_until_us && now_us >= dispatcher->second.off_until_us)
+        dispatcher->second.off_until_us = 0;
+}
+
+void *ph__second_poll(void *context)
+{
+    struct ph__poller *poller = context;
+    ph_dispatcher *dispatcher = poller->dispatcher;
+    struct ph__db *db = dispatcher->dbs.items[0];
+
+    ph__lock(dispatcher);
+    while (!dispatcher->phase.ending) {
+        int64_t wait_us = due_in_us(db, ph__boot_us());
+
+        if (wait_us == 0 && !act(poller, db))
+            wait_us = FLUSH_US;
+        if (dispatcher->second.off_until_us)
+            wait_us = ph__earlier(wait_us, FLUSH_US * 100);
+        if (wait_us > 0 && !dispatcher->phase.ending)
+            ph__wait_us(dispatcher, &dispatcher->wait.second_ready, wait_us);
+        turn_on_again(dispatcher, ph__boot_us());
+    }
+    dispatcher->second.running = false;
+    pthread_cond_broadcast(&dispatcher->wait.changed);
+    ph__unlock(dispatcher);
+    ph_close(poller->store);
+    poller->store = NULL;
+    ph__dispatcher_drop(dispatcher);
+    return NULL;
+}
