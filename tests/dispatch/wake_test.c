@@ -44,6 +44,20 @@ TEST(a_transaction_that_ends_makes_room_in_flight)
     run_in_tx(&rig, &part);
 }
 
+/* Whoever settles must see to that, also if it is not who claims. */
+TEST(what_is_settled_makes_room_in_flight)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    struct rig rig;
+
+    open_quiet(&rig);
+    rig.opts.in_flight_max = 1;
+    rig_run(&rig, NULL, play, &part);
+    AWAIT(rig_stats(&rig).done == MESSAGES);
+    rig_drain(&rig);
+    rig_end(&rig);
+}
+
 struct keeper {
     _Atomic int count;
     ph_work *works[MESSAGES];

@@ -115,8 +115,10 @@ static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, 
     if (room > 0 && claimed == 0)
         found_nothing(db);
     ph__drain_look(dispatcher);
-    if (room > 0 && (was_short || (db->claim.more && ph__room(dispatcher, &ignored) > 0)))
-        ph__wake_for(db); /* the room that it saw taken is free again */
+    /* The room that it saw taken is free again, or there is some by what was settled. */
+    if ((room > 0 && was_short) ||
+        ((was_short || db->claim.more) && ph__room(dispatcher, &ignored) > 0))
+        ph__wake_for(db);
 }
 
 /* With the lock held, which it lets go meanwhile. False: it came to nothing. */
