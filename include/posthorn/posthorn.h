@@ -157,7 +157,8 @@ PH_API const char *ph_backends(void);
 /* The version of the schema that this library brings. */
 PH_API int ph_schema_version(void);
 
-/* The doors: a queue is a pair of door and namespace. */
+/* The doors: a queue is a pair of door and namespace. The number is part of every work id and of
+ * the stored queues. */
 typedef enum { PH_OUTBOX = 0, PH_INBOX = 1, PH_TIMERS = 2, PH_JOB_RUNS = 3 } ph_door;
 
 /* --------------------------------------------------------------- identifiers */

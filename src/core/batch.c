@@ -41,7 +41,7 @@ static void log_instance(const ph_store *store, const struct ph__work_batch *bat
             removed, 2);
 }
 
-static void log_part(const struct ph__call *call, enum ph__door door, ph_owner owner,
+static void log_part(const struct ph__call *call, ph_door door, ph_owner owner,
                      const struct ph__work_part *part)
 {
     const ph_store *store = call->store;
@@ -83,8 +83,8 @@ static int exchange(struct ph__call *call, struct ph__work_batch *batch)
     if (r == 0) {
         ph__settling_done(&first, call->store, owner, outbox.ret_settled);
         ph__settling_done(&second, call->store, owner, inbox.ret_settled);
-        log_part(call, PH__OUTBOX, owner, &batch->outbox);
-        log_part(call, PH__INBOX, owner, &batch->inbox);
+        log_part(call, PH_OUTBOX, owner, &batch->outbox);
+        log_part(call, PH_INBOX, owner, &batch->inbox);
         log_instance(call->store, batch);
     }
     r = ph__call_joins(call, r);
@@ -193,9 +193,9 @@ static int claims_load(struct whole *w, const ph_work_batch_opts *o, ph_error *e
                         o->partition_count, PH_PARTITIONS_MAX);
     if (o->max_partitions < 0)
         return ph__fail(err, PH_EINVAL, "max_partitions is negative; give 0 for any number");
-    for (int door = PH__OUTBOX; door <= PH__INBOX; door++) {
+    for (int door = PH_OUTBOX; door <= PH_INBOX; door++) {
         struct ph__claim *to = &w->claims[door];
-        int r = ph__claim_load((enum ph__door)door, o->instance_id, &claim, to, err);
+        int r = ph__claim_load((ph_door)door, o->instance_id, &claim, to, err);
 
         if (r < 0)
             return r;
@@ -203,8 +203,8 @@ static int claims_load(struct whole *w, const ph_work_batch_opts *o, ph_error *e
         to->max_partitions = o->max_partitions;
     }
     w->batch.keep = o->flags & PH_BATCH_KEEP_COMPLETED;
-    w->batch.outbox.claim = o->flags & PH_BATCH_NO_OUTBOX ? NULL : &w->claims[PH__OUTBOX];
-    w->batch.inbox.claim = o->flags & PH_BATCH_NO_INBOX ? NULL : &w->claims[PH__INBOX];
+    w->batch.outbox.claim = o->flags & PH_BATCH_NO_OUTBOX ? NULL : &w->claims[PH_OUTBOX];
+    w->batch.inbox.claim = o->flags & PH_BATCH_NO_INBOX ? NULL : &w->claims[PH_INBOX];
     return 0;
 }
 

@@ -15,8 +15,8 @@
 
 #define TOPICS_MAX 1000
 
-int ph__claim_load(enum ph__door door, ph_owner owner, const ph_claim_opts *from,
-                   struct ph__claim *to, ph_error *err)
+int ph__claim_load(ph_door door, ph_owner owner, const ph_claim_opts *from, struct ph__claim *to,
+                   ph_error *err)
 {
     ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
     int r = ph__options_load(&opts, sizeof(opts), from, "ph_claim_opts", err);
@@ -62,9 +62,9 @@ void ph__claim_log(const ph_store *store, const struct ph__claim *claim, const p
 }
 
 /* What a delivery of this door has besides, read from its headers. */
-static int finish(const struct ph__call *call, enum ph__door door, ph_batch *batch)
+static int finish(const struct ph__call *call, ph_door door, ph_batch *batch)
 {
-    for (size_t i = 0; door == PH__JOB_RUNS && i < batch->count; i++) {
+    for (size_t i = 0; door == PH_JOB_RUNS && i < batch->count; i++) {
         if (!ph__job_of_headers(&batch->arena, &batch->items[i]))
             /* they are leased: only a rollback can undo that */
             return ph__fail_flags(call->err, ph__fail_memory(call->err),
@@ -73,7 +73,7 @@ static int finish(const struct ph__call *call, enum ph__door door, ph_batch *bat
     return 0;
 }
 
-int ph__door_claim(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+int ph__door_claim(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                    const ph_claim_opts *opts, int timeout_ms, ph_batch **ret_batch,
                    ph_error *reterr)
 {

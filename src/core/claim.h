@@ -7,8 +7,8 @@
 #define PH__LEASE_S 30
 #define PH__BATCH_SIZE 50
 
-int ph__claim_load(enum ph__door door, ph_owner owner, const ph_claim_opts *from,
-                   struct ph__claim *to, ph_error *err);
+int ph__claim_load(ph_door door, ph_owner owner, const ph_claim_opts *from, struct ph__claim *to,
+                   ph_error *err);
 void ph__claim_log(const ph_store *store, const struct ph__claim *claim, const ph_batch *batch);
 
 #endif

@@ -142,7 +142,7 @@ static int examine_clock(struct ph__call *call, struct ph__examination *examinat
 static int examine_counts(struct ph__call *call, struct ph__examination *examination)
 {
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
-    int r = call->store->backend->count(call, PH__OUTBOX, NULL, &counts);
+    int r = call->store->backend->count(call, PH_OUTBOX, NULL, &counts);
 
     if (r < 0)
         return r;
@@ -169,23 +169,22 @@ static int examine_counts(struct ph__call *call, struct ph__examination *examina
 static const struct {
     const char *check, *waiting, *dead;
 } doors[] = {
-    [PH__INBOX] = { "inbox",
-                    "start a worker with handlers for the inbox, or resume a paused queue (see "
+    [PH_INBOX] = { "inbox",
+                   "start a worker with handlers for the inbox, or resume a paused queue (see "
+                   "ph_queues_list())",
+                   "look at them with ph_inbox_list()" },
+    [PH_TIMERS] = { "timers",
+                    "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
                     "ph_queues_list())",
-                    "look at them with ph_inbox_list()" },
-    [PH__TIMERS] = { "timers",
-                     "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
-                     "ph_queues_list())",
-                     "look at them with ph_timers_list()" },
-    [PH__JOB_RUNS] = { "job-runs",
-                       "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
-                       "ph_queues_list())",
-                       "look at them with ph_job_runs_list()" },
+                    "look at them with ph_timers_list()" },
+    [PH_JOB_RUNS] = { "job-runs",
+                      "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
+                      "ph_queues_list())",
+                      "look at them with ph_job_runs_list()" },
 };
 
 /* These are worth a line only if something is wrong: many stores have none. */
-static int examine_door(struct ph__call *call, struct ph__examination *examination,
-                        enum ph__door door)
+static int examine_door(struct ph__call *call, struct ph__examination *examination, ph_door door)
 {
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
     int r = call->store->backend->count(call, door, NULL, &counts);
@@ -308,7 +307,7 @@ static int examine_instances(struct ph__call *call, struct ph__examination *exam
 struct blocked {
     int64_t count;
     bool more; /* not all streams were looked at */
-    enum ph__door door;
+    ph_door door;
     ph_work_id head; /* of the first of them */
     char ns[NAME_SIZE], key[NAME_SIZE];
 };
@@ -320,7 +319,7 @@ static void count_blocked(const ph_stream_list *page, const char *ns, struct blo
 
         if (stream->state != PH_STREAM_BLOCKED || to->count++ > 0)
             continue;
-        to->door = (enum ph__door)stream->door;
+        to->door = stream->door;
         to->head = stream->head;
         snprintf(to->ns, sizeof(to->ns), "%s", ns);
         snprintf(to->key, sizeof(to->key), "%s", stream->stream);
@@ -328,8 +327,7 @@ static void count_blocked(const ph_stream_list *page, const char *ns, struct blo
 }
 
 /* Page by page, but not without end. */
-static int look_at_streams(struct ph__call *call, enum ph__door door, const char *ns,
-                           struct blocked *to)
+static int look_at_streams(struct ph__call *call, ph_door door, const char *ns, struct blocked *to)
 {
     char last[NAME_SIZE];
     struct ph__stream_query query = {
@@ -357,7 +355,7 @@ static int look_at_streams(struct ph__call *call, enum ph__door door, const char
 }
 
 /* Only where dead heads block, and somebody is dead, can a stream stand still. */
-static int look_at_queues(struct ph__call *call, enum ph__door door, struct blocked *to)
+static int look_at_queues(struct ph__call *call, ph_door door, struct blocked *to)
 {
     ph_queue_list list = { 0 };
     int r = call->store->backend->queue_list(call, door, NULL, &list);
@@ -376,10 +374,10 @@ static int examine_streams(struct ph__call *call, struct ph__examination *examin
 {
     struct blocked found = { 0 };
     char id[PH_ID_TEXT_SIZE];
-    int r = look_at_queues(call, PH__OUTBOX, &found);
+    int r = look_at_queues(call, PH_OUTBOX, &found);
 
     if (r == 0)
-        r = look_at_queues(call, PH__INBOX, &found);
+        r = look_at_queues(call, PH_INBOX, &found);
     if (r == 0 && found.count > 0)
         ph__finding(examination, "streams", PH_FINDING_WARNING,
                     "look at the head with ph_outbox_find() or ph_inbox_find(), then call "
@@ -392,14 +390,14 @@ static int examine_streams(struct ph__call *call, struct ph__examination *examin
                     : found.count == 1 ? " stream"
                                        : " streams",
                     found.count == 1 && !found.more ? "s" : "", found.key,
-                    found.door == PH__OUTBOX ? "outbox" : "inbox", found.ns,
+                    found.door == PH_OUTBOX ? "outbox" : "inbox", found.ns,
                     ph_id_text(found.head.b, id));
     return r;
 }
 
 /* Topics that wait and that nobody claims, where anything has waited for so long. */
 static int look_for_unclaimed(struct ph__call *call, struct ph__examination *examination,
-                              enum ph__door door, const char *ns)
+                              ph_door door, const char *ns)
 {
     struct ph__unclaimed found = { 0 };
     int r = call->store->backend->unclaimed(call, door, ns, &found);
@@ -411,14 +409,13 @@ static int look_for_unclaimed(struct ph__call *call, struct ph__examination *exa
             "instance is not seen here",
             "%" PRId64 " messages of the topic \"%.80s\" in the %s queue \"%.80s\" are due, "
             "the oldest for %" PRId64 " s, and no live instance claims them",
-            found.items[i].count, found.items[i].topic, door == PH__OUTBOX ? "outbox" : "inbox", ns,
+            found.items[i].count, found.items[i].topic, door == PH_OUTBOX ? "outbox" : "inbox", ns,
             (found.now - found.items[i].oldest) / 1000000);
     ph__arena_free(&found.arena);
     return r;
 }
 
-static int examine_topics(struct ph__call *call, struct ph__examination *examination,
-                          enum ph__door door)
+static int examine_topics(struct ph__call *call, struct ph__examination *examination, ph_door door)
 {
     ph_queue_list list = { 0 };
     int r = call->store->backend->queue_list(call, door, NULL, &list);
@@ -447,19 +444,19 @@ static int examine(struct ph__call *call, struct ph__examination *examination)
     if (r == 0 && examination->usable)
         r = examine_counts(call, examination);
     if (r == 0 && examination->usable)
-        r = examine_door(call, examination, PH__INBOX);
+        r = examine_door(call, examination, PH_INBOX);
     if (r == 0 && examination->usable)
-        r = examine_door(call, examination, PH__TIMERS);
+        r = examine_door(call, examination, PH_TIMERS);
     if (r == 0 && examination->usable)
-        r = examine_door(call, examination, PH__JOB_RUNS);
+        r = examine_door(call, examination, PH_JOB_RUNS);
     if (r == 0 && examination->usable)
         r = examine_instances(call, examination);
     if (r == 0 && examination->usable)
         r = examine_streams(call, examination);
     if (r == 0 && examination->usable)
-        r = examine_topics(call, examination, PH__OUTBOX);
+        r = examine_topics(call, examination, PH_OUTBOX);
     if (r == 0 && examination->usable)
-        r = examine_topics(call, examination, PH__INBOX);
+        r = examine_topics(call, examination, PH_INBOX);
     if (r == 0)
         r = call->store->backend->examine(call, examination);
     if (r == 0 && examination->report->failed)

@@ -84,7 +84,7 @@ int ph__door_check(ph_door door, ph_error *err)
     }
 /* clang-format on */
 
-VERBS_OF_DOOR(outbox, PH__OUTBOX)
-VERBS_OF_DOOR(inbox, PH__INBOX)
-VERBS_OF_DOOR(timers, PH__TIMERS)
-VERBS_OF_DOOR(job_runs, PH__JOB_RUNS)
+VERBS_OF_DOOR(outbox, PH_OUTBOX)
+VERBS_OF_DOOR(inbox, PH_INBOX)
+VERBS_OF_DOOR(timers, PH_TIMERS)
+VERBS_OF_DOOR(job_runs, PH_JOB_RUNS)

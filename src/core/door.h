@@ -8,26 +8,26 @@
 /* A public door: is there one? */
 int ph__door_check(ph_door door, ph_error *err);
 
-int ph__door_claim(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+int ph__door_claim(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                    const ph_claim_opts *opts, int timeout_ms, ph_batch **ret_batch,
                    ph_error *reterr);
-int ph__door_settle(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+int ph__door_settle(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                     const ph_settlement *items, size_t count, int timeout_ms,
                     ph_outcome *ret_outcomes, ph_error *reterr);
 /* One verb for all items; none is fine. */
-int ph__door_settle_alike(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+int ph__door_settle_alike(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                           const ph_lease_ref *items, size_t count, const ph_settlement *like,
                           int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr);
-int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+int ph__door_renew(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                    const ph_lease_ref *items, size_t count, int lease_s, int timeout_ms,
                    ph_outcome *ret_outcomes, ph_error *reterr);
-int ph__door_reap_expired(enum ph__door door, ph_store *store, ph_tx tx, int timeout_ms,
+int ph__door_reap_expired(ph_door door, ph_store *store, ph_tx tx, int timeout_ms,
                           int64_t *ret_count, ph_error *reterr);
-int ph__door_find(enum ph__door door, ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
+int ph__door_find(ph_door door, ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                   ph_message_info **ret_info, ph_error *reterr);
-int ph__door_count(enum ph__door door, ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
+int ph__door_count(ph_door door, ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
                    ph_outbox_counts *ret_counts, ph_error *reterr);
-int ph__door_list(enum ph__door door, ph_store *store, ph_tx tx, const ph_list_opts *opts,
-                  int timeout_ms, ph_message_list **ret_list, ph_error *reterr);
+int ph__door_list(ph_door door, ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,
+                  ph_message_list **ret_list, ph_error *reterr);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static void log_one(const ph_store *store, enum ph__door door, const struct ph__message *m,
+static void log_one(const ph_store *store, ph_door door, const struct ph__message *m,
                     const ph_enqueued *e)
 {
     char work_id[PH_ID_TEXT_SIZE], message_id[PH_ID_TEXT_SIZE];
@@ -24,19 +24,19 @@ static void log_one(const ph_store *store, enum ph__door door, const struct ph__
         { "source", m->source },
     };
 
-    ph__log(store, PH_LOG_INFO, door == PH__INBOX ? "receive" : "enqueue",
+    ph__log(store, PH_LOG_INFO, door == PH_INBOX ? "receive" : "enqueue",
             e->is_new ? "stored" : "duplicate, not stored again", fields,
             sizeof(fields) / sizeof(*fields));
 }
 
-void ph__enqueued_log(const struct ph__call *call, enum ph__door door,
-                      const struct ph__message *messages, const ph_enqueued *enqueued, size_t count)
+void ph__enqueued_log(const struct ph__call *call, ph_door door, const struct ph__message *messages,
+                      const ph_enqueued *enqueued, size_t count)
 {
     size_t repeated = 0;
 
     for (size_t i = 0; i < count && ph__log_wants(call->store, PH_LOG_INFO); i++) {
         log_one(call->store, door, &messages[i], &enqueued[i]);
-        if (door == PH__OUTBOX && messages[i].join_id)
+        if (door == PH_OUTBOX && messages[i].join_id)
             ph__attached_log(call, *messages[i].join_id, &enqueued[i].message_id, i, &repeated);
     }
 }
@@ -86,7 +86,7 @@ int ph__storing_begin(struct ph__storing *storing, const void *from, size_t coun
     return storing->messages && storing->results ? 0 : ph__fail_memory(err);
 }
 
-int ph__storing_run(struct ph__storing *storing, struct ph__call *call, enum ph__door door)
+int ph__storing_run(struct ph__storing *storing, struct ph__call *call, ph_door door)
 {
     int r = call->store->backend->enqueue(call, door, storing->messages, storing->count,
                                           storing->results);
@@ -118,7 +118,7 @@ int ph_enqueue_many(ph_store *store, ph_tx tx, const ph_message *messages, size_
     if (r == 0)
         r = ph__messages_load(storing.messages, messages, count, call.err);
     if (r == 0)
-        r = ph__storing_run(&storing, &call, PH__OUTBOX);
+        r = ph__storing_run(&storing, &call, PH_OUTBOX);
     if (r == 0 && ret_enqueued)
         memcpy(ret_enqueued, storing.results, count * sizeof(*ret_enqueued));
     ph__storing_end(&storing);

@@ -39,13 +39,13 @@ int ph_outbox_exchange(ph_store *store, ph_tx tx, ph_owner owner, const ph_settl
     if (r == 0 && claim && !ret_batch)
         r = ph__fail(call.err, PH_EINVAL, "ret_batch is NULL; pass claim NULL to settle only");
     if (r == 0 && claim)
-        r = ph__claim_load(PH__OUTBOX, owner, claim, &loaded, call.err);
+        r = ph__claim_load(PH_OUTBOX, owner, claim, &loaded, call.err);
     if (r == 0)
         r = ph__settling_load(&settling, &call, owner, items, count, 0);
     if (r == 0 && claim)
         r = exchange(&call, &settling, &loaded, ret_batch);
     else if (r == 0 && count > 0)
-        r = store->backend->settle(&call, PH__OUTBOX, owner, settling.items, count,
+        r = store->backend->settle(&call, PH_OUTBOX, owner, settling.items, count,
                                    settling.outcomes);
     r = ph__call_joins(&call, r);
     if (r == 0)

@@ -33,7 +33,7 @@ int ph_inbox_receive_many(ph_store *store, ph_tx tx, const ph_inbox_message *mes
     if (r == 0)
         r = ph__inbox_messages_load(storing.messages, messages, count, !call.connection, call.err);
     if (r == 0)
-        r = ph__storing_run(&storing, &call, PH__INBOX);
+        r = ph__storing_run(&storing, &call, PH_INBOX);
     for (size_t i = 0; r == 0 && ret_received && i < count; i++)
         ret_received[i] = (ph_received){ storing.results[i].work_id, storing.results[i].is_new };
     ph__storing_end(&storing);

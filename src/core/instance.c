@@ -67,7 +67,7 @@ int ph__stream_load(struct ph__stream *to, ph_door door, const char *ns, const c
 {
     int r;
 
-    *to = (struct ph__stream){ (enum ph__door)door, ns ? ns : "", key };
+    *to = (struct ph__stream){ door, ns ? ns : "", key };
     if (door != PH_OUTBOX && door != PH_INBOX)
         return ph__fail(err, PH_EINVAL, "only outbox and inbox have streams");
     r = ph__name_check(to->ns, "namespace", true, err);
@@ -83,7 +83,7 @@ static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *
     if (r < 0)
         return r;
     *to = (struct ph__stream_query){
-        .door = (enum ph__door)opts.door,
+        .door = opts.door,
         .ns = opts.ns,
         .key = opts.stream,
         .service = opts.service,

@@ -11,7 +11,7 @@
 
 #define LIST_LIMIT 50
 
-static int list_of(enum ph__door door, const ph_list_opts *from, struct ph__list *to, ph_error *err)
+static int list_of(ph_door door, const ph_list_opts *from, struct ph__list *to, ph_error *err)
 {
     ph_list_opts opts = PH_LIST_OPTS_INIT;
     int64_t number;
@@ -61,8 +61,8 @@ static bool name_jobs(ph_message_list *list, bool with_payload)
     return true;
 }
 
-int ph__door_list(enum ph__door door, ph_store *store, ph_tx tx, const ph_list_opts *opts,
-                  int timeout_ms, ph_message_list **ret_list, ph_error *reterr)
+int ph__door_list(ph_door door, ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,
+                  ph_message_list **ret_list, ph_error *reterr)
 {
     bool with_payload = false;
     struct ph__list wanted;
@@ -78,12 +78,12 @@ int ph__door_list(enum ph__door door, ph_store *store, ph_tx tx, const ph_list_o
     if (r < 0)
         return r;
     with_payload = wanted.with_payload;
-    wanted.with_payload = with_payload || door == PH__JOB_RUNS;
+    wanted.with_payload = with_payload || door == PH_JOB_RUNS;
     list = ph__alloc_zero(1, sizeof(*list));
     if (!list)
         return ph__fail_memory(call.err);
     r = store->backend->list(&call, &wanted, list);
-    if (r == 0 && door == PH__JOB_RUNS && !name_jobs(list, with_payload))
+    if (r == 0 && door == PH_JOB_RUNS && !name_jobs(list, with_payload))
         r = ph__fail_memory(call.err);
     if (r < 0) {
         ph_message_list_free(list);
@@ -111,7 +111,7 @@ int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns, int 
     if (r < 0)
         return r;
     PH__LIST_RETURN(queue_list, &call, ret_list,
-                    store->backend->queue_list(&call, (enum ph__door)door, ns, list));
+                    store->backend->queue_list(&call, (ph_door)door, ns, list));
 }
 
 int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,

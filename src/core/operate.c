@@ -28,7 +28,7 @@ static bool name_job(struct ph__info *info)
     return ph__job_of_headers(&info->arena, run);
 }
 
-int ph__door_find(enum ph__door door, ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
+int ph__door_find(ph_door door, ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                   ph_message_info **ret_info, ph_error *reterr)
 {
     struct ph__info *info;
@@ -44,7 +44,7 @@ int ph__door_find(enum ph__door door, ph_store *store, ph_tx tx, ph_work_id id, 
     if (!info)
         return ph__fail_memory(call.err);
     r = store->backend->find(&call, door, id, info);
-    if (r == 0 && door == PH__JOB_RUNS && !name_job(info))
+    if (r == 0 && door == PH_JOB_RUNS && !name_job(info))
         r = ph__fail_memory(call.err);
     if (r < 0) {
         char text[PH_ID_TEXT_SIZE];
@@ -52,10 +52,10 @@ int ph__door_find(enum ph__door door, ph_store *store, ph_tx tx, ph_work_id id, 
         ph_message_info_free(&info->info);
         if (r == PH_ENOTFOUND)
             ph__fail(call.err, r, "there is no %s %s; it may have been deleted by retention",
-                     door == PH__OUTBOX   ? "message"
-                     : door == PH__INBOX  ? "inbox message"
-                     : door == PH__TIMERS ? "timer"
-                                          : "job run",
+                     door == PH_OUTBOX   ? "message"
+                     : door == PH_INBOX  ? "inbox message"
+                     : door == PH_TIMERS ? "timer"
+                                         : "job run",
                      ph_id_text(id.b, text));
         return r;
     }
@@ -73,7 +73,7 @@ void ph_message_info_free(ph_message_info *info)
     ph__dealloc(whole);
 }
 
-int ph__door_count(enum ph__door door, ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
+int ph__door_count(ph_door door, ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
                    ph_outbox_counts *ret_counts, ph_error *reterr)
 {
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
@@ -220,7 +220,7 @@ int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                      loaded.dead_head ? "dead_head" : "affinity_grace_ms");
     if (r == 0 && loaded.join_wait_topic)
         r = ph__name_check(loaded.join_wait_topic, "join_wait_topic", false, call.err);
-    return r < 0 ? r : store->backend->queue_set(&call, (enum ph__door)door, ns ? ns : "", &loaded);
+    return r < 0 ? r : store->backend->queue_set(&call, door, ns ? ns : "", &loaded);
 }
 
 int ph_outbox_queue_set(ph_store *store, ph_tx tx, const char *ns,
@@ -240,8 +240,7 @@ static int set_paused(ph_store *store, ph_tx tx, ph_door door, const char *ns, b
         r = ph__name_check(ns ? ns : "", "namespace", true, call.err);
     if (r == 0)
         r = ph__door_check(door, call.err);
-    return r < 0 ? r
-                 : store->backend->queue_pause(&call, (enum ph__door)door, ns ? ns : "", paused);
+    return r < 0 ? r : store->backend->queue_pause(&call, door, ns ? ns : "", paused);
 }
 
 int ph_queue_pause(ph_store *store, ph_tx tx, ph_door door, const char *ns, int timeout_ms,

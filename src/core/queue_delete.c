@@ -51,8 +51,7 @@ int ph_queue_delete(ph_store *store, ph_tx tx, ph_door door, const char *ns, int
     if (r == 0)
         r = ph__door_check(door, call.err);
     if (r == 0)
-        r = store->backend->queue_delete(&call, (enum ph__door)door, ns ? ns : "", &contents,
-                                         &deleted);
+        r = store->backend->queue_delete(&call, door, ns ? ns : "", &contents, &deleted);
     if (r == 0 && !ph__queue_is_empty(&contents))
         r = refuse_contents(&contents, call.err);
     if (r == 0 && ret_deleted)

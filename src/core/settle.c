@@ -157,7 +157,7 @@ void ph__settling_free(struct ph__settling *settling)
     ph__arena_free(&settling->arena);
 }
 
-static int settle(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+static int settle(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                   const ph_settlement *items, size_t count, bool commit_follows, int timeout_ms,
                   ph_outcome *ret_outcomes, ph_error *reterr)
 {
@@ -178,23 +178,22 @@ static int settle(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
     return r;
 }
 
-int ph__door_settle(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+int ph__door_settle(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                     const ph_settlement *items, size_t count, int timeout_ms,
                     ph_outcome *ret_outcomes, ph_error *reterr)
 {
     return settle(door, store, tx, owner, items, count, false, timeout_ms, ret_outcomes, reterr);
 }
 
-int ph__ack_last(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
-                 const ph_lease_ref *lease, int timeout_ms, ph_outcome *ret_outcome,
-                 ph_error *reterr)
+int ph__ack_last(ph_door door, ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *lease,
+                 int timeout_ms, ph_outcome *ret_outcome, ph_error *reterr)
 {
     ph_settlement ack = { .lease = *lease, .verb = PH_ACK };
 
     return settle(door, store, tx, owner, &ack, 1, true, timeout_ms, ret_outcome, reterr);
 }
 
-int ph__door_settle_alike(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+int ph__door_settle_alike(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                           const ph_lease_ref *items, size_t count, const ph_settlement *like,
                           int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
 {
@@ -242,7 +241,7 @@ void ph__renewals_plain(ph_outcome *outcomes, size_t count)
     }
 }
 
-int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
+int ph__door_renew(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                    const ph_lease_ref *items, size_t count, int lease_s, int timeout_ms,
                    ph_outcome *ret_outcomes, ph_error *reterr)
 {
@@ -275,7 +274,7 @@ int ph__door_renew(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner
     return r;
 }
 
-int ph__door_reap_expired(enum ph__door door, ph_store *store, ph_tx tx, int timeout_ms,
+int ph__door_reap_expired(ph_door door, ph_store *store, ph_tx tx, int timeout_ms,
                           int64_t *ret_count, ph_error *reterr)
 {
     PH__CALL(call);

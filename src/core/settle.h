@@ -28,8 +28,7 @@ void ph__outcomes_log(const ph_store *store, const char *event, ph_owner owner,
 
 /* The last statement of a handler's transaction, before its commit. From here on the row of the
  * lease is locked: if the connection breaks now, the server must not keep the lock for long. */
-int ph__ack_last(enum ph__door door, ph_store *store, ph_tx tx, ph_owner owner,
-                 const ph_lease_ref *lease, int timeout_ms, ph_outcome *ret_outcome,
-                 ph_error *reterr);
+int ph__ack_last(ph_door door, ph_store *store, ph_tx tx, ph_owner owner, const ph_lease_ref *lease,
+                 int timeout_ms, ph_outcome *ret_outcome, ph_error *reterr);
 
 #endif

@@ -58,7 +58,7 @@ int ph_timer_schedule(ph_store *store, ph_tx tx, const ph_timer *timer, int time
     if (r == 0)
         r = timer_load(timer, &message, call.err);
     if (r == 0)
-        r = store->backend->enqueue(&call, PH__TIMERS, &message, 1, &made);
+        r = store->backend->enqueue(&call, PH_TIMERS, &message, 1, &made);
     if (r < 0)
         return r;
     log_timer(store, "scheduled", made.work_id, message.topic, message.due_at);

@@ -28,7 +28,7 @@ struct ph__signature {
 struct ph__ext_call {
     struct ph__ext *ext;
     const struct ph__signature *signature;
-    enum ph__door door;                              /* of a verb that each door has */
+    ph_door door;                                    /* of a verb that each door has */
     sqlite3_value *arguments[PH__EXT_ARGUMENTS_MAX]; /* NULL: not given */
     ph_tx tx;                                        /* after ph__ext_begin() */
     bool began;                                      /* the transaction is ours */

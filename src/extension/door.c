@@ -209,10 +209,10 @@ static int reap_expired(struct ph__ext_call *call, sqlite3_context *result)
     { { "posthorn_" name "_reap_expired", 0, { NULL } }, reap_expired, which }
 
 const struct ph__scalar_verb ph__door_scalars[] = {
-    REAP("outbox", PH__OUTBOX),
-    REAP("inbox", PH__INBOX),
-    REAP("timers", PH__TIMERS),
-    REAP("job_runs", PH__JOB_RUNS),
+    REAP("outbox", PH_OUTBOX),
+    REAP("inbox", PH_INBOX),
+    REAP("timers", PH_TIMERS),
+    REAP("job_runs", PH_JOB_RUNS),
     { .run = NULL },
 };
 
@@ -240,10 +240,10 @@ static const char outcome_columns[] = "work_id TEXT, outcome TEXT";
 static const char ending_columns[] = "work_id TEXT, outcome TEXT, joins TEXT";
 
 const struct ph__rows_verb ph__door_rows[] = {
-    VERBS_OF_DOOR("outbox", PH__OUTBOX, CLAIMS),
-    VERBS_OF_DOOR("inbox", PH__INBOX, CLAIMS_INBOX),
-    VERBS_OF_DOOR("timers", PH__TIMERS, CLAIMS),
-    VERBS_OF_DOOR("job_runs", PH__JOB_RUNS, CLAIMS),
+    VERBS_OF_DOOR("outbox", PH_OUTBOX, CLAIMS),
+    VERBS_OF_DOOR("inbox", PH_INBOX, CLAIMS_INBOX),
+    VERBS_OF_DOOR("timers", PH_TIMERS, CLAIMS),
+    VERBS_OF_DOOR("job_runs", PH_JOB_RUNS, CLAIMS),
     { .run = NULL },
 };
 /* clang-format on */

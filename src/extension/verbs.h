@@ -9,7 +9,7 @@
 struct ph__scalar_verb {
     struct ph__signature signature;
     int (*run)(struct ph__ext_call *call, sqlite3_context *result);
-    enum ph__door door; /* of a verb that each door has */
+    ph_door door; /* of a verb that each door has */
 };
 
 /* The rows of an answer, with what they need to live. */
@@ -36,7 +36,7 @@ struct ph__rows_verb {
     int (*run)(struct ph__ext_call *call, struct ph__answer *answer);
     void (*column)(const struct ph__answer *answer, size_t row, int column,
                    sqlite3_context *result);
-    enum ph__door door; /* of a verb that each door has */
+    ph_door door; /* of a verb that each door has */
 };
 
 /* Each ends with a row without run. */

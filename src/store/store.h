@@ -27,9 +27,6 @@
 #define PH__SCHEMA_VERSION 5
 #define PH__SCHEMA_SERVES_FROM 5 /* nothing is released yet: older libraries go with it */
 
-/* Doors: the number is part of every work id and of the stored queues. */
-enum ph__door { PH__OUTBOX = 0, PH__INBOX = 1, PH__TIMERS = 2, PH__JOB_RUNS = 3 };
-
 #define PH__TIMEOUT_MS 30000 /* of a call, unless the store's options say otherwise */
 #define PH__LEVELS 4         /* priorities 0 urgent … 3 bulk */
 #define PH__LEVEL_DEFAULT 1
@@ -110,7 +107,7 @@ enum ph__last {
 };
 
 struct ph__claim {
-    enum ph__door door;
+    ph_door door;
     ph_owner owner;
     int lease_s, batch_size;
     const char *ns;
@@ -154,7 +151,7 @@ static inline bool ph__queue_is_empty(const struct ph__queue_contents *contents)
 
 /* A checked request for a list. */
 struct ph__list {
-    enum ph__door door;
+    ph_door door;
     const char *ns, *topic; /* NULL: all */
     ph_list_state state;
     bool oldest_first, with_payload;
@@ -288,14 +285,14 @@ struct ph_instance_list {
     size_t count;
 };
 
-/* A stream by name; door PH__OUTBOX or PH__INBOX. */
+/* A stream by name; door PH_OUTBOX or PH_INBOX. */
 struct ph__stream {
-    enum ph__door door;
+    ph_door door;
     const char *ns, *key;
 };
 
 struct ph__stream_query {
-    enum ph__door door;
+    ph_door door;
     const char *ns, *key, *service;   /* NULL: all; all; no owners are named */
     const char *after_ns, *after_key; /* both or neither */
     bool idle_too;
@@ -447,14 +444,14 @@ struct ph__backend {
     int (*inspect)(struct ph__call *call, ph_schema_status *ret_status);
     int (*migrate_sql)(ph_store *store, bool roles, char **ret_sql, ph_error *err);
 
-    int (*enqueue)(struct ph__call *call, enum ph__door door, const struct ph__message *messages,
+    int (*enqueue)(struct ph__call *call, ph_door door, const struct ph__message *messages,
                    size_t count, ph_enqueued *ret_enqueued);
     int (*claim)(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch);
-    int (*settle)(struct ph__call *call, enum ph__door door, ph_owner owner,
-                  const ph_settlement *items, size_t count, ph_outcome *ret_outcomes);
-    int (*renew)(struct ph__call *call, enum ph__door door, ph_owner owner,
-                 const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes);
-    int (*reap)(struct ph__call *call, enum ph__door door, int64_t *ret_count);
+    int (*settle)(struct ph__call *call, ph_door door, ph_owner owner, const ph_settlement *items,
+                  size_t count, ph_outcome *ret_outcomes);
+    int (*renew)(struct ph__call *call, ph_door door, ph_owner owner, const ph_lease_ref *items,
+                 size_t count, int lease_s, ph_outcome *ret_outcomes);
+    int (*reap)(struct ph__call *call, ph_door door, int64_t *ret_count);
     /* Settles (count may be 0), then claims, in one transaction and one round trip. */
     int (*exchange)(struct ph__call *call, const ph_settlement *items, size_t count,
                     ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch);
@@ -475,7 +472,7 @@ struct ph__backend {
     bool (*doorbell_taken)(ph_store *store, const char *ns);
     int (*doorbell_ring)(struct ph__call *call, const char *ns);
 
-    /* What time alone will bring to these doors (1 << PH__OUTBOX, 1 << PH__INBOX) of ns: how long
+    /* What time alone will bring to these doors (1 << PH_OUTBOX, 1 << PH_INBOX) of ns: how long
      * until a message comes due, a lease runs out or a join is overdue (INT64_MAX: never), and whether
      * something is so already that a claim may have left, or somebody is just writing. Only where
      * there is a file. */
@@ -483,25 +480,23 @@ struct ph__backend {
                    bool *ret_due);
 
     /* PH_ENOTFOUND without a message if there is none. */
-    int (*find)(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info);
+    int (*find)(struct ph__call *call, ph_door door, ph_work_id id, struct ph__info *info);
     /* ns NULL: all namespaces. */
-    int (*count)(struct ph__call *call, enum ph__door door, const char *ns,
-                 ph_outbox_counts *ret_counts);
+    int (*count)(struct ph__call *call, ph_door door, const char *ns, ph_outbox_counts *ret_counts);
     int (*dead_retry)(struct ph__call *call, const ph_work_id *ids, size_t count,
                       ph_work_id *ret_new_ids);
     int (*dead_discard)(struct ph__call *call, const ph_work_id *ids, size_t count,
                         int64_t *ret_count);
-    int (*queue_set)(struct ph__call *call, enum ph__door door, const char *ns,
+    int (*queue_set)(struct ph__call *call, ph_door door, const char *ns,
                      const ph_queue_settings *settings);
-    int (*queue_pause)(struct ph__call *call, enum ph__door door, const char *ns, bool paused);
+    int (*queue_pause)(struct ph__call *call, ph_door door, const char *ns, bool paused);
     /* Only if it has nothing in it: what there is goes to *contents, which begins at zero. */
-    int (*queue_delete)(struct ph__call *call, enum ph__door door, const char *ns,
+    int (*queue_delete)(struct ph__call *call, ph_door door, const char *ns,
                         struct ph__queue_contents *contents, bool *ret_deleted);
     int (*retention)(struct ph__call *call, int limit, int64_t *ret_count);
 
     int (*list)(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);
-    int (*queue_list)(struct ph__call *call, enum ph__door door, const char *ns,
-                      ph_queue_list *ret_list);
+    int (*queue_list)(struct ph__call *call, ph_door door, const char *ns, ph_queue_list *ret_list);
     /* Joins. What these tell of ended joins, and what enqueue, claim, settle, reap and exchange
      * tell, is added to call->ends. Problems are reported by ph__join_problem(). */
     int (*join_start)(struct ph__call *call, const struct ph__join *join, ph_join_id *ret_id);
@@ -517,7 +512,7 @@ struct ph__backend {
     int (*join_list)(struct ph__call *call, const struct ph__join_query *query,
                      ph_join_list *ret_list);
 
-    /* Timers are enqueued through the door PH__TIMERS. */
+    /* Timers are enqueued through the door PH_TIMERS. */
     int (*timer_cancel)(struct ph__call *call, ph_work_id timer, bool *ret_cancelled);
 
     /* Jobs. PH_ENOTFOUND without a message if there is no such job. */
@@ -545,7 +540,7 @@ struct ph__backend {
                          ph_instance_list *ret_list);
 
     /* Of a queue that is paused, or of which some instance claims all topics: none. */
-    int (*unclaimed)(struct ph__call *call, enum ph__door door, const char *ns,
+    int (*unclaimed)(struct ph__call *call, ph_door door, const char *ns,
                      struct ph__unclaimed *ret_unclaimed);
 
     /* Streams. */

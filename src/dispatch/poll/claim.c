@@ -18,21 +18,20 @@ static bool has_side(const struct ph__db *db, int door)
 /* Half of the room for each door; where one had nothing last time, nearly all for the other. */
 static void share(struct ph__db *s, int room, int rooms[PH__SIDES])
 {
-    bool inbox = has_side(s, PH__INBOX), both = inbox && has_side(s, PH__OUTBOX);
+    bool inbox = has_side(s, PH_INBOX), both = inbox && has_side(s, PH_OUTBOX);
     int first = both ? (int)(s->claim.door_turn++ % PH__SIDES) : inbox, look;
 
-    if (s->claim.empty[PH__OUTBOX] && s->claim.empty[PH__INBOX])
-        s->claim.empty[PH__OUTBOX] = s->claim.empty[PH__INBOX] =
-            false; /* both are looked at anew */
+    if (s->claim.empty[PH_OUTBOX] && s->claim.empty[PH_INBOX])
+        s->claim.empty[PH_OUTBOX] = s->claim.empty[PH_INBOX] = false; /* both are looked at anew */
     if (!both) {
         rooms[first] = room;
-    } else if (s->claim.empty[PH__OUTBOX] == s->claim.empty[PH__INBOX]) {
+    } else if (s->claim.empty[PH_OUTBOX] == s->claim.empty[PH_INBOX]) {
         rooms[first] = room - room / 2;
         rooms[!first] = room / 2;
     } else {
         look = room > 1 || s->claim.door_turn % LOOK_TURNS == 0;
-        rooms[s->claim.empty[PH__INBOX]] = look;
-        rooms[!s->claim.empty[PH__INBOX]] = room - look;
+        rooms[s->claim.empty[PH_INBOX]] = look;
+        rooms[!s->claim.empty[PH_INBOX]] = room - look;
     }
 }
 
@@ -68,14 +67,14 @@ static void note_dry(struct ph__db *s, const struct ph__exchange_io *io,
                      const struct before *before)
 {
     ph_dispatcher *dispatcher = s->dispatcher;
-    bool found = io->claimed[PH__OUTBOX] + io->claimed[PH__INBOX] > 0;
+    bool found = io->claimed[PH_OUTBOX] + io->claimed[PH_INBOX] > 0;
     bool quiet = before->quiet && io->alone && dispatcher->works.in_flight == 0 && !found &&
                  dispatcher->second.claiming == 0 && dispatcher->works.arrivals == before->arrivals;
     uint64_t drained = UINT64_MAX;
 
     /* What came since, perhaps from elsewhere, may have stored something behind either door. */
     if (s->claim.dry_arrivals != before->arrivals)
-        s->claim.dry[PH__OUTBOX] = s->claim.dry[PH__INBOX] = 0;
+        s->claim.dry[PH_OUTBOX] = s->claim.dry[PH_INBOX] = 0;
     s->claim.dry_arrivals = before->arrivals;
     for (int door = 0; door < PH__SIDES; door++) {
         if (!quiet || io->more[door] || io->last_waits[door])
@@ -125,7 +124,7 @@ static void claimed(struct ph__db *s, const struct ph__exchange_io *io, const st
 {
     ph_dispatcher *dispatcher = s->dispatcher;
     int64_t now_us = ph__boot_us(), pause_us;
-    int count = io->claimed[PH__OUTBOX] + io->claimed[PH__INBOX];
+    int count = io->claimed[PH_OUTBOX] + io->claimed[PH_INBOX];
     bool again;
 
     s->claim.found = has_found(s, io, &again);
@@ -212,7 +211,7 @@ void ph__act(struct ph__poller *poller, struct ph__db *s, const struct ph__plan 
     took_us = ph__boot_us() - began_us;
     ph__lock(dispatcher);
     ph__reserve_end(s, r == 0 ? &io : NULL);
-    adapt(s, plan->room, io.claimed[PH__OUTBOX] + io.claimed[PH__INBOX], took_us);
+    adapt(s, plan->room, io.claimed[PH_OUTBOX] + io.claimed[PH_INBOX], took_us);
     ph__unlock(dispatcher);
     if (r == 0) {
         s->heart.beat_us = began_us + (int64_t)dispatcher->opts.stale_threshold_s * BEAT_US_PER_S;

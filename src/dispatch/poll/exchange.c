@@ -22,7 +22,7 @@ struct call {
 
 static struct ph__work_part *part_of(struct call *call, int door)
 {
-    return door == PH__INBOX ? &call->batch.inbox : &call->batch.outbox;
+    return door == PH_INBOX ? &call->batch.inbox : &call->batch.outbox;
 }
 
 /* Said once for each topic; with the log's lock held. */
@@ -79,12 +79,12 @@ static int ask(struct call *call, int door, const struct ph__exchange_io *io, ph
 
     if (room == 0 || call->ends)
         return 0;
-    call->batches[door] = ph__batch_new(call->db, (enum ph__door)door, call->owner, room);
+    call->batches[door] = ph__batch_new(call->db, (ph_door)door, call->owner, room);
     part->batch = ph__alloc_zero(1, sizeof(*part->batch));
     if (!call->batches[door] || !part->batch)
         return ph__fail_memory(err);
     call->claims[door] = (struct ph__claim){
-        .door = (enum ph__door)door,
+        .door = (ph_door)door,
         .owner = call->owner,
         .lease_s = dispatcher->opts.lease_s,
         .batch_size = room,
@@ -145,7 +145,7 @@ static int make(struct call *call, struct ph__exchange_io *io, ph_error *err)
     io->alone = db->dispatcher->works.in_flight == poller->settle.count;
     /* What is released by a stop that has just begun must not come back with the same call. */
     call->ends = db->dispatcher->phase.stopping || db->leaving;
-    poller->settle.claims = !call->ends && io->room[PH__OUTBOX] + io->room[PH__INBOX] > 0;
+    poller->settle.claims = !call->ends && io->room[PH_OUTBOX] + io->room[PH_INBOX] > 0;
     ph__unlock(db->dispatcher);
     call->batch.instance = ph__instance_of(db, call->owner);
     for (int door = 0; door < PH__SIDES && r == 0; door++)

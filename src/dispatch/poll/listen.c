@@ -27,7 +27,7 @@ void ph__db_rung(struct ph__db *s)
     PH__NEEDS_LOCK(s->dispatcher);
     s->doorbell.rung = true;
     s->doorbell.rung_us = ph__boot_us();
-    s->claim.empty[PH__OUTBOX] = s->claim.empty[PH__INBOX] = false; /* it may be for either door */
+    s->claim.empty[PH_OUTBOX] = s->claim.empty[PH_INBOX] = false; /* it may be for either door */
     s->dispatcher->stats.doorbells++;
     s->claim.next_us = ph__earlier(s->claim.next_us, ph__ring_us(s));
 }

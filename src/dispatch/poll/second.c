@@ -67,12 +67,12 @@ static int claim_room(struct ph__db *db)
 static void share(ph_dispatcher *dispatcher, int room, struct ph__exchange_io *io)
 {
     int odd = dispatcher->second.turn++ & 1; /* where there is room for one */
-    bool outbox = dispatcher->handlers.sides[PH__OUTBOX].count > 0;
-    bool inbox = dispatcher->handlers.sides[PH__INBOX].count > 0;
+    bool outbox = dispatcher->handlers.sides[PH_OUTBOX].count > 0;
+    bool inbox = dispatcher->handlers.sides[PH_INBOX].count > 0;
 
-    io->room[PH__INBOX] = inbox ? (outbox ? (room + odd) / 2 : room) : 0;
-    io->room[PH__OUTBOX] = room - io->room[PH__INBOX];
-    io->last[PH__OUTBOX] = io->last[PH__INBOX] = PH__LAST_NOT;
+    io->room[PH_INBOX] = inbox ? (outbox ? (room + odd) / 2 : room) : 0;
+    io->room[PH_OUTBOX] = room - io->room[PH_INBOX];
+    io->last[PH_OUTBOX] = io->last[PH_INBOX] = PH__LAST_NOT;
 }
 
 /* The first need not look again at once. */
@@ -93,7 +93,7 @@ static void found_nothing(struct ph__db *db)
 static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, int r)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
-    int claimed = io->claimed[PH__OUTBOX] + io->claimed[PH__INBOX];
+    int claimed = io->claimed[PH_OUTBOX] + io->claimed[PH_INBOX];
     bool was_short = dispatcher->room.short_of_it || dispatcher->room.wake_at >= 0;
     long ignored;
 
@@ -139,7 +139,7 @@ static bool act(struct ph__poller *poller, struct ph__db *db)
     dispatcher->room.claiming -= room;
     dispatcher->second.claiming = 0;
     note(db, &io, room, r);
-    return io.settled || io.claimed[PH__OUTBOX] + io.claimed[PH__INBOX] > 0;
+    return io.settled || io.claimed[PH_OUTBOX] + io.claimed[PH_INBOX] > 0;
 }
 
 /* It is tried again when the first has had time to find out. */

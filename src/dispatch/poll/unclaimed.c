@@ -42,7 +42,7 @@ static void warn(struct ph__db *s, int door, const struct ph__unclaimed *found, 
 {
     char count[24], oldest[24];
     ph_log_field fields[] = { { "topic", found->items[at].topic },
-                              { "door", door == PH__INBOX ? "inbox" : "outbox" },
+                              { "door", door == PH_INBOX ? "inbox" : "outbox" },
                               { "namespace", s->dispatcher->opts.ns },
                               { "count", count },
                               { "oldest_s", oldest } };
@@ -70,8 +70,7 @@ static int look(struct ph__db *s, int door, int64_t now_us)
     int r = ph__call_begin(&call, s->store, PH_OWN_TX, s->health.chore_ms, NULL, &spare);
 
     if (r == 0)
-        r = s->store->backend->unclaimed(&call, (enum ph__door)door, s->dispatcher->opts.ns,
-                                         &found);
+        r = s->store->backend->unclaimed(&call, (ph_door)door, s->dispatcher->opts.ns, &found);
     for (size_t i = 0; r == 0 && i < found.count; i++)
         warn(s, door, &found, i, now_us);
     ph__arena_free(&found.arena);

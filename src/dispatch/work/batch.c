@@ -10,7 +10,7 @@
 #define LARGE_BATCH_SIZE ((size_t)512 * 1024)
 #define SMALL_PARTS_SIZE 256 /* of a message: about what topic, ids and the like need */
 
-struct ph__batch *ph__batch_new(struct ph__db *db, enum ph__door door, ph_owner owner, int capacity)
+struct ph__batch *ph__batch_new(struct ph__db *db, ph_door door, ph_owner owner, int capacity)
 {
     struct ph__batch *batch =
         ph__alloc_zero(1, sizeof(*batch) + (size_t)capacity * sizeof(batch->works[0]));

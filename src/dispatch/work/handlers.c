@@ -114,8 +114,8 @@ static int prepare_side(struct ph__side *side, bool any_topic, ph_error *err)
 
 int ph__handlers_prepare(ph_dispatcher *dispatcher, ph_error *err)
 {
-    struct ph__side *outbox = &dispatcher->handlers.sides[PH__OUTBOX];
-    struct ph__side *inbox = &dispatcher->handlers.sides[PH__INBOX];
+    struct ph__side *outbox = &dispatcher->handlers.sides[PH_OUTBOX];
+    struct ph__side *inbox = &dispatcher->handlers.sides[PH_INBOX];
     int r;
 
     PH__NEEDS_LOCK(dispatcher);

@@ -16,8 +16,7 @@ struct ph__renewal {
 };
 
 /* Collects what must be renewed of one door, and holds it. */
-static void collect(struct ph__db *db, enum ph__door door, int64_t now_us,
-                    struct ph__renewal *renewal)
+static void collect(struct ph__db *db, ph_door door, int64_t now_us, struct ph__renewal *renewal)
 {
     int64_t lease_us = db->dispatcher->times.lease_us;
 
@@ -97,7 +96,7 @@ int ph__renewal_begin(struct ph__db *db, struct ph__work_batch *batch,
     for (int door = 0; door < PH__SIDES; door++) {
         size_t before = renewal->count;
 
-        collect(db, (enum ph__door)door, now_us, renewal);
+        collect(db, (ph_door)door, now_us, renewal);
         parts[door]->renew = renewal->leases + before;
         parts[door]->renew_count = renewal->count - before;
         parts[door]->ret_renewed = renewal->outcomes + before;

@@ -95,7 +95,7 @@ void ph__reserve_end(struct ph__db *db, const struct ph__exchange_io *io)
     bool waits = false, came = false;
 
     PH__NEEDS_LOCK(db->dispatcher);
-    if (io && io->room[PH__OUTBOX] + io->room[PH__INBOX] == 0)
+    if (io && io->room[PH_OUTBOX] + io->room[PH_INBOX] == 0)
         return; /* it was not about claiming */
     give_back(db);
     for (int door = 0; io && door < PH__SIDES; door++) {

@@ -36,7 +36,7 @@ void ph__settle_begin(struct ph__settle_call *call, struct ph__db *db, struct ph
     }
     PH__NEEDS_LOCK(dispatcher);
     while (call->count < PH__SETTLE_MAX && (work = take_next(call, &db->settle.decided, &at))) {
-        enum ph__door door = work->batch->door;
+        ph_door door = work->batch->door;
         const struct ph__decision *decision = &work->decision;
 
         dispatcher->works.decided--;
@@ -122,7 +122,7 @@ static void settled(const struct ph__settle_call *call, struct ph__db *db)
     ph_outcome outcomes[PH__SETTLE_MAX]; /* in the order of the works */
 
     for (size_t i = 0; i < call->count; i++) {
-        enum ph__door door = call->works[i]->batch->door;
+        ph_door door = call->works[i]->batch->door;
 
         outcomes[i] = call->outcomes[door][at[door]++];
         say_stale(call->works[i], outcomes[i]);

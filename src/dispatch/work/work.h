@@ -27,7 +27,7 @@
 #define PH__CANCEL_GRACE_MS 5000     /* from a handler's time limit until it is given up */
 #define PH__STOP_GRACE_MS 1000       /* from the stop's cancelling until handlers are given up */
 #define PH__HELD_UP_US 50000 /* who waits so long for transactions is in the way of nobody */
-#define PH__SIDES 2 /* doors that have handlers: PH__OUTBOX and PH__INBOX, by their numbers */
+#define PH__SIDES 2 /* doors that have handlers: PH_OUTBOX and PH_INBOX, by their numbers */
 
 struct ph__db;
 
@@ -81,7 +81,7 @@ struct ph_work {
 struct ph__batch {
     ph_dispatcher *dispatcher;
     struct ph__db *db;
-    enum ph__door door;
+    ph_door door;
     ph_owner owner; /* who claimed it */
     struct ph__batch *next, *previous;
     ph_batch *messages; /* NULL: each work has its delivery for itself */
@@ -161,8 +161,7 @@ void ph__handlers_free(ph_dispatcher *dispatcher);
 
 /* batch.c: all with the lock held unless they say otherwise */
 /* Room for so many messages, made before they are claimed; no lock. */
-struct ph__batch *ph__batch_new(struct ph__db *db, enum ph__door door, ph_owner owner,
-                                int capacity);
+struct ph__batch *ph__batch_new(struct ph__db *db, ph_door door, ph_owner owner, int capacity);
 /* Takes the batch over; asked_us: when the claim was sent; no lock. */
 void ph__batch_fill(struct ph__batch *batch, ph_batch *messages, int64_t asked_us);
 /* Its lease is lost already: its works will be given back when they are added. */

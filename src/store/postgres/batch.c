@@ -123,8 +123,8 @@ static int ask(struct ph__call *call, const struct ph__work_batch *batch,
         ph__pg_add_messages(&params, batch->outbox.messages, batch->outbox.message_count);
         ph__pg_add_messages(&params, batch->inbox.messages, batch->inbox.message_count);
     }
-    add_claim(&params, call, &batch->outbox, &claiming[PH__OUTBOX]);
-    add_claim(&params, call, &batch->inbox, &claiming[PH__INBOX]);
+    add_claim(&params, call, &batch->outbox, &claiming[PH_OUTBOX]);
+    add_claim(&params, call, &batch->inbox, &claiming[PH_INBOX]);
     if (!whole) {
         add_last(&params, &batch->outbox);
         add_last(&params, &batch->inbox);
@@ -180,7 +180,7 @@ static int read_stored(struct ph__call *call, const PGresult *result, int column
 }
 
 /* What came of a door's parts before its claim. */
-static int read_part(struct ph__call *call, const PGresult *result, enum ph__door door,
+static int read_part(struct ph__call *call, const PGresult *result, ph_door door,
                      const struct ph__work_part *part)
 {
     int r = ph__pg_read_outcomes(call, result, SETTLED + (int)door, part->settle_count,
@@ -247,7 +247,7 @@ static void read_last_row(const PGresult *result, int row, ph_batch *batch)
 }
 
 /* The rows of a door's claim begin at *row, which moves behind them. */
-static int read_claim(struct ph__call *call, const PGresult *result, enum ph__door door,
+static int read_claim(struct ph__call *call, const PGresult *result, ph_door door,
                       const struct ph__work_part *part, struct ph__pg_claiming *claiming, int *row)
 {
     int first = *row, r;
@@ -274,15 +274,15 @@ static int read_answer(struct ph__call *call, const PGresult *result, struct ph_
         return PH_EEVICTED;
     if (has_results_or_messages(batch) && !PQgetisnull(result, 0, PART))
         return read_problem(call, result, batch);
-    r = read_part(call, result, PH__OUTBOX, &batch->outbox);
+    r = read_part(call, result, PH_OUTBOX, &batch->outbox);
     if (r == 0)
-        r = read_part(call, result, PH__INBOX, &batch->inbox);
+        r = read_part(call, result, PH_INBOX, &batch->inbox);
     if (r == 0)
         r = ph__pg_read_joins(call, result, 0, JOINS_COLUMN);
     if (r == 0)
-        r = read_claim(call, result, PH__OUTBOX, &batch->outbox, &claiming[PH__OUTBOX], &row);
+        r = read_claim(call, result, PH_OUTBOX, &batch->outbox, &claiming[PH_OUTBOX], &row);
     if (r == 0)
-        r = read_claim(call, result, PH__INBOX, &batch->inbox, &claiming[PH__INBOX], &row);
+        r = read_claim(call, result, PH_INBOX, &batch->inbox, &claiming[PH_INBOX], &row);
     batch->ret_registered = ph__pg_int(result, 0, REGISTERED) != 0;
     batch->ret_evicted = (int)ph__pg_int(result, 0, EVICTED);
     if (ph__pg_uuid(result, 0, EVICTED_ONE))

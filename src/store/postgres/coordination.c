@@ -100,7 +100,7 @@ int ph__pg_instance_list(struct ph__call *call, const char *service, bool all,
     return failed ? ph__fail_memory(call->err) : 0;
 }
 
-int ph__pg_unclaimed(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__pg_unclaimed(struct ph__call *call, ph_door door, const char *ns,
                      struct ph__unclaimed *ret_unclaimed)
 {
     struct ph__pg_params params = { 0 };
@@ -178,7 +178,7 @@ int ph__pg_stream_list(struct ph__call *call, const struct ph__stream_query *que
     failed = !ret_list->items;
     for (int row = 0; row < rows && !failed; row++) {
         read_stream(&ret_list->arena, result, row, &ret_list->items[row], &failed);
-        ret_list->items[row].door = (ph_door)query->door;
+        ret_list->items[row].door = query->door;
     }
     ret_list->count = failed ? 0 : (size_t)rows;
     PQclear(result);

@@ -51,7 +51,7 @@ static struct extras find_extras(const struct ph__message *messages, size_t n)
     return found;
 }
 
-static void add_one(struct ph__pg_params *p, enum ph__door door, const struct ph__message *m)
+static void add_one(struct ph__pg_params *p, ph_door door, const struct ph__message *m)
 {
     ph__pg_add_int2(p, door);
     ph__pg_add_text(p, m->ns);
@@ -186,7 +186,7 @@ static int read_problem(struct ph__call *call, const PGresult *result,
     return ph__pg_message_problem(call, messages, count, &problem);
 }
 
-int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__message *messages,
+int ph__pg_enqueue(struct ph__call *call, ph_door door, const struct ph__message *messages,
                    size_t count, ph_enqueued *ret_enqueued)
 {
     struct ph__pg_params params = { 0 };
@@ -215,7 +215,7 @@ int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__m
     for (size_t i = 0; r == 0 && i < count; i++)
         read_enqueued(result, (int)i, &ret_enqueued[i]);
     PQclear(result);
-    if (r < 0 || door > PH__INBOX)
+    if (r < 0 || door > PH_INBOX)
         return r; /* nobody waits at the other doors: schedulers look when something is due */
     if (!call->connection)
         ph__pg_ring_after(call, messages, count, ret_enqueued);

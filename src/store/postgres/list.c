@@ -66,8 +66,7 @@ static void read_queue(struct ph__arena *arena, const PGresult *result, int row,
     };
 }
 
-int ph__pg_queue_list(struct ph__call *call, enum ph__door door, const char *ns,
-                      ph_queue_list *ret_list)
+int ph__pg_queue_list(struct ph__call *call, ph_door door, const char *ns, ph_queue_list *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;

@@ -66,7 +66,7 @@ static bool read_history(const PGresult *result, struct ph__info *to)
     return !failed;
 }
 
-int ph__pg_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info)
+int ph__pg_find(struct ph__call *call, ph_door door, ph_work_id id, struct ph__info *info)
 {
     struct ph__pg_params params = { 0 }, of_history = { 0 };
     PGresult *result = NULL, *history = NULL;
@@ -90,8 +90,7 @@ int ph__pg_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct
     return r;
 }
 
-int ph__pg_count(struct ph__call *call, enum ph__door door, const char *ns,
-                 ph_outbox_counts *ret_counts)
+int ph__pg_count(struct ph__call *call, ph_door door, const char *ns, ph_outbox_counts *ret_counts)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -201,7 +200,7 @@ static void settings_json(struct ph__buffer *json, const ph_queue_settings *s)
     ph__buffer_text(json, "}");
 }
 
-int ph__pg_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__pg_queue_set(struct ph__call *call, ph_door door, const char *ns,
                      const ph_queue_settings *settings)
 {
     struct ph__pg_params params = { 0 };
@@ -223,7 +222,7 @@ int ph__pg_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
     return r;
 }
 
-int ph__pg_queue_pause(struct ph__call *call, enum ph__door door, const char *ns, bool paused)
+int ph__pg_queue_pause(struct ph__call *call, ph_door door, const char *ns, bool paused)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -238,7 +237,7 @@ int ph__pg_queue_pause(struct ph__call *call, enum ph__door door, const char *ns
     return r;
 }
 
-int ph__pg_queue_delete(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__pg_queue_delete(struct ph__call *call, ph_door door, const char *ns,
                         struct ph__queue_contents *contents, bool *ret_deleted)
 {
     struct ph__pg_params params = { 0 };

@@ -188,7 +188,7 @@ struct ph__pg_own {
     bool use_prepared;
     bool prepared[PG_STATEMENTS];
     char *texts[PG_STATEMENTS]; /* with the store's names in them; NULL until needed */
-    struct ph__pg_bounds bounds[PH__JOB_RUNS + 1]; /* by door */
+    struct ph__pg_bounds bounds[PH_JOB_RUNS + 1]; /* by door */
 };
 
 bool ph__pg_matches(const char *url);
@@ -316,7 +316,7 @@ int ph__pg_check_schema(struct ph__call *call);
 int ph__pg_test_clock(struct ph__call *call, const int64_t *time);
 int ph__pg_clock(struct ph__call *call, int64_t *ret_time);
 
-int ph__pg_enqueue(struct ph__call *call, enum ph__door door, const struct ph__message *messages,
+int ph__pg_enqueue(struct ph__call *call, ph_door door, const struct ph__message *messages,
                    size_t count, ph_enqueued *ret_enqueued);
 /* The parameters of work_enqueue_many after the door; n 0: nulls. */
 void ph__pg_add_messages(struct ph__pg_params *params, const struct ph__message *messages,
@@ -363,11 +363,11 @@ void ph__pg_add_leases(struct ph__pg_params *params, const ph_lease_ref *items, 
 /* The outcomes in the first row. */
 int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int column, size_t count,
                          ph_outcome *ret_outcomes);
-int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
-                  const ph_settlement *items, size_t count, ph_outcome *ret_outcomes);
-int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
-                 const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes);
-int ph__pg_reap(struct ph__call *call, enum ph__door door, int64_t *ret_count);
+int ph__pg_settle(struct ph__call *call, ph_door door, ph_owner owner, const ph_settlement *items,
+                  size_t count, ph_outcome *ret_outcomes);
+int ph__pg_renew(struct ph__call *call, ph_door door, ph_owner owner, const ph_lease_ref *items,
+                 size_t count, int lease_s, ph_outcome *ret_outcomes);
+int ph__pg_reap(struct ph__call *call, ph_door door, int64_t *ret_count);
 
 int ph__pg_query(struct ph__call *call, const char *sql, const struct ph__reader *reader);
 
@@ -398,26 +398,24 @@ void ph__pg_ring_parts(struct ph__call *call, const struct ph__work_part *outbox
 /* Reads the answer of a ring that was sent; false if the connection is lost. */
 bool ph__pg_ring_end(struct ph__pg_own *own, ph__deadline deadline);
 
-int ph__pg_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info);
+int ph__pg_find(struct ph__call *call, ph_door door, ph_work_id id, struct ph__info *info);
 /* One row of a look-up or a list; false when memory is out. */
 bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row,
                       ph_message_info *to);
-int ph__pg_count(struct ph__call *call, enum ph__door door, const char *ns,
-                 ph_outbox_counts *ret_counts);
+int ph__pg_count(struct ph__call *call, ph_door door, const char *ns, ph_outbox_counts *ret_counts);
 int ph__pg_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count,
                       ph_work_id *ret_new_ids);
 int ph__pg_dead_discard(struct ph__call *call, const ph_work_id *ids, size_t count,
                         int64_t *ret_count);
-int ph__pg_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__pg_queue_set(struct ph__call *call, ph_door door, const char *ns,
                      const ph_queue_settings *settings);
-int ph__pg_queue_pause(struct ph__call *call, enum ph__door door, const char *ns, bool paused);
-int ph__pg_queue_delete(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__pg_queue_pause(struct ph__call *call, ph_door door, const char *ns, bool paused);
+int ph__pg_queue_delete(struct ph__call *call, ph_door door, const char *ns,
                         struct ph__queue_contents *contents, bool *ret_deleted);
 int ph__pg_retention(struct ph__call *call, int limit, int64_t *ret_count);
 
 int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);
-int ph__pg_queue_list(struct ph__call *call, enum ph__door door, const char *ns,
-                      ph_queue_list *ret_list);
+int ph__pg_queue_list(struct ph__call *call, ph_door door, const char *ns, ph_queue_list *ret_list);
 
 /* Adds what a call says of joins that ended (sql/functions/work_join_fire.sql) to call->ends, and
  * rings where messages were sent. A null says nothing. */
@@ -450,7 +448,7 @@ int ph__pg_work_batch(struct ph__call *call, struct ph__work_batch *batch);
 int ph__pg_instance_leave(struct ph__call *call, ph_owner id, bool *ret_left);
 int ph__pg_instance_list(struct ph__call *call, const char *service, bool all,
                          ph_instance_list *ret_list);
-int ph__pg_unclaimed(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__pg_unclaimed(struct ph__call *call, ph_door door, const char *ns,
                      struct ph__unclaimed *ret_unclaimed);
 int ph__pg_stream_list(struct ph__call *call, const struct ph__stream_query *query,
                        ph_stream_list *ret_list);

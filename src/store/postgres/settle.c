@@ -68,8 +68,8 @@ int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int colu
     return 0;
 }
 
-int ph__pg_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
-                  const ph_settlement *items, size_t count, ph_outcome *ret_outcomes)
+int ph__pg_settle(struct ph__call *call, ph_door door, ph_owner owner, const ph_settlement *items,
+                  size_t count, ph_outcome *ret_outcomes)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -103,8 +103,8 @@ void ph__pg_add_leases(struct ph__pg_params *p, const ph_lease_ref *items, size_
     ph__pg_array_end(p);
 }
 
-int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
-                 const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes)
+int ph__pg_renew(struct ph__call *call, ph_door door, ph_owner owner, const ph_lease_ref *items,
+                 size_t count, int lease_s, ph_outcome *ret_outcomes)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -122,7 +122,7 @@ int ph__pg_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
     return r;
 }
 
-int ph__pg_reap(struct ph__call *call, enum ph__door door, int64_t *ret_count)
+int ph__pg_reap(struct ph__call *call, ph_door door, int64_t *ret_count)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;

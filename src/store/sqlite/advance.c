@@ -81,7 +81,7 @@ int ph__sqlite_advance(struct ph__call *call, const struct ph__job_step *steps, 
                        int64_t *ret_runs)
 {
     struct ph__sqlite_tx tx;
-    struct ph__storing storing = { .tx = &tx, .door = PH__JOB_RUNS };
+    struct ph__storing storing = { .tx = &tx, .door = PH_JOB_RUNS };
     int64_t runs = 0;
     int r = ph__sqlite_begin_write(&tx, call);
 

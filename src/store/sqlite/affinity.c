@@ -32,8 +32,8 @@ static uint64_t score(int partition, const ph_owner *instance)
     return mix(mix((uint64_t)partition ^ half(instance->b)) ^ half(instance->b + 8));
 }
 
-static struct ph__query live_query(struct ph__sqlite_tx *tx, const char *service,
-                                   enum ph__door door, const char *ns)
+static struct ph__query live_query(struct ph__sqlite_tx *tx, const char *service, ph_door door,
+                                   const char *ns)
 {
     struct ph__query query = ph__query(tx, PH__SQL_claimer_live);
 

@@ -12,7 +12,7 @@
 struct ph__partition {
     const char *service;
     int number;
-    enum ph__door door;
+    ph_door door;
     const char *ns, *topic; /* topic NULL: any */
 };
 int ph__partition_owner(struct ph__sqlite_tx *tx, const struct ph__partition *partition,

@@ -45,7 +45,7 @@ static int look_first(struct ph__call *call, const struct ph__work_batch *batch)
     return r < 0 ? r : found;
 }
 
-static int settle(struct working *w, enum ph__door door, const struct ph__work_part *part)
+static int settle(struct working *w, ph_door door, const struct ph__work_part *part)
 {
     if (part->settle_count == 0)
         return 0;
@@ -53,7 +53,7 @@ static int settle(struct working *w, enum ph__door door, const struct ph__work_p
                                  part->settle_count, part->ret_settled, w->batch->keep);
 }
 
-static int store(struct working *w, enum ph__door door, const struct ph__work_part *part)
+static int store(struct working *w, ph_door door, const struct ph__work_part *part)
 {
     if (part->message_count == 0)
         return 0;
@@ -61,7 +61,7 @@ static int store(struct working *w, enum ph__door door, const struct ph__work_pa
                                   part->ret_enqueued);
 }
 
-static int renew(struct working *w, enum ph__door door, const struct ph__work_part *part)
+static int renew(struct working *w, ph_door door, const struct ph__work_part *part)
 {
     if (part->renew_count == 0)
         return 0;
@@ -138,17 +138,17 @@ static int work(struct working *w)
     if (r == 0)
         r = ph__checkpoints_keep(w->tx, b->checkpoints, b->checkpoint_count);
     if (r == 0)
-        r = settle(w, PH__OUTBOX, &b->outbox);
+        r = settle(w, PH_OUTBOX, &b->outbox);
     if (r == 0)
-        r = settle(w, PH__INBOX, &b->inbox);
+        r = settle(w, PH_INBOX, &b->inbox);
     if (r == 0)
-        r = renew(w, PH__OUTBOX, &b->outbox);
+        r = renew(w, PH_OUTBOX, &b->outbox);
     if (r == 0)
-        r = renew(w, PH__INBOX, &b->inbox);
+        r = renew(w, PH_INBOX, &b->inbox);
     if (r == 0)
-        r = store(w, PH__OUTBOX, &b->outbox);
+        r = store(w, PH_OUTBOX, &b->outbox);
     if (r == 0)
-        r = store(w, PH__INBOX, &b->inbox);
+        r = store(w, PH_INBOX, &b->inbox);
     if (r == 0)
         r = claim(w, &b->outbox);
     return r < 0 ? r : claim(w, &b->inbox);

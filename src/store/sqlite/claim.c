@@ -517,7 +517,7 @@ static int enter(struct ph__claiming *c)
 
     if (r < 0 || !c->queue.id || c->queue.paused)
         return r;
-    c->more_columns = c->queue.has_streams || c->claim->door == PH__INBOX;
+    c->more_columns = c->queue.has_streams || c->claim->door == PH_INBOX;
     return 1;
 }
 
@@ -546,7 +546,7 @@ static int look(struct ph__claiming *c)
     if (r <= 0)
         return r;
     r = ph__reap_needed(c->tx, c->claim->door);
-    if (r == 0 && c->claim->door == PH__OUTBOX)
+    if (r == 0 && c->claim->door == PH_OUTBOX)
         r = ph__joins_expire_needed(c->tx);
     for (int level = 0; r == 0 && level < PH__LEVELS; level++) {
         struct ph__query query = look_query(c, level);
@@ -591,7 +591,7 @@ static int claim_under_lock(struct ph__claiming *c)
     if (r <= 0)
         return r;
     r = 0;
-    if (c->claim->door == PH__OUTBOX)
+    if (c->claim->door == PH_OUTBOX)
         r = ph__joins_expire(c->tx, EXPIRE_JOINS_MAX, &joins);
     if (r == 0)
         r = ph__reap_leases(c->tx, c->claim->door, REAP_LEASES_MAX, &reaped);

@@ -113,7 +113,7 @@ static int reopen_run(struct ph__sqlite_tx *tx, const ph_message_id *message_id)
     uint64_t salt;
 
     memcpy(run.b, message_id->b, sizeof(run.b));
-    if (!ph__id_split(run, &number, &salt) || (salt >> 60 & 3) != PH__JOB_RUNS)
+    if (!ph__id_split(run, &number, &salt) || (salt >> 60 & 3) != PH_JOB_RUNS)
         return 0;
     query = ph__query(tx, PH__SQL_job_run_mark);
     ph__query_int(&query, number);

@@ -80,7 +80,7 @@ static int enqueue_one(struct ph__storing *s, const struct ph__message *m, long 
     return store_new(s, m, ret);
 }
 
-int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, enum ph__door door,
+int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, ph_door door,
                            const struct ph__message *messages, size_t count,
                            ph_enqueued *ret_enqueued)
 {
@@ -99,8 +99,8 @@ int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, enum ph__door door,
     return r < 0 ? r : ph__attach_end(&a);
 }
 
-int ph__sqlite_enqueue(struct ph__call *call, enum ph__door door,
-                       const struct ph__message *messages, size_t count, ph_enqueued *ret_enqueued)
+int ph__sqlite_enqueue(struct ph__call *call, ph_door door, const struct ph__message *messages,
+                       size_t count, ph_enqueued *ret_enqueued)
 {
     struct ph__sqlite_tx tx;
     int r = ph__sqlite_begin_write(&tx, call);

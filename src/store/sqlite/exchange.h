@@ -6,7 +6,7 @@
 #include "store/sqlite/transaction.h"
 
 /* settle.c; keep: acked messages stay, whatever their queue says */
-int ph__settle_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner owner,
+int ph__settle_under_lock(struct ph__sqlite_tx *tx, ph_door door, ph_owner owner,
                           const ph_settlement *items, size_t count, ph_outcome *ret_outcomes,
                           bool keep);
 /* claim.c */
@@ -14,7 +14,7 @@ int ph__claim_under_lock(struct ph__sqlite_tx *tx, const struct ph__claim *claim
 /* 1 if a claim would find something to do. Needs no lock. */
 int ph__claim_look(struct ph__sqlite_tx *tx, const struct ph__claim *claim, ph_batch *batch);
 /* renew.c */
-int ph__renew_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner owner,
+int ph__renew_under_lock(struct ph__sqlite_tx *tx, ph_door door, ph_owner owner,
                          const ph_lease_ref *items, size_t count, int lease_s,
                          ph_outcome *ret_outcomes);
 

@@ -52,7 +52,7 @@ static int load_history(struct ph__sqlite_tx *tx, int64_t number, struct ph__inf
     return r;
 }
 
-int ph__sqlite_find(struct ph__call *call, enum ph__door door, ph_work_id id, struct ph__info *info)
+int ph__sqlite_find(struct ph__call *call, ph_door door, ph_work_id id, struct ph__info *info)
 {
     struct ph__sqlite_tx tx;
     struct ph__state_wanted wanted = {

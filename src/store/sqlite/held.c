@@ -7,7 +7,7 @@
 #include <string.h>
 
 void ph__held_init(struct ph__held_set *set, struct ph__sqlite_tx *tx, struct ph__arena *arena,
-                   enum ph__door door, ph_owner owner)
+                   ph_door door, ph_owner owner)
 {
     *set = (struct ph__held_set){ .tx = tx, .arena = arena, .door = door, .owner = owner };
     set->last = &set->first;

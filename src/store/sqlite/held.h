@@ -19,7 +19,7 @@ struct ph__held {
 struct ph__held_set {
     struct ph__sqlite_tx *tx;
     struct ph__arena *arena;
-    enum ph__door door;
+    ph_door door;
     ph_owner owner;
     struct ph__held *first, **last; /* in the order in which they were read */
     struct ph__held *hint;          /* where the previous message was found */
@@ -27,7 +27,7 @@ struct ph__held_set {
 };
 
 void ph__held_init(struct ph__held_set *set, struct ph__sqlite_tx *tx, struct ph__arena *arena,
-                   enum ph__door door, ph_owner owner);
+                   ph_door door, ph_owner owner);
 
 /* Where one message is held. */
 struct ph__hold {

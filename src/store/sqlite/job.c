@@ -143,7 +143,7 @@ int ph__sqlite_job_delete(struct ph__call *call, const char *name, bool *ret_del
 int ph__sqlite_job_trigger(struct ph__call *call, const char *name, ph_work_id *ret_run)
 {
     struct ph__sqlite_tx tx;
-    struct ph__storing storing = { .tx = &tx, .door = PH__JOB_RUNS };
+    struct ph__storing storing = { .tx = &tx, .door = PH_JOB_RUNS };
     struct ph__arena arena = { 0 };
     struct ph__job_row job;
     ph_work_id run;

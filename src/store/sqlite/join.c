@@ -10,7 +10,7 @@
 
 static int insert_head(struct ph__sqlite_tx *tx, const struct ph__join *join, ph_join_id *ret_id)
 {
-    struct ph__join_head head = { .salt = ph__id_salt(PH__OUTBOX, tx->store_id,
+    struct ph__join_head head = { .salt = ph__id_salt(PH_OUTBOX, tx->store_id,
                                                       (uint32_t)ph__random_u64()) };
     struct ph__query query = ph__query(tx, PH__SQL_join_insert);
     int r;
@@ -173,7 +173,7 @@ static int put_wait(struct ph__sqlite_tx *tx, ph_work_id id, const struct ph__jo
 static int wait_for(struct ph__sqlite_tx *tx, ph_join_id join, const struct ph__wait *wait,
                     ph_work_id *ret_id)
 {
-    struct ph__storing storing = { .tx = tx, .door = PH__OUTBOX };
+    struct ph__storing storing = { .tx = tx, .door = PH_OUTBOX };
     struct ph__join_head head;
     int fired, r = ph__join_head_find(tx, join, &head);
 

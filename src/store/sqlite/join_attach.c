@@ -73,7 +73,7 @@ static int find_named(struct ph__attaching *a, const ph_message_id *message, str
     int r;
 
     memcpy(id.b, message->b, sizeof(id.b));
-    if (!ph__id_split(id, &ret->number, &ret->salt) || (ret->salt >> 60 & 3) != PH__OUTBOX)
+    if (!ph__id_split(id, &ret->number, &ret->salt) || (ret->salt >> 60 & 3) != PH_OUTBOX)
         return 0;
     query = ph__query(a->tx, PH__SQL_message_named);
     ph__query_int(&query, ret->number);

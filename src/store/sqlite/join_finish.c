@@ -112,7 +112,7 @@ static int report(struct ph__sqlite_tx *tx, const struct ph__join_head *head,
 static int fire(struct ph__sqlite_tx *tx, const struct ph__join_head *head,
                 const struct firing *firing)
 {
-    struct ph__storing storing = { .tx = tx, .door = PH__OUTBOX };
+    struct ph__storing storing = { .tx = tx, .door = PH_OUTBOX };
     ph_work_id sent = { { 0 } };
     int r = ph__store_queue(&storing, firing->ns);
 

@@ -33,7 +33,7 @@ int ph__sqlite_test_clock(struct ph__call *call, const int64_t *time)
 }
 
 static struct ph__query count_query(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which,
-                                    enum ph__door door, const char *ns)
+                                    ph_door door, const char *ns)
 {
     struct ph__query query = ph__query(tx, which);
 
@@ -52,7 +52,7 @@ static int count_parked(void *context, const struct ph__token *token)
     return 0;
 }
 
-int ph__count_within(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+int ph__count_within(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
                      ph_outbox_counts *counts)
 {
     struct ph__query query = count_query(tx, PH__SQL_count_pending, door, ns);
@@ -83,7 +83,7 @@ int ph__count_within(struct ph__sqlite_tx *tx, enum ph__door door, const char *n
     return r < 0 ? r : ph__tokens_each(tx, door, ns, count_parked, counts);
 }
 
-int ph__sqlite_count(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__sqlite_count(struct ph__call *call, ph_door door, const char *ns,
                      ph_outbox_counts *ret_counts)
 {
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
@@ -119,7 +119,7 @@ static int update_queue(struct ph__sqlite_tx *tx, int64_t id, const ph_queue_set
     return ph__query_run(&query);
 }
 
-int ph__sqlite_queue_set(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__sqlite_queue_set(struct ph__call *call, ph_door door, const char *ns,
                          const ph_queue_settings *settings)
 {
     struct ph__queue_row queue;
@@ -145,7 +145,7 @@ static int set_paused(struct ph__sqlite_tx *tx, int64_t queue, bool paused)
     return ph__query_run(&query);
 }
 
-int ph__sqlite_queue_pause(struct ph__call *call, enum ph__door door, const char *ns, bool paused)
+int ph__sqlite_queue_pause(struct ph__call *call, ph_door door, const char *ns, bool paused)
 {
     struct ph__queue_row queue;
     struct ph__sqlite_tx tx;

@@ -5,7 +5,7 @@
 #include "store/sqlite/transaction.h"
 
 /* Adds to counts that begin at zero. ns NULL: all namespaces. */
-int ph__count_within(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+int ph__count_within(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
                      ph_outbox_counts *counts);
 
 #endif

@@ -177,10 +177,10 @@ static int read_behind(void *context, const struct ph__token *token)
 
 static int read_parked(struct places *p)
 {
-    int r = ph__tokens_each(&p->read.tx, PH__OUTBOX, NULL, read_behind, p);
+    int r = ph__tokens_each(&p->read.tx, PH_OUTBOX, NULL, read_behind, p);
 
     if (r == 0)
-        r = ph__tokens_each(&p->read.tx, PH__INBOX, NULL, read_behind, p);
+        r = ph__tokens_each(&p->read.tx, PH_INBOX, NULL, read_behind, p);
     return r == PH_ECORRUPT ? ph__ok(p->read.tx.call->err) : r; /* read_lists() says it better */
 }
 

@@ -88,9 +88,9 @@ static int examine(struct tokens *tokens, struct verdict *verdict)
     int r = ph__query_one(&query, &verdict->streams, 0);
 
     if (r == 0)
-        r = ph__tokens_each(tokens->tx, PH__OUTBOX, NULL, add, tokens);
+        r = ph__tokens_each(tokens->tx, PH_OUTBOX, NULL, add, tokens);
     if (r == 0)
-        r = ph__tokens_each(tokens->tx, PH__INBOX, NULL, add, tokens);
+        r = ph__tokens_each(tokens->tx, PH_INBOX, NULL, add, tokens);
     if (r < 0)
         return r;
     if (tokens->count)

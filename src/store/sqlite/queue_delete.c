@@ -4,7 +4,7 @@
 #include "store/sqlite/queue_row.h"
 #include "store/sqlite/verbs.h"
 
-static int look_inside(struct ph__sqlite_tx *tx, int64_t queue, enum ph__door door, const char *ns,
+static int look_inside(struct ph__sqlite_tx *tx, int64_t queue, ph_door door, const char *ns,
                        struct ph__queue_contents *contents)
 {
     ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
@@ -26,7 +26,7 @@ static int look_inside(struct ph__sqlite_tx *tx, int64_t queue, enum ph__door do
     return r;
 }
 
-static int look_who_comes(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+static int look_who_comes(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
                           struct ph__queue_contents *contents)
 {
     struct ph__query query = ph__query(tx, PH__SQL_queue_coming);
@@ -51,7 +51,7 @@ static int delete_row(struct ph__sqlite_tx *tx, int64_t id)
     return ph__query_run(&query);
 }
 
-int ph__sqlite_queue_delete(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__sqlite_queue_delete(struct ph__call *call, ph_door door, const char *ns,
                             struct ph__queue_contents *contents, bool *ret_deleted)
 {
     struct ph__queue_row queue = { 0 };

@@ -50,7 +50,7 @@ static int grow(ph_queue_list *list, size_t *capacity, ph_error *err)
     return 0;
 }
 
-static int load(const struct ph__query *query, enum ph__door door, ph_queue_list *list)
+static int load(const struct ph__query *query, ph_door door, ph_queue_list *list)
 {
     ph_queue_info *info = &list->items[list->count];
     int r = ph__column_text(query, NAMESPACE, &list->arena, &info->ns, NULL);
@@ -68,8 +68,7 @@ static int load(const struct ph__query *query, enum ph__door door, ph_queue_list
     return ph__count_within(query->tx, door, info->ns, &info->counts);
 }
 
-static int load_all(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
-                    ph_queue_list *list)
+static int load_all(struct ph__sqlite_tx *tx, ph_door door, const char *ns, ph_queue_list *list)
 {
     struct ph__query query = ph__query(tx, PH__SQL_queue_list);
     size_t capacity = 0;
@@ -88,7 +87,7 @@ static int load_all(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns
     return r;
 }
 
-int ph__sqlite_queue_list(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__sqlite_queue_list(struct ph__call *call, ph_door door, const char *ns,
                           ph_queue_list *ret_list)
 {
     struct ph__long_read read = { 0 };

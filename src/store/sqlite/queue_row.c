@@ -29,7 +29,7 @@ static int load(struct ph__query *query, struct ph__queue_row *to)
     return 0;
 }
 
-int ph__queue_by_name(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+int ph__queue_by_name(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
                       struct ph__queue_row *ret_queue)
 {
     struct ph__query query = ph__query(tx, PH__SQL_queue_by_name);
@@ -55,7 +55,7 @@ int ph__queue_by_id(struct ph__sqlite_tx *tx, int64_t id, struct ph__queue_row *
     return r;
 }
 
-int ph__queue_obtain(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+int ph__queue_obtain(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
                      struct ph__queue_row *ret_queue)
 {
     struct ph__query query;

@@ -15,12 +15,12 @@ struct ph__queue_row {
 };
 
 /* id is 0 afterwards if there is none. */
-int ph__queue_by_name(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+int ph__queue_by_name(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
                       struct ph__queue_row *ret_queue);
 /* Does nothing if *queue is that one already. */
 int ph__queue_by_id(struct ph__sqlite_tx *tx, int64_t id, struct ph__queue_row *queue);
 /* Makes the queue if need be. */
-int ph__queue_obtain(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+int ph__queue_obtain(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
                      struct ph__queue_row *ret_queue);
 
 /* How long to wait after an abandon, in microseconds. */

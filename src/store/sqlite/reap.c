@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-static struct ph__query first_expired(struct ph__sqlite_tx *tx, enum ph__door door)
+static struct ph__query first_expired(struct ph__sqlite_tx *tx, ph_door door)
 {
     struct ph__query query = ph__query(tx, PH__SQL_lease_expired);
 
@@ -17,7 +17,7 @@ static struct ph__query first_expired(struct ph__sqlite_tx *tx, enum ph__door do
     return query;
 }
 
-int ph__reap_needed(struct ph__sqlite_tx *tx, enum ph__door door)
+int ph__reap_needed(struct ph__sqlite_tx *tx, ph_door door)
 {
     struct ph__query query = first_expired(tx, door);
     int r = ph__query_row(&query);
@@ -130,7 +130,7 @@ static int take_back_found(struct taking_back *t, struct ph__query *query)
     return r < 0 ? r : 1;
 }
 
-int ph__reap_leases(struct ph__sqlite_tx *tx, enum ph__door door, long max_leases, int64_t *count)
+int ph__reap_leases(struct ph__sqlite_tx *tx, ph_door door, long max_leases, int64_t *count)
 {
     struct taking_back t = { .tx = tx, .lost = true, .count = count };
     int r = 1;
@@ -171,22 +171,22 @@ int ph__release_owner(struct ph__sqlite_tx *tx, ph_owner owner, int64_t *count)
 }
 
 /* Is there anything to do for a reap? */
-static int needed(struct ph__sqlite_tx *tx, enum ph__door door)
+static int needed(struct ph__sqlite_tx *tx, ph_door door)
 {
     int r = ph__reap_needed(tx, door);
 
-    return r == 0 && door == PH__OUTBOX ? ph__joins_expire_needed(tx) : r;
+    return r == 0 && door == PH_OUTBOX ? ph__joins_expire_needed(tx) : r;
 }
 
-static int reap(struct ph__sqlite_tx *tx, enum ph__door door, int64_t *count)
+static int reap(struct ph__sqlite_tx *tx, ph_door door, int64_t *count)
 {
     int64_t joins;
-    int r = door == PH__OUTBOX ? ph__joins_expire(tx, LONG_MAX, &joins) : 0;
+    int r = door == PH_OUTBOX ? ph__joins_expire(tx, LONG_MAX, &joins) : 0;
 
     return r < 0 ? r : ph__reap_leases(tx, door, LONG_MAX, count);
 }
 
-int ph__sqlite_reap(struct ph__call *call, enum ph__door door, int64_t *ret_count)
+int ph__sqlite_reap(struct ph__call *call, ph_door door, int64_t *ret_count)
 {
     struct ph__sqlite_tx tx;
     int64_t count = 0;

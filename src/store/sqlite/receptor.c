@@ -15,7 +15,7 @@ static int message_of(struct ph__sqlite_tx *tx, ph_work_id id, ph_message_id *re
     uint64_t salt;
     int r;
 
-    if (!ph__id_split(id, &number, &salt) || (salt >> 60 & 3) > PH__INBOX)
+    if (!ph__id_split(id, &number, &salt) || (salt >> 60 & 3) > PH_INBOX)
         return 0;
     query = ph__query(tx, PH__SQL_receptor_message);
     ph__query_int(&query, number);

@@ -66,7 +66,7 @@ static int renew_all(struct renewing *n, const ph_lease_ref *items, size_t count
     return r;
 }
 
-int ph__renew_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner owner,
+int ph__renew_under_lock(struct ph__sqlite_tx *tx, ph_door door, ph_owner owner,
                          const ph_lease_ref *items, size_t count, int lease_s,
                          ph_outcome *ret_outcomes)
 {
@@ -80,8 +80,8 @@ int ph__renew_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner 
     return r;
 }
 
-int ph__sqlite_renew(struct ph__call *call, enum ph__door door, ph_owner owner,
-                     const ph_lease_ref *items, size_t count, int lease_s, ph_outcome *ret_outcomes)
+int ph__sqlite_renew(struct ph__call *call, ph_door door, ph_owner owner, const ph_lease_ref *items,
+                     size_t count, int lease_s, ph_outcome *ret_outcomes)
 {
     struct ph__sqlite_tx tx;
     int r = ph__sqlite_begin_write(&tx, call);

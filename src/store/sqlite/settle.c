@@ -355,7 +355,7 @@ static int settle_all(struct settling *s, size_t count)
     return r < 0 ? r : ph__steps_count(s->tx);
 }
 
-int ph__settle_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner owner,
+int ph__settle_under_lock(struct ph__sqlite_tx *tx, ph_door door, ph_owner owner,
                           const ph_settlement *items, size_t count, ph_outcome *ret_outcomes,
                           bool keep)
 {
@@ -368,7 +368,7 @@ int ph__settle_under_lock(struct ph__sqlite_tx *tx, enum ph__door door, ph_owner
     return r;
 }
 
-int ph__sqlite_settle(struct ph__call *call, enum ph__door door, ph_owner owner,
+int ph__sqlite_settle(struct ph__call *call, ph_door door, ph_owner owner,
                       const ph_settlement *items, size_t count, ph_outcome *ret_outcomes)
 {
     struct ph__sqlite_tx tx;

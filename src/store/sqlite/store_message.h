@@ -12,7 +12,7 @@
  * they may have streams or be handled, ph__store_end() writes what was gathered. */
 struct ph__storing {
     struct ph__sqlite_tx *tx;
-    enum ph__door door;
+    ph_door door;
     const char *ns;             /* of queue, borrowed; NULL: none yet */
     struct ph__queue_row queue; /* messages of one call mostly share it */
     uint32_t nonces[64];        /* random numbers, taken from the kernel many at a time */
@@ -36,7 +36,7 @@ int ph__store_message(struct ph__storing *s, const struct ph__message *m, ph_wor
 int ph__store_end(struct ph__storing *s);
 
 /* enqueue.c: what the verb does once the write lock is held. */
-int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, enum ph__door door,
+int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, ph_door door,
                            const struct ph__message *messages, size_t count,
                            ph_enqueued *ret_enqueued);
 

@@ -90,7 +90,7 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
 
     if (r == 0)
         r = ph__column_text(query, KEY, rows->arena, &info->stream, NULL);
-    info->door = (ph_door)l->query->door;
+    info->door = l->query->door;
     info->partition = (int)(ph__column_int(query, HASH) % l->query->partition_count);
     info->last_seq = ph__column_int(query, LAST_SEQ);
     info->next_seq = info->last_seq + 1;

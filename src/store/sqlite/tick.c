@@ -27,7 +27,7 @@ struct due_queue {
 };
 
 /* The earliest due time behind a door after a time; PH__JOB_NEVER: none. */
-static int first_due(struct ticking *t, enum ph__door door, int64_t after, int64_t *ret_due)
+static int first_due(struct ticking *t, ph_door door, int64_t after, int64_t *ret_due)
 {
     struct ph__query query = ph__query(&t->tx, PH__SQL_tick_first);
     int r;
@@ -44,9 +44,9 @@ static int first_due(struct ticking *t, enum ph__door door, int64_t after, int64
     return 0;
 }
 
-static bool works(const struct ticking *t, enum ph__door door)
+static bool works(const struct ticking *t, ph_door door)
 {
-    return door == PH__TIMERS ? t->tick->timers : t->tick->job_runs;
+    return door == PH_TIMERS ? t->tick->timers : t->tick->job_runs;
 }
 
 /* ------------------------------------------------ one queue into the outbox */
@@ -154,7 +154,7 @@ static int turn_queue(struct ticking *t, const struct due_queue *queue, int64_t 
 /* ------------------------------------------------------------- one door */
 
 /* They are listed before anything is changed. */
-static int list_queues(struct ticking *t, enum ph__door door, struct ph__arena *arena,
+static int list_queues(struct ticking *t, ph_door door, struct ph__arena *arena,
                        struct due_queue **ret_first)
 {
     struct ph__query query = ph__query(&t->tx, PH__SQL_tick_queues);
@@ -178,7 +178,7 @@ static int list_queues(struct ticking *t, enum ph__door door, struct ph__arena *
     return r;
 }
 
-static int turn_door(struct ticking *t, enum ph__door door, int64_t *total)
+static int turn_door(struct ticking *t, ph_door door, int64_t *total)
 {
     struct ph__arena arena = { 0 };
     struct due_queue *queues = NULL;
@@ -260,7 +260,7 @@ static int consider(struct ticking *t, enum ph__sqlite_statement which, int64_t 
 
 static int find_next(struct ticking *t)
 {
-    static const enum ph__door doors[] = { PH__TIMERS, PH__JOB_RUNS };
+    static const ph_door doors[] = { PH_TIMERS, PH_JOB_RUNS };
     int64_t next = PH__JOB_NEVER, due;
     int r = consider(t, PH__SQL_tick_next_job, &next);
 
@@ -294,7 +294,7 @@ static int report(struct ticking *t)
 /* ------------------------------------------------------------------- tick */
 
 /* Is a door worked here, and something due there? */
-static int is_due(struct ticking *t, enum ph__door door)
+static int is_due(struct ticking *t, ph_door door)
 {
     int64_t due;
     int r = works(t, door) ? first_due(t, door, INT64_MIN, &due) : 0;
@@ -307,8 +307,8 @@ static int is_needed(struct ticking *t)
     int r = ph__joins_expire_needed(&t->tx);
 
     if (r == 0)
-        r = is_due(t, PH__TIMERS);
-    return r != 0 ? r : is_due(t, PH__JOB_RUNS);
+        r = is_due(t, PH_TIMERS);
+    return r != 0 ? r : is_due(t, PH_JOB_RUNS);
 }
 
 /* 1 if something must be written; otherwise the look was all. */
@@ -329,11 +329,11 @@ static int work(struct ticking *t)
 {
     int r = ph__joins_expire(&t->tx, t->tick->limit, &t->to->joins);
 
-    t->storing = (struct ph__storing){ .tx = &t->tx, .door = PH__OUTBOX };
+    t->storing = (struct ph__storing){ .tx = &t->tx, .door = PH_OUTBOX };
     if (r == 0 && t->tick->timers)
-        r = turn_door(t, PH__TIMERS, &t->to->timers);
+        r = turn_door(t, PH_TIMERS, &t->to->timers);
     if (r == 0 && t->tick->job_runs)
-        r = turn_door(t, PH__JOB_RUNS, &t->to->job_runs);
+        r = turn_door(t, PH_JOB_RUNS, &t->to->job_runs);
     return r < 0 ? r : report(t);
 }
 

@@ -31,7 +31,7 @@ int ph__sqlite_timer_cancel(struct ph__call *call, ph_work_id timer, bool *ret_c
     uint64_t salt;
     int found, r;
 
-    if (!ph__id_split(timer, &number, &salt) || (salt >> 60 & 3) != PH__TIMERS) {
+    if (!ph__id_split(timer, &number, &salt) || (salt >> 60 & 3) != PH_TIMERS) {
         *ret_cancelled = false;
         return 0;
     }

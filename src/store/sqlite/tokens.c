@@ -5,7 +5,7 @@
 
 struct visiting {
     struct ph__sqlite_tx *tx;
-    enum ph__door door;
+    ph_door door;
     const char *ns;
     int (*visit)(void *context, const struct ph__token *token);
     void *context;
@@ -81,7 +81,7 @@ static int visit_leases(const struct visiting *v)
     return r;
 }
 
-int ph__tokens_each(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+int ph__tokens_each(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
                     int (*visit)(void *context, const struct ph__token *token), void *context)
 {
     struct visiting v = { tx, door, ns, visit, context };

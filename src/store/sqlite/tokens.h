@@ -12,7 +12,7 @@ struct ph__token {
 
 /* Visits the token of every busy stream of a door, and of a namespace (NULL: of all); a visit that
  * returns below 0 ends it. */
-int ph__tokens_each(struct ph__sqlite_tx *tx, enum ph__door door, const char *ns,
+int ph__tokens_each(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
                     int (*visit)(void *context, const struct ph__token *token), void *context);
 
 #endif

@@ -12,7 +12,7 @@
 
 struct look {
     struct ph__sqlite_tx *tx;
-    enum ph__door door;
+    ph_door door;
     const char *ns;
     struct ph__unclaimed *to;
     bool all; /* some instance claims every topic */
@@ -132,7 +132,7 @@ static int find(struct look *look)
     return r < 0 ? r : load_topics(look);
 }
 
-int ph__sqlite_unclaimed(struct ph__call *call, enum ph__door door, const char *ns,
+int ph__sqlite_unclaimed(struct ph__call *call, ph_door door, const char *ns,
                          struct ph__unclaimed *ret_unclaimed)
 {
     struct ph__long_read read = { 0 };
