@@ -9,63 +9,6 @@
 #define PHASES_MAX 8
 #define SWEEP_BATCH 100
 
-static const char *const description[] = {
-    "Measures this database, this machine and the way between them with their settings, in about "
-    "ten seconds: how many messages per second can be enqueued one by one and in batches, claimed "
-    "and acknowledged, and handled by a dispatcher whose handlers do nothing; and how long it "
-    "takes from enqueue to handler at 100 messages per second. The numbers are worth nothing for "
-    "another machine.",
-    "It works in the namespace posthorn-bench of your database and in no other, deletes every "
-    "message it has handled, and clears away what an interrupted run has left. What stays are the "
-    "settings of that queue. It asks before it begins, since it writes a lot; others who use the "
-    "database will notice.",
-    "phase is one of enqueue_single, enqueue_batch, claim_ack (settling one batch and claiming the "
-    "next in one call), dispatcher, latency_from_call (from the call of enqueue to the start of "
-    "the handler, the commit included) and latency_from_commit (from its return; 0 if the handler "
-    "was faster).",
-    NULL,
-};
-
-static const struct cli_option options[] = {
-    { .name = "seconds",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "how long it takes, roughly",
-      .value = "10s",
-      .min = 1000,
-      .max = 3600000 },
-    { .name = "messages",
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "so many messages per phase, however long that takes",
-      .min = 1,
-      .max = 100000000 },
-    { .name = "payload",
-      .type = CLI_NUMBER,
-      .argument = "BYTES",
-      .help = "the size of a payload",
-      .value = "200",
-      .min = 0,
-      .max = PH_PAYLOAD_MAX },
-    { .name = "batch",
-      .letter = 'b',
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "messages per call, where there are several",
-      .value = "100",
-      .min = 2,
-      .max = PH_BATCH_MAX },
-    { .name = "concurrency",
-      .letter = 'c',
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "connections at once, and handlers of the dispatcher",
-      .value = "1",
-      .min = 1,
-      .max = 256 },
-    { .name = NULL },
-};
-
 static const struct cli_field fields[] = {
     { "phase", CLI_F_TEXT, "what was measured: a stable word", "PHASE", NULL },
     { "messages", CLI_F_NUMBER, "how many", "MESSAGES", NULL },
@@ -74,11 +17,6 @@ static const struct cli_field fields[] = {
     { "p50_us", CLI_F_NUMBER, "latency: half were not slower, in microseconds", "P50 US", NULL },
     { "p99_us", CLI_F_NUMBER, "latency: 99 of 100 were not slower", "P99 US", NULL },
     { "max_us", CLI_F_NUMBER, "latency: the slowest", "MAX US", NULL },
-    { 0 },
-};
-
-static const struct cli_example examples[] = {
-    { "posthorn bench --yes --messages 100", "A very short look" },
     { 0 },
 };
 
@@ -226,10 +164,9 @@ static int prepare(struct bench *bench)
     bench->payload_length = (size_t)cli_number(cli, "payload");
     bench->payload = cli_alloc(cli, bench->payload_length + 1);
     memset(bench->payload, 'x', bench->payload_length);
-    code = cli_confirm(cli,
-                       "Write messages into the namespace %s of %s for some seconds, and "
-                       "delete them again?",
-                       BENCH_NAMESPACE, cli_url_shown(cli));
+    code = cli_confirm(
+        cli, "Write messages into the namespace %s of %s for some seconds, and delete them again?",
+        BENCH_NAMESPACE, cli_url_shown(cli));
     if (code == CLI_OK)
         code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code == CLI_OK)
@@ -262,14 +199,36 @@ static int run(struct cli *cli)
 
 const struct cli_command cli_bench = {
     .name = "bench",
-    .group = "doctor",
     .summary = "measure how fast it is on this database",
-    .operands = "",
-    .description = description,
-    .options = options,
+    .description =
+        "Measures this database, this machine and the way between them with their settings, in "
+        "about ten seconds: how many messages per second can be enqueued one by one and in "
+        "batches, claimed and acknowledged, and handled by a dispatcher whose handlers do nothing; "
+        "and how long it takes from enqueue to handler at 100 messages per second. The numbers are "
+        "worth nothing for another machine.\n"
+        "It works in the namespace posthorn-bench of your database and in no other, deletes every "
+        "message it has handled, and clears away what an interrupted run has left. What stays are "
+        "the settings of that queue. It asks before it begins, since it writes a lot; others who "
+        "use the database will notice.\n"
+        "phase is one of enqueue_single, enqueue_batch, claim_ack (settling one batch and claiming "
+        "the next in one call), dispatcher, latency_from_call (from the call of enqueue to the "
+        "start of the handler, the commit included) and latency_from_commit (from its return; 0 if "
+        "the handler was faster).",
+    .options = CLI_OPTIONS(CLI_OPTION("seconds", 0, MS, "DURATION", "how long it takes, roughly",
+                                      .value = "10s", .min = 1000, .max = 3600000),
+                           CLI_OPTION("messages", 0, NUMBER, "N",
+                                      "so many messages per phase, however long that takes",
+                                      .min = 1, .max = 100000000),
+                           CLI_OPTION("payload", 0, NUMBER, "BYTES", "the size of a payload",
+                                      .value = "200", .min = 0, .max = PH_PAYLOAD_MAX),
+                           CLI_OPTION("batch", 'b', NUMBER, "N",
+                                      "messages per call, where there are several", .value = "100",
+                                      .min = 2, .max = PH_BATCH_MAX),
+                           CLI_OPTION("concurrency", 'c', NUMBER, "N",
+                                      "connections at once, and handlers of the dispatcher",
+                                      .value = "1", .min = 1, .max = 256)),
     .fields = fields,
-    .layout = CLI_TABLE,
-    .examples = examples,
+    .examples = CLI_EXAMPLES({ "posthorn bench --yes --messages 100", "A very short look" }),
     .graceful = true,
     .run = run,
 };

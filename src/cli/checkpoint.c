@@ -80,52 +80,26 @@ static int run_list(struct cli *cli)
     return code;
 }
 
-static const char *const list_description[] = {
-    "Lists how far the consumers of a stream are. A checkpoint says that all messages up to its "
-    "number are completed; those that were completed above a gap are counted as ahead, and the "
-    "checkpoint moves past them when the gap is closed. A failure is shown until that message is "
-    "completed.",
-    "Checkpoints are for those who read a stream (stream read) instead of claiming its messages; "
-    "each consumer has one of its own. It never goes back by itself.",
-    NULL,
-};
-
-static const struct cli_option list_options[] = {
-    CLI_STREAM_OPTIONS,
-    { .name = "consumer",
-      .letter = 'c',
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "only this one" },
-    { 0 },
-};
-
-static const struct cli_example list_examples[] = {
-    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
-    { "posthorn checkpoint complete order-17 report 1", "A consumer has handled the first" },
-    { "posthorn checkpoint list order-17", "How far is everybody?" },
-    { "posthorn checkpoint list order-17 --consumer report --json", "One of them" },
-    { 0 },
-};
-
-static const struct cli_exit_note list_exits[] = {
-    { CLI_NOT_FOUND, "nobody has reported on this stream, or there is none" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_checkpoint_list = {
     .name = "checkpoint list",
-    .group = "stream",
     .summary = "list how far the consumers of a stream are",
     .operands = "KEY",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = list_description,
-    .options = list_options,
+    .description = "Lists how far the consumers of a stream are. A checkpoint says that all "
+                   "messages up to its number are completed; those that were completed above a gap "
+                   "are counted as ahead, and the checkpoint moves past them when the gap is "
+                   "closed. A failure is shown until that message is completed.\n"
+                   "Checkpoints are for those who read a stream (stream read) instead of claiming "
+                   "its messages; each consumer has one of its own. It never goes back by itself.",
+    .options =
+        CLI_OPTIONS(CLI_STREAM_OPTIONS, CLI_OPTION("consumer", 'c', TEXT, "NAME", "only this one")),
     .fields = cli_checkpoint_fields,
     .columns = "consumer seq lag ahead error_seq error updated_at",
-    .examples = list_examples,
-    .exits = list_exits,
+    .examples = CLI_EXAMPLES(
+        { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+        { "posthorn checkpoint complete order-17 report 1", "A consumer has handled the first" },
+        { "posthorn checkpoint list order-17", "How far is everybody?" },
+        { "posthorn checkpoint list order-17 --consumer report --json", "One of them" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "nobody has reported on this stream, or there is none" }),
     .only_reads = true,
     .run = run_list,
 };
@@ -202,22 +176,7 @@ static int run_fail(struct cli *cli)
     return report(cli, true);
 }
 
-static const char *const complete_description[] = {
-    "Says that a consumer has handled the message with this number of a stream, and prints where "
-    "its checkpoint is now: at the number up to which there is no gap. What was completed above a "
-    "gap is remembered. To complete it again changes nothing.",
-    NULL,
-};
-
 static const struct cli_option complete_options[] = { CLI_STREAM_OPTIONS, { 0 } };
-
-static const struct cli_example complete_examples[] = {
-    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
-    { "posthorn checkpoint complete order-17 report 1", "One done: the checkpoint is 1" },
-    { "posthorn checkpoint complete order-17 report 3", "Not the next one: it stays there" },
-    { "posthorn checkpoint complete order-17 report 2", "The gap is closed: it is 3" },
-    { 0 },
-};
 
 static const struct cli_exit_note report_exits[] = {
     { CLI_NOT_FOUND, "there is no such stream, or it has not come so far" },
@@ -226,56 +185,40 @@ static const struct cli_exit_note report_exits[] = {
 
 const struct cli_command cli_checkpoint_complete = {
     .name = "checkpoint complete",
-    .group = "stream",
     .summary = "say that a consumer has handled a message",
     .operands = "KEY CONSUMER SEQ",
-    .operands_min = 3,
-    .operands_max = 3,
-    .description = complete_description,
+    .description =
+        "Says that a consumer has handled the message with this number of a stream, and prints "
+        "where its checkpoint is now: at the number up to which there is no gap. What was "
+        "completed above a gap is remembered. To complete it again changes nothing.",
     .options = complete_options,
     .fields = cli_checkpoint_fields,
     .layout = CLI_CARD,
-    .examples = complete_examples,
+    .examples = CLI_EXAMPLES(
+        { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+        { "posthorn checkpoint complete order-17 report 1", "One done: the checkpoint is 1" },
+        { "posthorn checkpoint complete order-17 report 3", "Not the next one: it stays there" },
+        { "posthorn checkpoint complete order-17 report 2", "The gap is closed: it is 3" }),
     .exits = report_exits,
     .run = run_complete,
 };
 
-static const char *const fail_description[] = {
-    "Says that a consumer could not handle the message with this number of a stream. The "
-    "checkpoint stays where it is; the error is shown with it until that message is completed. Of "
-    "a "
-    "message that lies at or below the checkpoint nothing is recorded: it is completed already.",
-    NULL,
-};
-
-static const struct cli_option fail_options[] = {
-    CLI_STREAM_OPTIONS,
-    { .name = "error",
-      .letter = 'e',
-      .type = CLI_TEXT,
-      .argument = "TEXT",
-      .help = "why; kept with the checkpoint" },
-    { 0 },
-};
-
-static const struct cli_example fail_examples[] = {
-    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
-    { "posthorn checkpoint fail order-17 report 1 --error 'no disk space'", "It did not work" },
-    { 0 },
-};
-
 const struct cli_command cli_checkpoint_fail = {
     .name = "checkpoint fail",
-    .group = "stream",
     .summary = "say that a consumer could not handle a message",
     .operands = "KEY CONSUMER SEQ",
-    .operands_min = 3,
-    .operands_max = 3,
-    .description = fail_description,
-    .options = fail_options,
+    .description = "Says that a consumer could not handle the message with this number of a "
+                   "stream. The checkpoint stays where it is; the error is shown with it until "
+                   "that message is completed. Of a message that lies at or below the checkpoint "
+                   "nothing is recorded: it is completed already.",
+    .options = CLI_OPTIONS(CLI_STREAM_OPTIONS,
+                           CLI_OPTION("error", 'e', TEXT, "TEXT", "why; kept with the checkpoint")),
     .fields = cli_checkpoint_fields,
     .layout = CLI_CARD,
-    .examples = fail_examples,
+    .examples = CLI_EXAMPLES(
+        { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+        { "posthorn checkpoint fail order-17 report 1 --error 'no disk space'",
+          "It did not work" }),
     .exits = report_exits,
     .run = run_fail,
 };
@@ -298,33 +241,21 @@ static int run_rewind(struct cli *cli)
     return print(cli, &stream, cli->operands[1], &now); /* the library's log says where it was */
 }
 
-static const char *const rewind_description[] = {
-    "Sets the checkpoint of a consumer to a number, on purpose: the next message that it reads is "
-    "the one after. 0 begins anew. What was completed above is forgotten, so those messages are "
-    "handled again. A number ahead of the checkpoint leaves messages out. A warning says where it "
-    "was.",
-    NULL,
-};
-
-static const struct cli_example rewind_examples[] = {
-    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
-    { "posthorn checkpoint complete order-17 report 1", "One done" },
-    { "posthorn checkpoint rewind order-17 report 0", "Once more from the beginning" },
-    { 0 },
-};
-
 const struct cli_command cli_checkpoint_rewind = {
     .name = "checkpoint rewind",
-    .group = "stream",
     .summary = "set a consumer's checkpoint by hand",
     .operands = "KEY CONSUMER SEQ",
-    .operands_min = 3,
-    .operands_max = 3,
-    .description = rewind_description,
+    .description = "Sets the checkpoint of a consumer to a number, on purpose: the next message "
+                   "that it reads is the one after. 0 begins anew. What was completed above is "
+                   "forgotten, so those messages are handled again. A number ahead of the "
+                   "checkpoint leaves messages out. A warning says where it was.",
     .options = complete_options,
     .fields = cli_checkpoint_fields,
     .layout = CLI_CARD,
-    .examples = rewind_examples,
+    .examples = CLI_EXAMPLES(
+        { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+        { "posthorn checkpoint complete order-17 report 1", "One done" },
+        { "posthorn checkpoint rewind order-17 report 0", "Once more from the beginning" }),
     .exits = report_exits,
     .run = run_rewind,
 };

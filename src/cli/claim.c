@@ -40,8 +40,8 @@ static json_t *delivery_json(const ph_delivery *m, ph_owner owner)
 
     snprintf(lease, sizeof(lease), "%s:%lld", ph_id_text(m->work_id.b, id), (long long)m->fence);
     return json_pack(
-        "{s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "lease", lease, "work_id", cli_json_id(m->work_id.b), "fence", (json_int_t)m->fence,
         "owner", cli_json_id(owner.b), "message_id", cli_json_id(m->message_id.b), "namespace",
         cli_json_text(m->ns), "topic", cli_json_text(m->topic), "priority", (int)m->priority - 1,
@@ -114,83 +114,41 @@ static int run_claim(struct cli *cli)
     return code;
 }
 
-static const char *const claim_description[] = {
-    "Leases messages that are due to an owner and prints them. While the lease lasts nobody else "
-    "gets them; when it has run out, the next claim takes them back. Settle each with ack, "
-    "abandon, fail or release, and use renew if the work takes longer.",
-    "The owner is a UUID that names the worker. Without one a new owner is made up and printed on "
-    "stderr. The lease, a work id and a fence, names exactly this claim: whoever settles with it "
-    "cannot disturb a later owner of the same message.",
-    "Of an ordered stream it takes the head and what follows it, a run: settle these in this "
-    "order. Nobody else gets a message of the stream meanwhile.",
-    "With --door it claims messages of the inbox (see posthorn help receive); or timers or job "
-    "runs, for those who work them themselves; a scheduler then must be told so, see posthorn help "
-    "schedule.",
-    "This verb is for trying things out and for scripts. A worker that runs a program for each "
-    "message, renews leases and retries is posthorn work.",
-    NULL,
-};
-
-static const struct cli_option claim_options[] = {
-    CLI_DOOR_OPTION(CLI_WHICH_DOOR),
-    { .name = "owner",
-      .letter = 'o',
-      .type = CLI_ID,
-      .argument = "UUID",
-      .help = "who claims",
-      .environment = "POSTHORN_OWNER" },
-    { .name = "lease",
-      .letter = 'l',
-      .type = CLI_SECONDS,
-      .argument = "DURATION",
-      .help = "how long",
-      .value = "30s",
-      .min = 1,
-      .max = PH_LEASE_MAX_S },
-    { .name = "batch",
-      .letter = 'b',
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "at most so many messages",
-      .value = "1",
-      .min = 1,
-      .max = PH_BATCH_MAX },
-    { .name = "topic",
-      .letter = 't',
-      .type = CLI_TEXT,
-      .argument = "TOPIC",
-      .help = "only messages of this topic",
-      .repeated = true },
-    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
-    { 0 },
-};
-
-static const struct cli_example claim_examples[] = {
-    { "posthorn enqueue order.placed '{\"order\": 17}'; posthorn enqueue order.placed again",
-      "Something to claim" },
-    { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
-    { "posthorn claim --topic order.placed --lease 2m", "Claim a message for two minutes" },
-    { "posthorn claim --batch 10 --jsonl | posthorn ack -", "Claim ten, and settle them all" },
-    { 0 },
-};
-
-static const struct cli_exit_note claim_exits[] = {
-    { CLI_NOT_FOUND, "nothing is due" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_claim = {
     .name = "claim",
-    .group = "claim",
     .summary = "take messages under a lease",
-    .operands = "",
-    .description = claim_description,
-    .options = claim_options,
+    .description =
+        "Leases messages that are due to an owner and prints them. While the lease lasts nobody "
+        "else gets them; when it has run out, the next claim takes them back. Settle each with "
+        "ack, abandon, fail or release, and use renew if the work takes longer.\n"
+        "The owner is a UUID that names the worker. Without one a new owner is made up and printed "
+        "on stderr. The lease, a work id and a fence, names exactly this claim: whoever settles "
+        "with it cannot disturb a later owner of the same message.\n"
+        "Of an ordered stream it takes the head and what follows it, a run: settle these in this "
+        "order. Nobody else gets a message of the stream meanwhile.\n"
+        "With --door it claims messages of the inbox (see posthorn help receive); or timers or job "
+        "runs, for those who work them themselves; a scheduler then must be told so, see posthorn "
+        "help schedule.\n"
+        "This verb is for trying things out and for scripts. A worker that runs a program for each "
+        "message, renews leases and retries is posthorn work.",
+    .options = CLI_OPTIONS(
+        CLI_DOOR_OPTION(CLI_WHICH_DOOR),
+        CLI_OPTION("owner", 'o', ID, "UUID", "who claims", .environment = "POSTHORN_OWNER"),
+        CLI_OPTION("lease", 'l', SECONDS, "DURATION", "how long", .value = "30s", .min = 1,
+                   .max = PH_LEASE_MAX_S),
+        CLI_OPTION("batch", 'b', NUMBER, "N", "at most so many messages", .value = "1", .min = 1,
+                   .max = PH_BATCH_MAX),
+        CLI_OPTION("topic", 't', TEXT, "TOPIC", "only messages of this topic", .repeated = true),
+        CLI_NAMESPACE_OPTION(CLI_THE_QUEUE)),
     .fields = claim_fields,
     .columns = "lease topic attempts payload",
-    .layout = CLI_TABLE,
-    .examples = claim_examples,
-    .exits = claim_exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn enqueue order.placed '{\"order\": 17}'; posthorn enqueue order.placed again",
+          "Something to claim" },
+        { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+        { "posthorn claim --topic order.placed --lease 2m", "Claim a message for two minutes" },
+        { "posthorn claim --batch 10 --jsonl | posthorn ack -", "Claim ten, and settle them all" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "nothing is due" }),
     .run = run_claim,
 };
 
@@ -221,19 +179,6 @@ static int run_reap(struct cli *cli)
     return code;
 }
 
-static const char *const reap_description[] = {
-    "Takes back every lease whose time is over: its messages can be claimed again, or are dead if "
-    "that was their last attempt. Claims do the same by themselves, so this is needed only where "
-    "nobody claims. That of messages also ends joins past their deadline. Of a set of databases it "
-    "does so in each, and prints a line for each and one for all.",
-    NULL,
-};
-
-static const struct cli_option reap_options[] = {
-    CLI_DOOR_OPTION("leases of messages, of those from elsewhere, of timers or job runs"),
-    { 0 },
-};
-
 static const struct cli_field reap_fields[] = {
     CLI_STORE_OR_ALL,
     { "reaped", CLI_F_NUMBER, "messages that were given back or buried", "Reaped", NULL },
@@ -243,21 +188,19 @@ static const struct cli_field reap_fields[] = {
     { 0 },
 };
 
-static const struct cli_example reap_examples[] = {
-    { "posthorn reap", "Take back what nobody works on any more" },
-    { 0 },
-};
-
 const struct cli_command cli_reap = {
     .name = "reap",
-    .group = "claim",
     .summary = "take back leases that ran out",
-    .operands = "",
-    .description = reap_description,
-    .options = reap_options,
+    .description =
+        "Takes back every lease whose time is over: its messages can be claimed again, or are dead "
+        "if that was their last attempt. Claims do the same by themselves, so this is needed only "
+        "where nobody claims. That of messages also ends joins past their deadline. Of a set of "
+        "databases it does so in each, and prints a line for each and one for all.",
+    .options = CLI_OPTIONS(
+        CLI_DOOR_OPTION("leases of messages, of those from elsewhere, of timers or job runs")),
     .fields = reap_fields,
     .layout = CLI_CARD,
-    .examples = reap_examples,
+    .examples = CLI_EXAMPLES({ "posthorn reap", "Take back what nobody works on any more" }),
     .every_store = true,
     .run = run_reap,
 };

@@ -52,11 +52,27 @@ struct cli_option {
     char letter;             /* 0: none */
 };
 
-/* Which queue: an option of many verbs. */
-#define CLI_NAMESPACE_OPTION(text)                                                                 \
+/* An entry of such a table; what is left out (.value, .min, …) may follow the help. */
+#define CLI_OPTION(name_, letter_, type_, argument_, ...)                                          \
     {                                                                                              \
-        .name = "namespace", .letter = 'n', .type = CLI_TEXT, .argument = "NAME", .help = text     \
+        .name = name_, .letter = letter_, .type = CLI_##type_, .argument = argument_,              \
+        .help = __VA_ARGS__                                                                        \
     }
+#define CLI_FLAG(name_, letter_, ...)                                                              \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .help = __VA_ARGS__                                      \
+    }
+#define CLI_OPTIONS(...)                                                                           \
+    (const struct cli_option[])                                                                    \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/* Which queue: an option of many verbs. */
+#define CLI_NAMESPACE_OPTION(text) CLI_OPTION("namespace", 'n', TEXT, "NAME", text)
 #define CLI_THE_QUEUE "the queue; without it the default one, whose name is empty"
 #define CLI_ONLY_QUEUE "only this queue ('' is the default one)"
 
@@ -90,10 +106,27 @@ struct cli_example {
     const char *text; /* what it does */
 };
 
+#define CLI_EXAMPLES(...)                                                                          \
+    (const struct cli_example[])                                                                   \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
 struct cli_exit_note {
     int code;
     const char *text; /* NULL ends the table */
 };
+#define CLI_EXITS(...)                                                                             \
+    (const struct cli_exit_note[])                                                                 \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 enum cli_layout {
     CLI_TABLE,     /* a heading, then a line per row; JSON: an array */
@@ -105,12 +138,11 @@ enum cli_layout {
 struct cli;
 
 struct cli_command {
-    const char *name;                 /* "enqueue", "dead list" */
-    const char *group;                /* the manual page it is on, see cli_groups */
-    const char *summary;              /* one line without a full stop */
-    const char *operands;             /* "TOPIC [PAYLOAD|-]"; "": none */
-    int operands_min, operands_max;   /* -1: any number */
-    const char *const *description;   /* paragraphs, ended by NULL */
+    const char *name;        /* "enqueue", "dead list" */
+    const char *summary;     /* one line without a full stop */
+    const char *operands;    /* "TOPIC [PAYLOAD|-]": in brackets what may be left out; NULL: none */
+    bool checks_operands;    /* the verb itself says what is missing */
+    const char *description; /* paragraphs, each but the last ended by a line feed */
     const struct cli_option *options; /* NULL: none of its own */
     const struct cli_field *fields;   /* NULL: prints no rows */
     const char *columns; /* CLI_TABLE: the fields shown, in order; NULL: all that have a heading */
@@ -138,6 +170,7 @@ struct cli_group {
 
 extern const struct cli_group cli_groups[];
 extern const struct cli_command *const cli_commands[]; /* ended by NULL */
+extern const char *const cli_command_groups[];         /* of each of these */
 extern const struct cli_option cli_global_options[];
 extern const struct cli_exit_note cli_exit_notes[];
 extern const struct cli_variable cli_variables[];
@@ -302,19 +335,13 @@ int cli_set_options_check(struct cli *cli);
 void cli_set_warn(struct cli *cli);
 int cli_set_fail(struct cli *cli);
 #define CLI_SET_OPTIONS                                                                            \
-    { .name = "connections",                                                                       \
-      .type = CLI_NUMBER,                                                                          \
-      .argument = "N",                                                                             \
-      .help = "of a set of databases: at most so many connections at the same time; one of them "  \
-              "for the queries of set files, if there are any",                                    \
-      .value = "8",                                                                                \
-      .min = 2,                                                                                    \
-      .max = PH_SET_CONNECTIONS_MAX },                                                             \
-    {                                                                                              \
-        .name = "refresh", .type = CLI_MS, .argument = "DURATION",                                 \
-        .help = "of a set of databases: how often it is looked up which there are", .value = "5m", \
-        .min = 100, .max = 86400000                                                                \
-    }
+    CLI_OPTION("connections", 0, NUMBER, "N",                                                      \
+               "of a set of databases: at most so many connections at the same time; one of them " \
+               "for the queries of set files, if there are any",                                   \
+               .value = "8", .min = 2, .max = PH_SET_CONNECTIONS_MAX),                             \
+        CLI_OPTION("refresh", 0, MS, "DURATION",                                                   \
+                   "of a set of databases: how often it is looked up which there are",             \
+                   .value = "5m", .min = 100, .max = 86400000)
 
 /* The names of the stores, as far as there is room for them: "eu, us, …". */
 const char *cli_stores_names(struct cli *cli);

@@ -26,7 +26,7 @@ static const char *quoted(struct cli *cli, const char *text, const char *also)
 /* The words of "bash|zsh|fish"; NULL: the operands are not a choice of words. */
 static const char *operand_words(struct cli *cli, const struct cli_command *command)
 {
-    char *words = cli_strdup(cli, command->operands);
+    char *words = cli_strdup(cli, cli_operands(command));
 
     if (!*words || strspn(words, "abcdefghijklmnopqrstuvwxyz|") != strlen(words))
         return NULL;
@@ -281,8 +281,8 @@ static void zsh(struct cli *cli)
     }
     cli_print(cli, ") skip=1 ;;\n"
                    "        (-*) ;;\n"
-                   "        (*) if [[ -z $first ]]; then first=$word; "
-                   "elif [[ -z $second ]]; then second=$word; fi ;;\n"
+                   "        (*) if [[ -z $first ]]; then first=$word; elif [[ -z $second ]]; then "
+                   "second=$word; fi ;;\n"
                    "        esac\n"
                    "    done\n"
                    "    case \"$first $second\" in\n"
@@ -337,10 +337,10 @@ static void fish_options(struct cli *cli, const char *verb, const struct cli_opt
 
 static void fish_word(struct cli *cli, const char *word, const char *summary)
 {
-    cli_print(cli,
-              "complete -c posthorn -n '__posthorn_verb is; or __posthorn_verb is help' -a %s "
-              "-d %s\n",
-              word, quoted(cli, summary ? summary : "...", "\\"));
+    cli_print(
+        cli,
+        "complete -c posthorn -n '__posthorn_verb is; or __posthorn_verb is help' -a %s -d %s\n",
+        word, quoted(cli, summary ? summary : "...", "\\"));
 }
 
 static void fish_verb(struct cli *cli, const struct cli_command *command)
@@ -414,27 +414,15 @@ static int run(struct cli *cli)
                      cli->operands[0]);
 }
 
-static const char *const description[] = {
-    "Prints a script that lets the shell complete verbs, options and their values. Where Posthorn "
-    "was installed as a package the scripts are in place already.",
-    NULL,
-};
-
-static const struct cli_example examples[] = {
-    { "source <(posthorn completion bash)", "For this bash" },
-    { "posthorn completion zsh > _posthorn", "For zsh: in a folder of $fpath" },
-    { "posthorn completion fish > posthorn.fish", "For fish: in ~/.config/fish/completions" },
-    { 0 },
-};
-
 const struct cli_command cli_completion = {
     .name = "completion",
-    .group = "config",
     .summary = "print a completion script for a shell",
     .operands = "bash|zsh|fish",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = description,
-    .examples = examples,
+    .description = "Prints a script that lets the shell complete verbs, options and their values. "
+                   "Where Posthorn was installed as a package the scripts are in place already.",
+    .examples = CLI_EXAMPLES(
+        { "source <(posthorn completion bash)", "For this bash" },
+        { "posthorn completion zsh > _posthorn", "For zsh: in a folder of $fpath" },
+        { "posthorn completion fish > posthorn.fish", "For fish: in ~/.config/fish/completions" }),
     .run = run,
 };

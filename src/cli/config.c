@@ -82,29 +82,18 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
-static const char *const description[] = {
-    "Shows which database the other verbs would use and what else is set, and where each value "
-    "comes from. It does not connect. A password is not shown.",
-    "Of a set it shows every store that there is; if queries are among the sources of the set they "
-    "are asked.",
-    NULL,
-};
-
-static const struct cli_example examples[] = {
-    { "posthorn config show", "What is in effect?" },
-    { "POSTHORN_DB=postgresql://shop:secret@db.example/shop posthorn config show",
-      "The password is masked" },
-    { 0 },
-};
-
 const struct cli_command cli_config_show = {
     .name = "config show",
-    .group = "config",
     .summary = "show which database is used, and why",
-    .operands = "",
-    .description = description,
+    .description = "Shows which database the other verbs would use and what else is set, and where "
+                   "each value comes from. It does not connect. A password is not shown.\n"
+                   "Of a set it shows every store that there is; if queries are among the sources "
+                   "of the set they are asked.",
     .fields = fields,
-    .examples = examples,
+    .examples =
+        CLI_EXAMPLES({ "posthorn config show", "What is in effect?" },
+                     { "POSTHORN_DB=postgresql://shop:secret@db.example/shop posthorn config show",
+                       "The password is masked" }),
     .only_reads = true,
     .run = run,
 };

@@ -48,8 +48,8 @@ static void warn_of_passwords(struct cli *cli)
     for (size_t i = 0; i < cli->named_count && !cli->quiet; i++) {
         if (cli_url_masked(cli, cli->named[i]) == cli->named[i])
             continue;
-        cli_warn(cli, "the password in --db can be seen by others in the list of processes; "
-                      "put the URL into POSTHORN_DB, or the password into PGPASSFILE");
+        cli_warn(cli, "the password in --db can be seen by others in the list of processes; put "
+                      "the URL into POSTHORN_DB, or the password into PGPASSFILE");
         return;
     }
 }
@@ -129,10 +129,10 @@ int cli_url_check(struct cli *cli, const char *url)
     if (strchr(url, ':'))
         return CLI_OK;
     if (shown != url) /* then it is no file */
-        return cli_usage(cli,
-                         "%s \"%.120s\" is not a URL; write postgresql://HOST/NAME, or "
-                         "postgresql: before it",
-                         cli->url_source, shown);
+        return cli_usage(
+            cli,
+            "%s \"%.120s\" is not a URL; write postgresql://HOST/NAME, or postgresql: before it",
+            cli->url_source, shown);
     return cli_usage(cli, "%s \"%.120s\" is not a URL; for a %sfile write %s:%.120s",
                      cli->url_source, shown, is_set ? "set " : "", is_set ? "set" : "sqlite",
                      shown);

@@ -267,18 +267,11 @@ static int run_discard(struct cli *cli)
 /* ------------------------------------------------------------------- the tables */
 
 static const struct cli_option options[] = {
-    { .name = "all",
-      .letter = 'a',
-      .type = CLI_SWITCH,
-      .help = "all dead letters, instead of ids" },
+    CLI_FLAG("all", 'a', "all dead letters, instead of ids"),
     CLI_DOOR_OPTION("with --all: messages, those from elsewhere, timers or job runs"),
     CLI_NAMESPACE_OPTION("with --all: " CLI_ONLY_QUEUE),
-    { .name = "topic",
-      .letter = 't',
-      .type = CLI_TEXT,
-      .argument = "TOPIC",
-      .help = "with --all: only this topic" },
-    { 0 },
+    CLI_OPTION("topic", 't', TEXT, "TOPIC", "with --all: only this topic"),
+    { 0 }
 };
 
 static const struct cli_exit_note exits[] = {
@@ -295,36 +288,25 @@ static const struct cli_field retry_fields[] = {
     { 0 },
 };
 
-static const char *const retry_description[] = {
-    "Puts dead letters back into their queue, with attempts from 0. Each gets a new work id; its "
-    "message id stays the same. The dead letter stays too, names the new one, and is no longer in "
-    "dead list.",
-    "With - the ids come from stdin, as dead list prints them. With --all it takes every dead "
-    "letter, or those of a topic or queue. Of a set of databases it looks into every store.",
-    NULL,
-};
-
-static const struct cli_example retry_examples[] = {
-    { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
-    { "posthorn enqueue mail.send hello; posthorn enqueue mail.send world; posthorn claim --batch "
-      "2 "
-      "| posthorn fail - --error 'no server'",
-      "Two dead letters" },
-    { "posthorn dead list --limit 1 | posthorn dead retry -", "The newest one again" },
-    { "posthorn dead retry --all --topic mail.send", "All of a topic" },
-    { 0 },
-};
-
 const struct cli_command cli_dead_retry = {
     .name = "dead retry",
-    .group = "dead",
     .summary = "put dead letters back into their queue",
     .operands = "ID...|-|--all",
-    .operands_max = -1,
-    .description = retry_description,
+    .description =
+        "Puts dead letters back into their queue, with attempts from 0. Each gets a new work id; "
+        "its message id stays the same. The dead letter stays too, names the new one, and is no "
+        "longer in dead list.\n"
+        "With - the ids come from stdin, as dead list prints them. With --all it takes every dead "
+        "letter, or those of a topic or queue. Of a set of databases it looks into every store.",
     .options = options,
     .fields = retry_fields,
-    .examples = retry_examples,
+    .examples = CLI_EXAMPLES(
+        { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+        { "posthorn enqueue mail.send hello; posthorn enqueue mail.send world; posthorn claim "
+          "--batch 2 | posthorn fail - --error 'no server'",
+          "Two dead letters" },
+        { "posthorn dead list --limit 1 | posthorn dead retry -", "The newest one again" },
+        { "posthorn dead retry --all --topic mail.send", "All of a topic" }),
     .exits = exits,
     .every_store = true,
     .graceful = true,
@@ -339,38 +321,27 @@ static const struct cli_field discard_fields[] = {
     { 0 },
 };
 
-static const char *const discard_description[] = {
-    "Deletes dead letters for good, with payload and history. Other messages are left alone. It "
-    "asks first; without a terminal it wants --yes.",
-    "With - the ids come from stdin, as dead list prints them. With --all it takes every dead "
-    "letter, or those of a topic or queue. To have them deleted after a while by themselves: "
-    "posthorn queue set --dead-retention 30d. Of a set of databases it looks into every store, and "
-    "prints a line for each and one for all.",
-    NULL,
-};
-
-static const struct cli_example discard_examples[] = {
-    { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
-    { "posthorn enqueue mail.send hello; posthorn enqueue mail.send world; posthorn claim --batch "
-      "2 "
-      "| posthorn fail - --error 'no server'",
-      "Two dead letters" },
-    { "posthorn dead list --limit 1 | posthorn dead discard - --yes", "Delete the newest one" },
-    { "posthorn dead discard --all --topic mail.send --yes", "All of a topic" },
-    { 0 },
-};
-
 const struct cli_command cli_dead_discard = {
     .name = "dead discard",
-    .group = "dead",
     .summary = "delete dead letters for good",
     .operands = "ID...|-|--all",
-    .operands_max = -1,
-    .description = discard_description,
+    .description =
+        "Deletes dead letters for good, with payload and history. Other messages are left alone. "
+        "It asks first; without a terminal it wants --yes.\n"
+        "With - the ids come from stdin, as dead list prints them. With --all it takes every dead "
+        "letter, or those of a topic or queue. To have them deleted after a while by themselves: "
+        "posthorn queue set --dead-retention 30d. Of a set of databases it looks into every store, "
+        "and prints a line for each and one for all.",
     .options = options,
     .fields = discard_fields,
     .layout = CLI_CARD,
-    .examples = discard_examples,
+    .examples = CLI_EXAMPLES(
+        { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+        { "posthorn enqueue mail.send hello; posthorn enqueue mail.send world; posthorn claim "
+          "--batch 2 | posthorn fail - --error 'no server'",
+          "Two dead letters" },
+        { "posthorn dead list --limit 1 | posthorn dead discard - --yes", "Delete the newest one" },
+        { "posthorn dead discard --all --topic mail.send --yes", "All of a topic" }),
     .exits = exits,
     .every_store = true,
     .graceful = true,

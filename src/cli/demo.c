@@ -12,30 +12,11 @@
 #define LEASE_S 1
 #define WAIT_MS 15000 /* for anything that takes milliseconds */
 
-static const char *const description[] = {
-    "Shows what Posthorn does, step by step: a message is enqueued and handled, one is retried "
-    "after a backoff, one fails until it is dead and is put back, one waits for its time, and one "
-    "is recovered from a worker that never came back. Each step says which command does the same.",
-    "It works on a SQLite file in a temporary folder, which it deletes. With --db it uses that "
-    "database instead, whose schema must be there, in the namespace posthorn-demo.",
-    NULL,
-};
-
 static const struct cli_field fields[] = {
     { "step", CLI_F_TEXT, "what was tried", NULL, NULL },
     { "expected", CLI_F_TEXT, "what should come of it", NULL, NULL },
     { "seen", CLI_F_TEXT, "what came of it", NULL, NULL },
     { "ok", CLI_F_BOOL, "are they the same?", NULL, NULL },
-    { 0 },
-};
-
-static const struct cli_example examples[] = {
-    { "posthorn demo", "The tour" },
-    { 0 },
-};
-
-static const struct cli_exit_note exits[] = {
-    { CLI_FAILED, "something did not go as it should" },
     { 0 },
 };
 
@@ -426,14 +407,17 @@ static int run(struct cli *cli)
 
 const struct cli_command cli_demo = {
     .name = "demo",
-    .group = "doctor",
     .summary = "see what it does, without writing code",
-    .operands = "",
-    .description = description,
+    .description =
+        "Shows what Posthorn does, step by step: a message is enqueued and handled, one is retried "
+        "after a backoff, one fails until it is dead and is put back, one waits for its time, and "
+        "one is recovered from a worker that never came back. Each step says which command does "
+        "the same.\n"
+        "It works on a SQLite file in a temporary folder, which it deletes. With --db it uses that "
+        "database instead, whose schema must be there, in the namespace posthorn-demo.",
     .fields = fields,
-    .layout = CLI_TABLE,
-    .examples = examples,
-    .exits = exits,
+    .examples = CLI_EXAMPLES({ "posthorn demo", "The tour" }),
+    .exits = CLI_EXITS({ CLI_FAILED, "something did not go as it should" }),
     .graceful = true,
     .run = run,
 };

@@ -4,31 +4,6 @@
 
 #include <string.h>
 
-static const char *const description[] = {
-    "Examines the database, the schema and how both are set up, and says what was found: schema "
-    "version, difference of the clocks, settings that decide whether a commit survives a crash, "
-    "versions with known faults, what holds back clean-up, how long messages wait, leases that "
-    "have run out, dead letters, instances that are silent or would be taken for dead too soon. "
-    "Where something should be done it says what. It changes nothing.",
-    "With --deep it also reads every message and checks that each is in exactly one place: "
-    "pending, leased, parked in a stream, done or dead. That takes a while on a large database.",
-    "Of a set of databases it prints a line per store, with the worst that was found and how many "
-    "findings there are of each level, and one for all; then the findings that are not ok, each "
-    "once, with the first store that has it. With --json and --jsonl each line has all of its "
-    "findings with it. Only here it can tell that a database is in the set under two ids.",
-    "level is one of ok, info, warning (works, but will hurt) and error (does not work, or may "
-    "lose messages).",
-    NULL,
-};
-
-static const struct cli_option options[] = {
-    { .name = "deep",
-      .type = CLI_SWITCH,
-      .help = "also check that every message is in exactly one place" },
-    { .name = "strict", .type = CLI_SWITCH, .help = "exit with 1 for warnings, too" },
-    { .name = NULL },
-};
-
 static const struct cli_field finding_fields[] = {
     { "check", CLI_F_TEXT, "what was looked at: a stable word", NULL, NULL },
     { "level", CLI_F_STATE, "ok, info, warning or error", NULL, NULL },
@@ -53,17 +28,6 @@ static const struct cli_field fields[] = {
     { "findings", CLI_F_ROWS, "those of this store" OF_A_SET, NULL, finding_fields },
     CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
-    { 0 },
-};
-
-static const struct cli_example examples[] = {
-    { "posthorn doctor", "Is everything as it should be?" },
-    { "posthorn doctor --deep --json", "Look at every message, and answer in JSON" },
-    { 0 },
-};
-
-static const struct cli_exit_note exits[] = {
-    { CLI_FAILED, "an error was found; with --strict also: a warning" },
     { 0 },
 };
 
@@ -477,15 +441,31 @@ static int run(struct cli *cli)
 
 const struct cli_command cli_doctor = {
     .name = "doctor",
-    .group = "doctor",
     .summary = "find out what is wrong",
-    .operands = "",
-    .description = description,
-    .options = options,
+    .description =
+        "Examines the database, the schema and how both are set up, and says what was found: "
+        "schema version, difference of the clocks, settings that decide whether a commit survives "
+        "a crash, versions with known faults, what holds back clean-up, how long messages wait, "
+        "leases that have run out, dead letters, instances that are silent or would be taken for "
+        "dead too soon. Where something should be done it says what. It changes nothing.\n"
+        "With --deep it also reads every message and checks that each is in exactly one place: "
+        "pending, leased, parked in a stream, done or dead. That takes a while on a large "
+        "database.\n"
+        "Of a set of databases it prints a line per store, with the worst that was found and how "
+        "many findings there are of each level, and one for all; then the findings that are not "
+        "ok, each once, with the first store that has it. With --json and --jsonl each line has "
+        "all of its findings with it. Only here it can tell that a database is in the set under "
+        "two ids.\n"
+        "level is one of ok, info, warning (works, but will hurt) and error (does not work, or may "
+        "lose messages).",
+    .options =
+        CLI_OPTIONS(CLI_FLAG("deep", 0, "also check that every message is in exactly one place"),
+                    CLI_FLAG("strict", 0, "exit with 1 for warnings, too")),
     .fields = fields,
-    .layout = CLI_TABLE,
-    .examples = examples,
-    .exits = exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn doctor", "Is everything as it should be?" },
+        { "posthorn doctor --deep --json", "Look at every message, and answer in JSON" }),
+    .exits = CLI_EXITS({ CLI_FAILED, "an error was found; with --strict also: a warning" }),
     .every_store = true,
     .only_reads = true,
     .run = run,

@@ -32,31 +32,21 @@ extern const struct cli_door *const cli_outbox, *const cli_inbox, *const cli_tim
                                                                       *const cli_job_runs;
 
 #define CLI_DOOR_OPTION(text)                                                                      \
-    {                                                                                              \
-        .name = "door", .type = CLI_WORD, .argument = "DOOR", .help = text, .value = "outbox",     \
-        .choices = CLI_DOORS                                                                       \
-    }
+    CLI_OPTION("door", 0, WORD, "DOOR", text, .value = "outbox", .choices = CLI_DOORS)
 #define CLI_WHICH_DOOR                                                                             \
     "messages, those from elsewhere, or those that a scheduler was told to keep its hands off"
 #define CLI_STREAM_DOOR_OPTION(text)                                                               \
-    {                                                                                              \
-        .name = "door", .type = CLI_WORD, .argument = "DOOR", .help = text, .value = "outbox",     \
-        .choices = CLI_STREAM_DOORS                                                                \
-    }
+    CLI_OPTION("door", 0, WORD, "DOOR", text, .value = "outbox", .choices = CLI_STREAM_DOORS)
 /* How many partitions streams fall into, and whose they are: for verbs that show it. */
 #define CLI_PARTITIONS "10000" /* PH_PARTITIONS */
 #define CLI_PARTITION_OPTIONS                                                                      \
-    { .name = "service",                                                                           \
-      .type = CLI_TEXT,                                                                            \
-      .argument = "NAME",                                                                          \
-      .help = "whose instances the partitions belong to; without it, the one whose posthorn work " \
-              "is at that queue, if no other is" },                                                \
-    {                                                                                              \
-        .name = "partitions", .type = CLI_NUMBER, .argument = "N",                                 \
-        .help = "how many partitions there are; without it, as many as that service uses, or "     \
-                "10000",                                                                           \
-        .min = 1, .max = PH_PARTITIONS_MAX                                                         \
-    }
+    CLI_OPTION("service", 0, TEXT, "NAME",                                                         \
+               "whose instances the partitions belong to; without it, the one whose posthorn "     \
+               "work is at that queue, if no other is"),                                           \
+        CLI_OPTION(                                                                                \
+            "partitions", 0, NUMBER, "N",                                                          \
+            "how many partitions there are; without it, as many as that service uses, or 10000",   \
+            .min = 1, .max = PH_PARTITIONS_MAX)
 
 /* The one that --door names. */
 const struct cli_door *cli_door(const struct cli *cli);

@@ -133,105 +133,65 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
-static const char *const description[] = {
-    "Stores a message and prints its work id. The payload is the second operand, or all of stdin "
-    "if that is -, or empty; it is UTF-8 text without NUL and comes back byte for byte.",
-    "The message can be claimed at once, or when its --due has come. Of the messages that are due, "
-    "those of a better --priority are handed out first. After --expires it is not handed out any "
-    "more, but ends as a dead letter.",
-    "With a --dedupe-key the message is stored only once per namespace and topic: enqueueing it "
-    "again prints the ids of the first one, and says so on stderr. With a --tenant the key must "
-    "begin with the tenant's id and a slash.",
-    "With --lines each line of stdin is the payload of a message. With --from-jsonl each line is "
-    "an "
-    "object whose keys are topic, payload, namespace, stream, tenant_id, dedupe_key, "
-    "correlation_id, priority, due_at, expires_at, headers, message_id, max_attempts and join_id; "
-    "what a line "
-    "leaves out "
-    "comes from the command line. Lines are stored in batches, each wholly or not at all; if one "
-    "fails, those before it remain stored, and the error says how many.",
-    "With --stream the message is the last of an ordered stream, which has a key of any kind: the "
-    "messages of a stream are handled one after the other, in the order in which they were stored. "
-    "Due time, priority and expiry count when it has become the stream's head; a message that "
-    "waits "
-    "for its retry holds up its own stream, and no other.",
-    "With --join the message is a step of a join from the beginning: it counts when it is settled. "
-    "If its dedupe key was taken, the taker becomes the step.",
-    "A program should rather enqueue inside its own transaction, with the library or in SQL.",
-    NULL,
-};
-
-static const struct cli_option options[] = {
-    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
-    CLI_STREAM_OPTION,
-    CLI_PRIORITY_OPTION,
-    { .name = "due",
-      .type = CLI_TIME,
-      .argument = "TIME",
-      .help = "not before then: +10m, 2030-01-01T09:00:00Z, @1893456000" },
-    { .name = "expires",
-      .type = CLI_TIME,
-      .argument = "TIME",
-      .help = "not after then; it becomes a dead letter" },
-    { .name = "dedupe-key",
-      .letter = 'k',
-      .type = CLI_TEXT,
-      .argument = "KEY",
-      .help = "store it only if no message of this namespace and topic has the key" },
-    CLI_CORRELATION_OPTION,
-    CLI_HEADERS_OPTION,
-    { .name = "join",
-      .letter = 'j',
-      .type = CLI_ID,
-      .argument = "JOIN",
-      .help = "make it a step of this join, as join start prints it" },
-    CLI_TENANT_OPTION,
-    { .name = "message-id",
-      .type = CLI_ID,
-      .argument = "UUID",
-      .help = "its message id, otherwise the store makes one" },
-    { .name = "max-attempts",
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "how often it may be claimed; otherwise as the queue says",
-      .min = 1,
-      .max = PH_ATTEMPTS_MAX },
-    { .name = "lines", .type = CLI_SWITCH, .help = "each line of stdin is a message" },
-    { .name = "from-jsonl",
-      .type = CLI_SWITCH,
-      .help = "each line of stdin is an object that describes a message" },
-    CLI_STORE_BATCH_OPTION,
-    { 0 },
-};
-
-static const struct cli_example examples[] = {
-    { "posthorn enqueue order.placed '{\"order\": 17}'", "Store a message" },
-    { "posthorn enqueue mail.reminder 'Pay, please' --due +30m --priority low",
-      "Half an hour from now, and behind others" },
-    { "posthorn enqueue order.placed '{\"order\": 18}' --dedupe-key order/18 --json",
-      "Once, however often it is run" },
-    { "date | posthorn enqueue clock.tick -", "The payload from stdin" },
-    { "posthorn enqueue order.paid '{\"order\": 18}' --stream order-18",
-      "After all that is in the stream already" },
-    { "seq 1000 | posthorn enqueue number.seen --lines > ids", "A thousand messages" },
-    { "echo '{\"payload\": \"hi\", \"dedupe_key\": \"greeting\"}' | posthorn enqueue mail.send "
-      "--from-jsonl",
-      "Each with its own key; the topic for all" },
-    { 0 },
-};
-
 const struct cli_command cli_enqueue = {
     .name = "enqueue",
-    .group = "enqueue",
     .summary = "store a message",
     .operands = "TOPIC [PAYLOAD|-]",
-    .operands_min = 0,
-    .operands_max = 2,
-    .description = description,
-    .options = options,
+    .checks_operands = true,
+    .description =
+        "Stores a message and prints its work id. The payload is the second operand, or all of "
+        "stdin if that is -, or empty; it is UTF-8 text without NUL and comes back byte for byte.\n"
+        "The message can be claimed at once, or when its --due has come. Of the messages that are "
+        "due, those of a better --priority are handed out first. After --expires it is not handed "
+        "out any more, but ends as a dead letter.\n"
+        "With a --dedupe-key the message is stored only once per namespace and topic: enqueueing "
+        "it again prints the ids of the first one, and says so on stderr. With a --tenant the key "
+        "must begin with the tenant's id and a slash.\n"
+        "With --lines each line of stdin is the payload of a message. With --from-jsonl each line "
+        "is an object whose keys are topic, payload, namespace, stream, tenant_id, dedupe_key, "
+        "correlation_id, priority, due_at, expires_at, headers, message_id, max_attempts and "
+        "join_id; what a line leaves out comes from the command line. Lines are stored in batches, "
+        "each wholly or not at all; if one fails, those before it remain stored, and the error "
+        "says how many.\n"
+        "With --stream the message is the last of an ordered stream, which has a key of any kind: "
+        "the messages of a stream are handled one after the other, in the order in which they were "
+        "stored. Due time, priority and expiry count when it has become the stream's head; a "
+        "message that waits for its retry holds up its own stream, and no other.\n"
+        "With --join the message is a step of a join from the beginning: it counts when it is "
+        "settled. If its dedupe key was taken, the taker becomes the step.\n"
+        "A program should rather enqueue inside its own transaction, with the library or in SQL.",
+    .options = CLI_OPTIONS(
+        CLI_NAMESPACE_OPTION(CLI_THE_QUEUE), CLI_STREAM_OPTION, CLI_PRIORITY_OPTION,
+        CLI_OPTION("due", 0, TIME, "TIME",
+                   "not before then: +10m, 2030-01-01T09:00:00Z, @1893456000"),
+        CLI_OPTION("expires", 0, TIME, "TIME", "not after then; it becomes a dead letter"),
+        CLI_OPTION("dedupe-key", 'k', TEXT, "KEY",
+                   "store it only if no message of this namespace and topic has the key"),
+        CLI_CORRELATION_OPTION, CLI_HEADERS_OPTION,
+        CLI_OPTION("join", 'j', ID, "JOIN", "make it a step of this join, as join start prints it"),
+        CLI_TENANT_OPTION,
+        CLI_OPTION("message-id", 0, ID, "UUID", "its message id, otherwise the store makes one"),
+        CLI_OPTION("max-attempts", 0, NUMBER, "N",
+                   "how often it may be claimed; otherwise as the queue says", .min = 1,
+                   .max = PH_ATTEMPTS_MAX),
+        CLI_FLAG("lines", 0, "each line of stdin is a message"),
+        CLI_FLAG("from-jsonl", 0, "each line of stdin is an object that describes a message"),
+        CLI_STORE_BATCH_OPTION),
     .fields = fields,
     .layout = CLI_BARE,
-    .examples = examples,
+    .examples = CLI_EXAMPLES(
+        { "posthorn enqueue order.placed '{\"order\": 17}'", "Store a message" },
+        { "posthorn enqueue mail.reminder 'Pay, please' --due +30m --priority low",
+          "Half an hour from now, and behind others" },
+        { "posthorn enqueue order.placed '{\"order\": 18}' --dedupe-key order/18 --json",
+          "Once, however often it is run" },
+        { "date | posthorn enqueue clock.tick -", "The payload from stdin" },
+        { "posthorn enqueue order.paid '{\"order\": 18}' --stream order-18",
+          "After all that is in the stream already" },
+        { "seq 1000 | posthorn enqueue number.seen --lines > ids", "A thousand messages" },
+        { "echo '{\"payload\": \"hi\", \"dedupe_key\": \"greeting\"}' | posthorn enqueue mail.send "
+          "--from-jsonl",
+          "Each with its own key; the topic for all" }),
     .graceful = true,
     .run = run,
 };

@@ -26,10 +26,7 @@ void enqueue_row(struct cli *cli, const ph_enqueued *enqueued);
 void enqueue_row_received(struct cli *cli, const ph_received *received);
 
 #define CLI_STORE_BATCH_OPTION                                                                     \
-    {                                                                                              \
-        .name = "batch", .letter = 'b', .type = CLI_NUMBER, .argument = "N",                       \
-        .help = "how many lines are stored in one transaction", .value = "500", .min = 1,          \
-        .max = PH_BATCH_MAX                                                                        \
-    }
+    CLI_OPTION("batch", 'b', NUMBER, "N", "how many lines are stored in one transaction",          \
+               .value = "500", .min = 1, .max = PH_BATCH_MAX)
 
 #endif

@@ -10,27 +10,6 @@
 
 #define JOINS_TOLD 10
 
-static const char *const description[] = {
-    "Says in plain words why a message is where it is and what will happen to it: scheduled, "
-    "waiting for a retry, ready and since when, leased by whom and for how long, kept by a paused "
-    "queue, dead and why, done when and by whom, waiting for which join and how far that is, a "
-    "step "
-    "of which joins. The id may be that of a message of outbox or inbox, of a timer or a job run.",
-    "Of a message that is parked in a stream it names the head that holds it up, what that waits "
-    "for, and the instance to which the partition belongs; of a head, whose turn it is among the "
-    "instances of a service and until when; of a stream that stands still, the dead head and the "
-    "commands that cure it.",
-    "With --json the words state and code do not change. state is one of scheduled, retry_later, "
-    "deferred, ready, in_progress, lease_expired, done, dead, waiting, parked. A code is one of "
-    "due_later, abandoned, deferred, unclaimed, queue_paused, expired, expires_later, leased, "
-    "lease_expired, last_attempt, worker_lost, error, done, dead_failed, dead_attempts, dead_lost, "
-    "dead_expired, retried, waits_for_join, deadline, step_of_join, parked, head_ready, "
-    "head_due_later, "
-    "head_retry_later, head_leased, head_lease_expired, stream_head, stream_run, stream_blocked, "
-    "affinity (it is left to the partition's owner for now), partition_owner.",
-    NULL
-};
-
 static const struct cli_field reason_fields[] = { { "code", CLI_F_STATE, "a stable word", NULL,
                                                     NULL },
                                                   { "text", CLI_F_TEXT, "a sentence", NULL, NULL },
@@ -49,21 +28,6 @@ static const struct cli_field fields[] = {
       NULL },
     { "clock", CLI_F_TIME, "the database's time when it was looked up", NULL, NULL },
     { 0 },
-};
-
-static const struct cli_option options[] = { CLI_PARTITION_OPTIONS, { 0 } };
-
-static const struct cli_example examples[] = {
-    { "id=$(posthorn enqueue mail.send hello --due +1h)", "A message for later" },
-    { "posthorn explain \"$id\"", "Why is nobody handling it?" },
-    { "posthorn enqueue order.placed 17 --stream order-17 --due +1h", "The head of a stream, …" },
-    { "posthorn explain $(posthorn enqueue order.paid 17 --stream order-17)",
-      "… and what comes after it" },
-    { 0 },
-};
-
-static const struct cli_exit_note exits[] = {
-    { CLI_NOT_FOUND, "there is no such message: never was, or deleted since" }, { 0 }
 };
 
 void explain_because(struct story *story, const char *code, const char *text)
@@ -135,11 +99,11 @@ static void add_losses(struct story *story)
     if (lost)
         explain_because(
             story, "worker_lost",
-            cli_printf(story->cli,
-                       "%d lease%s on it ran out before: it is handed out %s, so that it "
-                       "takes %s along.",
-                       lost, lost == 1 ? "" : "s", lost == 1 ? "in a small group" : "alone",
-                       lost == 1 ? "few others" : "no other"));
+            cli_printf(
+                story->cli,
+                "%d lease%s on it ran out before: it is handed out %s, so that it takes %s along.",
+                lost, lost == 1 ? "" : "s", lost == 1 ? "in a small group" : "alone",
+                lost == 1 ? "few others" : "no other"));
 }
 
 static void add_pause(struct story *story)
@@ -167,10 +131,10 @@ static void waits(struct story *story)
         story->state = "deferred";
         explain_because(
             story, "deferred",
-            cli_printf(story->cli,
-                       "Its worker gave it back without counting the attempt; it is due again "
-                       "at %s.",
-                       due));
+            cli_printf(
+                story->cli,
+                "Its worker gave it back without counting the attempt; it is due again at %s.",
+                due));
     } else {
         story->state = "scheduled";
         explain_because(
@@ -184,14 +148,13 @@ static void is_ready(struct story *story)
     const ph_message_info *info = story->info;
 
     story->state = "ready";
-    explain_because(
-        story, "unclaimed",
-        cli_printf(story->cli,
-                   "It has been ready since %s, and nobody has claimed it yet; %lld %s%s "
-                   "of its queue %s ready.",
-                   explain_when(story, info->next_attempt_at), (long long)story->ready,
-                   story->door->noun, story->ready == 1 ? "" : "s",
-                   story->ready == 1 ? "is" : "are"));
+    explain_because(story, "unclaimed",
+                    cli_printf(story->cli,
+                               "It has been ready since %s, and nobody has claimed it yet; %lld "
+                               "%s%s of its queue %s ready.",
+                               explain_when(story, info->next_attempt_at), (long long)story->ready,
+                               story->door->noun, story->ready == 1 ? "" : "s",
+                               story->ready == 1 ? "is" : "are"));
     if (!story->advice && !cli_has_streams(story->door))
         story->advice = cli_command_line(story->cli, "schedule");
     else if (!story->advice)
@@ -234,13 +197,12 @@ static void leased(struct story *story)
 
     story->state = over ? "lease_expired" : "in_progress";
     if (over) {
-        explain_because(
-            story, "lease_expired",
-            cli_printf(story->cli,
-                       "The lease of %s ran out at %s: the next claim takes it back%s. Until "
-                       "then that worker may still settle it.",
-                       who(story), explain_when(story, info->locked_until),
-                       last ? ", and it is dead then" : ""));
+        explain_because(story, "lease_expired",
+                        cli_printf(story->cli,
+                                   "The lease of %s ran out at %s: the next claim takes it back%s. "
+                                   "Until then that worker may still settle it.",
+                                   who(story), explain_when(story, info->locked_until),
+                                   last ? ", and it is dead then" : ""));
         story->advice = cli_command_line(
             story->cli, story->door == cli_outbox
                             ? "reap"
@@ -279,12 +241,12 @@ static void done(struct story *story)
     else
         explain_because(
             story, "done",
-            cli_printf(story->cli, "It was done at %s by %s%s.",
-                       explain_when(story, info->processed_at), who(story),
-                       cli_has_streams(story->door)
-                           ? cli_printf(story->cli, ", at attempt %d", info->message->attempts)
-                           : ", a worker, or a scheduler that sent a message with its id as "
-                             "message id"));
+            cli_printf(
+                story->cli, "It was done at %s by %s%s.", explain_when(story, info->processed_at),
+                who(story),
+                cli_has_streams(story->door)
+                    ? cli_printf(story->cli, ", at attempt %d", info->message->attempts)
+                    : ", a worker, or a scheduler that sent a message with its id as message id"));
 }
 
 static void dead(struct story *story)
@@ -335,14 +297,13 @@ static int waits_for_join(struct story *story)
     if (ph_join_find(cli->store, PH_OWN_TX, join, 1, cli->timeout_ms, &info, &cli->err) < 0)
         return cli_fail_store(cli);
     story->state = "waiting";
-    explain_because(
-        story, "waits_for_join",
-        cli_printf(cli,
-                   "It is waiting for a join, %s, and nobody can claim it: %d of %d steps have "
-                   "ended, %d of them failed; %d %s not been attached yet.",
-                   id, info->completed_steps + info->failed_steps, info->expected_steps,
-                   info->failed_steps, info->expected_steps - info->attached_steps,
-                   info->expected_steps - info->attached_steps == 1 ? "has" : "have"));
+    explain_because(story, "waits_for_join",
+                    cli_printf(cli,
+                               "It is waiting for a join, %s, and nobody can claim it: %d of %d "
+                               "steps have ended, %d of them failed; %d %s not been attached yet.",
+                               id, info->completed_steps + info->failed_steps, info->expected_steps,
+                               info->failed_steps, info->expected_steps - info->attached_steps,
+                               info->expected_steps - info->attached_steps == 1 ? "has" : "have"));
     if (info->deadline)
         explain_because(story, "deadline",
                         cli_printf(cli, "The join fails if it is not complete at %s.",
@@ -367,13 +328,11 @@ static int step_of_joins(struct story *story)
     for (size_t i = 0; i < ph_join_list_count(list); i++) {
         const ph_join_info *join = ph_join_list_at(list, i);
 
-        explain_because(story, "step_of_join",
-                        cli_printf(cli,
-                                   "It is a step of the join %s, which is %s: %d of %d steps have "
-                                   "ended.",
-                                   ph_id_text(join->id.b, id), ph_join_status_text(join->status),
-                                   join->completed_steps + join->failed_steps,
-                                   join->expected_steps));
+        explain_because(
+            story, "step_of_join",
+            cli_printf(cli, "It is a step of the join %s, which is %s: %d of %d steps have ended.",
+                       ph_id_text(join->id.b, id), ph_join_status_text(join->status),
+                       join->completed_steps + join->failed_steps, join->expected_steps));
     }
     ph_join_list_free(list);
     return CLI_OK;
@@ -515,17 +474,37 @@ static int run(struct cli *cli)
 
 const struct cli_command cli_explain = {
     .name = "explain",
-    .group = "list",
     .summary = "why a message is where it is, and what comes next",
     .operands = "ID",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = description,
-    .options = options,
+    .description =
+        "Says in plain words why a message is where it is and what will happen to it: scheduled, "
+        "waiting for a retry, ready and since when, leased by whom and for how long, kept by a "
+        "paused queue, dead and why, done when and by whom, waiting for which join and how far "
+        "that is, a step of which joins. The id may be that of a message of outbox or inbox, of a "
+        "timer or a job run.\n"
+        "Of a message that is parked in a stream it names the head that holds it up, what that "
+        "waits for, and the instance to which the partition belongs; of a head, whose turn it is "
+        "among the instances of a service and until when; of a stream that stands still, the dead "
+        "head and the commands that cure it.\n"
+        "With --json the words state and code do not change. state is one of scheduled, "
+        "retry_later, deferred, ready, in_progress, lease_expired, done, dead, waiting, parked. A "
+        "code is one of due_later, abandoned, deferred, unclaimed, queue_paused, expired, "
+        "expires_later, leased, lease_expired, last_attempt, worker_lost, error, done, "
+        "dead_failed, dead_attempts, dead_lost, dead_expired, retried, waits_for_join, deadline, "
+        "step_of_join, parked, head_ready, head_due_later, head_retry_later, head_leased, "
+        "head_lease_expired, stream_head, stream_run, stream_blocked, affinity (it is left to the "
+        "partition's owner for now), partition_owner.",
+    .options = CLI_OPTIONS(CLI_PARTITION_OPTIONS),
     .fields = fields,
     .layout = CLI_CARD,
-    .examples = examples,
-    .exits = exits,
+    .examples =
+        CLI_EXAMPLES({ "id=$(posthorn enqueue mail.send hello --due +1h)", "A message for later" },
+                     { "posthorn explain \"$id\"", "Why is nobody handling it?" },
+                     { "posthorn enqueue order.placed 17 --stream order-17 --due +1h",
+                       "The head of a stream, …" },
+                     { "posthorn explain $(posthorn enqueue order.paid 17 --stream order-17)",
+                       "… and what comes after it" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such message: never was, or deleted since" }),
     .every_store = true,
     .only_reads = true,
     .run = run,

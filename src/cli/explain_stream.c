@@ -55,13 +55,11 @@ static void add_affinity(struct story *story, int64_t since)
                        stream->affinity_service);
     owner = id_text(story, stream->affinity_owner.b);
     if (since && until > story->now)
-        explain_because(
-            story, "affinity",
-            cli_printf(
-                story->cli,
-                "%s the head is left to %s, which has its partition, %d, until %s; others do "
-                "not wait.",
-                among, owner, stream->partition, explain_when(story, until)));
+        explain_because(story, "affinity",
+                        cli_printf(story->cli,
+                                   "%s the head is left to %s, which has its partition, %d, until "
+                                   "%s; others do not wait.",
+                                   among, owner, stream->partition, explain_when(story, until)));
     else if (since)
         explain_because(
             story, "partition_owner",
@@ -96,11 +94,11 @@ static void head_is_pending(struct story *story)
                                    "The head, %s, is scheduled: nobody may have it before %s.",
                                    head, due));
     else
-        explain_because(story, "head_ready",
-                        cli_printf(story->cli,
-                                   "The head, %s, has been ready since %s, and nobody has claimed "
-                                   "it yet.",
-                                   head, due));
+        explain_because(
+            story, "head_ready",
+            cli_printf(story->cli,
+                       "The head, %s, has been ready since %s, and nobody has claimed it yet.",
+                       head, due));
     add_affinity(story, later ? 0 : stream->head_due_at);
 }
 
@@ -180,12 +178,13 @@ void explain_head(struct story *story)
     if (!is_head(story))
         return;
     behind = story->stream->unsettled - 1;
-    explain_because(story, "stream_head",
-                    cli_printf(story->cli,
-                               "It is the head of the stream \"%s\", number %lld; %lld message%s "
-                               "wait%s behind it.",
-                               info->message->stream, (long long)info->message->seq,
-                               (long long)behind, plural(behind), behind == 1 ? "s" : ""));
+    explain_because(
+        story, "stream_head",
+        cli_printf(
+            story->cli,
+            "It is the head of the stream \"%s\", number %lld; %lld message%s wait%s behind it.",
+            info->message->stream, (long long)info->message->seq, (long long)behind, plural(behind),
+            behind == 1 ? "s" : ""));
     add_affinity(story, info->next_attempt_at > story->now ? 0 : info->next_attempt_at);
 }
 
@@ -197,16 +196,19 @@ void explain_run(struct story *story)
     if (!story->stream || story->stream->state != PH_STREAM_IN_PROGRESS)
         return;
     before = message->seq - story->stream->next_seq;
-    explain_because(story, "stream_run",
-                    cli_printf(story->cli,
-                               "It is number %lld of the stream \"%s\", of which nobody else gets "
-                               "a message meanwhile%s.",
-                               (long long)message->seq, message->stream,
-                               before > 0 ? cli_printf(story->cli,
-                                                       "; its turn comes after the %lld in front "
-                                                       "of it, which were claimed with it",
-                                                       (long long)before)
-                                          : ""));
+    explain_because(
+        story, "stream_run",
+        cli_printf(
+            story->cli,
+            "It is number %lld of the stream \"%s\", of which nobody else gets a message "
+            "meanwhile%s.",
+            (long long)message->seq, message->stream,
+            before > 0
+                ? cli_printf(
+                      story->cli,
+                      "; its turn comes after the %lld in front of it, which were claimed with it",
+                      (long long)before)
+                : ""));
 }
 
 void explain_dead_head(struct story *story)
@@ -216,12 +218,12 @@ void explain_dead_head(struct story *story)
     if (!is_head(story) || story->stream->state != PH_STREAM_BLOCKED)
         return;
     behind = story->stream->unsettled;
-    explain_because(story, "stream_blocked",
-                    cli_printf(story->cli,
-                               "It blocks the stream \"%s\": %lld message%s wait%s behind it until "
-                               "it is retried or discarded, or its queue is told to skip dead "
-                               "heads.",
-                               story->info->message->stream, (long long)behind, plural(behind),
-                               behind == 1 ? "s" : ""));
+    explain_because(
+        story, "stream_blocked",
+        cli_printf(story->cli,
+                   "It blocks the stream \"%s\": %lld message%s wait%s behind it until it is "
+                   "retried or discarded, or its queue is told to skip dead heads.",
+                   story->info->message->stream, (long long)behind, plural(behind),
+                   behind == 1 ? "s" : ""));
     advise_cures(story);
 }

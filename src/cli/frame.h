@@ -18,6 +18,11 @@ bool cli_is_family(const char *first);
 const char *cli_command_near(struct cli *cli, const char *first, const char *word);
 const char *cli_option_near(const struct cli_command *command, const char *name);
 
+/* The operands as the help shows them; "": none. */
+const char *cli_operands(const struct cli_command *command);
+/* The next paragraph of a description; NULL: that was all. */
+const char *cli_paragraph(struct cli *cli, const char **text);
+
 /* The help of a command, of a family, or (both NULL) of all. */
 void cli_help(struct cli *cli, const struct cli_command *command, const char *family);
 /* What an option does, with its choices and its default. */

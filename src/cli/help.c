@@ -4,11 +4,25 @@
 
 #include <string.h>
 
-static void paragraphs(struct cli *cli, const char *const *texts)
+const char *cli_operands(const struct cli_command *command)
 {
-    for (; texts && *texts; texts++) {
+    return command->operands ? command->operands : "";
+}
+
+const char *cli_paragraph(struct cli *cli, const char **text)
+{
+    size_t length = strcspn(*text, "\n");
+    const char *paragraph = length ? cli_printf(cli, "%.*s", (int)length, *text) : NULL;
+
+    *text += length + ((*text)[length] == '\n');
+    return paragraph;
+}
+
+static void paragraphs(struct cli *cli, const char *text)
+{
+    for (const char *one; (one = cli_paragraph(cli, &text));) {
         cli_print(cli, "\n");
-        cli_wrap(cli, *texts, 0);
+        cli_wrap(cli, one, 0);
     }
 }
 
@@ -85,7 +99,7 @@ static void help_command(struct cli *cli, const struct cli_command *command)
 {
     cli_print(cli, "posthorn %s - %s\n", command->name, command->summary);
     cli_print(cli, "%s  posthorn %s [OPTION]...%s%s\n", heading(cli, "Usage"), command->name,
-              *command->operands ? " " : "", command->operands);
+              *cli_operands(command) ? " " : "", cli_operands(command));
     paragraphs(cli, command->description);
     if (command->options) {
         cli_print(cli, "%s", heading(cli, "Options"));
@@ -115,12 +129,12 @@ static void verbs(struct cli *cli, const char *group, const char *family)
         const struct cli_command *command = cli_commands[i];
         const char *line;
 
-        if (command->hidden || (group && strcmp(command->group, group) != 0))
+        if (command->hidden || (group && strcmp(cli_command_groups[i], group) != 0))
             continue;
         if (family && (strncmp(command->name, family, strlen(family)) != 0 ||
                        command->name[strlen(family)] != ' '))
             continue;
-        line = cli_printf(cli, "%s %s", command->name, command->operands);
+        line = cli_printf(cli, "%s %s", command->name, cli_operands(command));
         entry(cli, line, command->summary);
     }
 }
@@ -149,14 +163,13 @@ static void help_all(struct cli *cli)
     for (const struct cli_variable *variable = cli_variables; variable->name; variable++)
         entry(cli, variable->name, variable->text);
     cli_print(cli, "%s", heading(cli, "Output"));
-    cli_wrap(
-        cli,
-        "Data goes to stdout: a table, or JSON with the fields that each verb's help names. "
-        "Words go to stderr. An error is one line, the cause and then the cure; with --json "
-        "or --jsonl it is an object: {\"error\": {\"code\", \"message\", \"exit\", \"retry\", "
-        "\"outcome_unknown\"}}. Verbs that destroy something ask first; without a terminal they "
-        "want --yes.",
-        0);
+    cli_wrap(cli,
+             "Data goes to stdout: a table, or JSON with the fields that each verb's help names. "
+             "Words go to stderr. An error is one line, the cause and then the cure; with --json "
+             "or --jsonl it is an object: {\"error\": {\"code\", \"message\", \"exit\", \"retry\", "
+             "\"outcome_unknown\"}}. Verbs that destroy something ask first; without a terminal "
+             "they want --yes.",
+             0);
     cli_print(cli, "\nMore about a verb, with examples: posthorn help VERB\n");
 }
 
@@ -189,25 +202,14 @@ static int run(struct cli *cli)
                      second ? second : "");
 }
 
-static const char *const description[] = {
-    "Explains a verb: what it does and means, its options, examples, exit codes, and the fields "
-    "that --json prints. Without a verb it lists all of them, and what they share.",
-    NULL,
-};
-
-static const struct cli_example help_examples[] = {
-    { "posthorn help", "Every verb" },
-    { "posthorn help dead retry", "One of them" },
-    { 0 },
-};
-
 const struct cli_command cli_help_verb = {
     .name = "help",
-    .group = "config",
     .summary = "explain a verb, or list all",
-    .operands = "[VERB]",
-    .operands_max = 2,
-    .description = description,
-    .examples = help_examples,
+    .operands = "[VERB [WORD]]",
+    .description =
+        "Explains a verb: what it does and means, its options, examples, exit codes, and the "
+        "fields that --json prints. Without a verb it lists all of them, and what they share.",
+    .examples = CLI_EXAMPLES({ "posthorn help", "Every verb" },
+                             { "posthorn help dead retry", "One of them" }),
     .run = run,
 };

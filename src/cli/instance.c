@@ -76,30 +76,6 @@ static int run_list(struct cli *cli)
     return code;
 }
 
-static const char *const list_description[] = {
-    "Lists the running workers: every dispatcher, posthorn work among them, and every program that "
-    "uses process_work_batch. Each has an id of its own at every start, under which it claims.",
-    "live: its heart beats. late: three heartbeats are missing, so look whether it still runs. "
-    "stale: it was silent for longer than its threshold, and the next call "
-    "of any other instance removes it; its messages are handed out again then. With --all also "
-    "those of the last day that have gone: left (it has said good-bye) and evicted (it was removed "
-    "because it was silent).",
-    "A worker that serves a set of databases is an instance in each of them.",
-    NULL,
-};
-
-static const struct cli_option list_options[] = {
-    { .name = "all",
-      .letter = 'a',
-      .type = CLI_SWITCH,
-      .help = "also those that have gone in the last day" },
-    { .name = "service",
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "only instances of this service" },
-    { 0 },
-};
-
 static const struct cli_field list_fields[] = {
     { "instance_id", CLI_F_UUID, "names it; the owner of what it has claimed", "Instance id",
       NULL },
@@ -123,31 +99,30 @@ static const struct cli_field list_fields[] = {
     { 0 },
 };
 
-static const struct cli_example list_examples[] = {
-    { "posthorn enqueue mail.send hello; posthorn work mail.send --service mailer --drain --exec "
-      "cat",
-      "A worker that ends" },
-    { "posthorn instance list --all", "Who works, and who did" },
-    { "posthorn instance list --all --service mailer --json", "One service, for programs" },
-    { 0 },
-};
-
-static const struct cli_exit_note list_exits[] = {
-    { CLI_NOT_FOUND, "no instance matches" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_instance_list = {
     .name = "instance list",
-    .group = "instance",
     .summary = "list the running workers",
-    .operands = "",
-    .description = list_description,
-    .options = list_options,
+    .description = "Lists the running workers: every dispatcher, posthorn work among them, and "
+                   "every program that uses process_work_batch. Each has an id of its own at every "
+                   "start, under which it claims.\n"
+                   "live: its heart beats. late: three heartbeats are missing, so look whether it "
+                   "still runs. stale: it was silent for longer than its threshold, and the next "
+                   "call of any other instance removes it; its messages are handed out again then. "
+                   "With --all also those of the last day that have gone: left (it has said "
+                   "good-bye) and evicted (it was removed because it was silent).\n"
+                   "A worker that serves a set of databases is an instance in each of them.",
+    .options =
+        CLI_OPTIONS(CLI_FLAG("all", 'a', "also those that have gone in the last day"),
+                    CLI_OPTION("service", 0, TEXT, "NAME", "only instances of this service")),
     .fields = list_fields,
     .columns = "instance_id service host process_id state in_progress silent_s stale_threshold_s",
-    .examples = list_examples,
-    .exits = list_exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn enqueue mail.send hello; posthorn work mail.send --service mailer --drain "
+          "--exec cat",
+          "A worker that ends" },
+        { "posthorn instance list --all", "Who works, and who did" },
+        { "posthorn instance list --all --service mailer --json", "One service, for programs" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "no instance matches" }),
     .every_store = true,
     .only_reads = true,
     .run = run_list,
@@ -175,46 +150,29 @@ static int run_leave(struct cli *cli)
     return CLI_OK;
 }
 
-static const char *const leave_description[] = {
-    "Removes an instance by hand, as if it had said good-bye: what it has claimed is given back at "
-    "once, and the attempts do not count. For a worker of which you know that it is dead, instead "
-    "of waiting until its leases have run out.",
-    "If it runs after all it is told so at its next call, and registers anew; what it was doing "
-    "may be done twice.",
-    NULL,
-};
-
 static const struct cli_field leave_fields[] = {
     { "instance_id", CLI_F_UUID, "the instance", "Instance id", NULL },
     { "state", CLI_F_STATE, "left", "State", NULL },
     { 0 },
 };
 
-static const struct cli_example leave_examples[] = {
-    { "posthorn work mail.send --service mailer --exec cat & worker=$!; until posthorn instance "
-      "list -q --service mailer --no-header > gone; do sleep 0.1; done",
-      "A worker …" },
-    { "kill -9 $worker", "… that dies" },
-    { "posthorn instance leave \"$(cut -d' ' -f1 gone)\"", "Its messages need not wait" },
-    { 0 },
-};
-
-static const struct cli_exit_note leave_exits[] = {
-    { CLI_NOT_FOUND, "there is no such instance, or it has gone already" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_instance_leave = {
     .name = "instance leave",
-    .group = "instance",
     .summary = "remove a worker by hand",
     .operands = "INSTANCE",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = leave_description,
+    .description = "Removes an instance by hand, as if it had said good-bye: what it has claimed "
+                   "is given back at once, and the attempts do not count. For a worker of which "
+                   "you know that it is dead, instead of waiting until its leases have run out.\n"
+                   "If it runs after all it is told so at its next call, and registers anew; what "
+                   "it was doing may be done twice.",
     .fields = leave_fields,
     .layout = CLI_CARD,
-    .examples = leave_examples,
-    .exits = leave_exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn work mail.send --service mailer --exec cat & worker=$!; until posthorn "
+          "instance list -q --service mailer --no-header > gone; do sleep 0.1; done",
+          "A worker …" },
+        { "kill -9 $worker", "… that dies" },
+        { "posthorn instance leave \"$(cut -d' ' -f1 gone)\"", "Its messages need not wait" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such instance, or it has gone already" }),
     .run = run_leave,
 };

@@ -83,85 +83,48 @@ static int run_set(struct cli *cli)
     return cli_job_print(cli, job.name);
 }
 
-static const char *const set_description[] = {
-    "Makes a job, or changes all of the one with this name, and prints it. Each instant of its "
-    "cron "
-    "expression makes one job run, exactly one, however many schedulers there are; and a scheduler "
-    "(posthorn schedule, or one inside a program) turns each run into a message with the job's "
-    "topic "
-    "and payload.",
-    "An expression has five fields (minute, hour, day, month, weekday) or six (second first), with "
-    "names, ranges, lists and steps, or is one of @yearly, @monthly, @weekly, @daily and @hourly. "
-    "posthorn job next shows what it means.",
-    "Set again just as it is, a job does not change, so a service can do that at every start. "
-    "Otherwise runs that exist stay as they are, and a paused job stays paused. The instants of "
-    "another expression count from now on; those of the old one that were due, and that no "
-    "scheduler has made yet, still make their runs. What is not named gets its default: the "
-    "payload is empty then.",
-    "Instants that passed while no scheduler ran are missed. --misfire once makes one run for the "
-    "latest of them, skip none, all each of them, but at most --misfire-limit. With --overlap skip "
-    "an "
-    "instant is left out, and counted, while an earlier run has not ended.",
-    NULL,
-};
-
-static const struct cli_option set_options[] = {
-    { .name = "payload",
-      .letter = 'p',
-      .type = CLI_TEXT,
-      .argument = "TEXT",
-      .help = "of its runs; -: all of stdin; otherwise empty" },
-    { .name = "timezone",
-      .letter = 'z',
-      .type = CLI_TEXT,
-      .argument = "ZONE",
-      .help = "what its hours are in, such as Europe/Berlin",
-      .value = "UTC" },
-    { .name = "misfire",
-      .type = CLI_WORD,
-      .argument = "POLICY",
-      .help = "what becomes of instants that were missed",
-      .value = "once",
-      .choices = CLI_MISFIRES },
-    { .name = "misfire-limit",
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "with --misfire all: at most so many, the latest",
-      .value = "100",
-      .min = 1,
-      .max = PH_MISFIRE_LIMIT_MAX },
-    { .name = "overlap",
-      .type = CLI_WORD,
-      .argument = "POLICY",
-      .help = "what becomes of an instant while an earlier run has not ended",
-      .value = "allow",
-      .choices = CLI_OVERLAPS },
-    CLI_NAMESPACE_OPTION("the queue of its runs; without it the default one"),
-    { 0 },
-};
-
-static const struct cli_example set_examples[] = {
-    { "posthorn job set nightly etl.start '0 3 * * *' --timezone Europe/Berlin",
-      "At three in the morning, in Berlin" },
-    { "posthorn job set heartbeat monitor.beat '*/10 * * * * *' --misfire skip --overlap skip",
-      "Every ten seconds, and never two at once" },
-    { "posthorn job set report mail.report '0 9 * * mon-fri' --payload '{\"kind\": \"daily\"}'",
-      "On working days at nine" },
-    { 0 },
-};
-
 const struct cli_command cli_job_set = {
     .name = "job set",
-    .group = "job",
     .summary = "make or change a job that runs by the clock",
     .operands = "NAME TOPIC CRON",
-    .operands_min = 3,
-    .operands_max = 3,
-    .description = set_description,
-    .options = set_options,
+    .description =
+        "Makes a job, or changes all of the one with this name, and prints it. Each instant of its "
+        "cron expression makes one job run, exactly one, however many schedulers there are; and a "
+        "scheduler (posthorn schedule, or one inside a program) turns each run into a message with "
+        "the job's topic and payload.\n"
+        "An expression has five fields (minute, hour, day, month, weekday) or six (second first), "
+        "with names, ranges, lists and steps, or is one of @yearly, @monthly, @weekly, @daily and "
+        "@hourly. posthorn job next shows what it means.\n"
+        "Set again just as it is, a job does not change, so a service can do that at every start. "
+        "Otherwise runs that exist stay as they are, and a paused job stays paused. The instants "
+        "of another expression count from now on; those of the old one that were due, and that no "
+        "scheduler has made yet, still make their runs. What is not named gets its default: the "
+        "payload is empty then.\n"
+        "Instants that passed while no scheduler ran are missed. --misfire once makes one run for "
+        "the latest of them, skip none, all each of them, but at most --misfire-limit. With "
+        "--overlap skip an instant is left out, and counted, while an earlier run has not ended.",
+    .options = CLI_OPTIONS(
+        CLI_OPTION("payload", 'p', TEXT, "TEXT", "of its runs; -: all of stdin; otherwise empty"),
+        CLI_OPTION("timezone", 'z', TEXT, "ZONE", "what its hours are in, such as Europe/Berlin",
+                   .value = "UTC"),
+        CLI_OPTION("misfire", 0, WORD, "POLICY", "what becomes of instants that were missed",
+                   .value = "once", .choices = CLI_MISFIRES),
+        CLI_OPTION("misfire-limit", 0, NUMBER, "N",
+                   "with --misfire all: at most so many, the latest", .value = "100", .min = 1,
+                   .max = PH_MISFIRE_LIMIT_MAX),
+        CLI_OPTION("overlap", 0, WORD, "POLICY",
+                   "what becomes of an instant while an earlier run has not ended",
+                   .value = "allow", .choices = CLI_OVERLAPS),
+        CLI_NAMESPACE_OPTION("the queue of its runs; without it the default one")),
     .fields = cli_job_fields,
     .layout = CLI_CARD,
-    .examples = set_examples,
+    .examples = CLI_EXAMPLES(
+        { "posthorn job set nightly etl.start '0 3 * * *' --timezone Europe/Berlin",
+          "At three in the morning, in Berlin" },
+        { "posthorn job set heartbeat monitor.beat '*/10 * * * * *' --misfire skip --overlap skip",
+          "Every ten seconds, and never two at once" },
+        { "posthorn job set report mail.report '0 9 * * mon-fri' --payload '{\"kind\": \"daily\"}'",
+          "On working days at nine" }),
     .run = run_set,
 };
 
@@ -187,36 +150,22 @@ static int run_delete(struct cli *cli)
     return deleted ? CLI_OK : CLI_NOT_FOUND;
 }
 
-static const char *const delete_description[] = {
-    "Deletes a job and those of its runs that nobody has claimed, and no scheduler turned into "
-    "messages, yet. It asks first; without a terminal it wants --yes. To stop a job for a while: "
-    "posthorn job pause.",
-    NULL,
-};
-
 static const struct cli_field delete_fields[] = {
     { "name", CLI_F_TEXT, "the job's name", "Name", NULL },
     { "deleted", CLI_F_BOOL, "false: somebody else was faster", "Deleted", NULL },
     { 0 },
 };
 
-static const struct cli_example delete_examples[] = {
-    EXAMPLE_SET,
-    { "posthorn job delete nightly --yes", "No more of it" },
-    { 0 },
-};
-
 const struct cli_command cli_job_delete = {
     .name = "job delete",
-    .group = "job",
     .summary = "delete a job",
     .operands = "NAME",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = delete_description,
+    .description = "Deletes a job and those of its runs that nobody has claimed, and no scheduler "
+                   "turned into messages, yet. It asks first; without a terminal it wants --yes. "
+                   "To stop a job for a while: posthorn job pause.",
     .fields = delete_fields,
     .layout = CLI_CARD,
-    .examples = delete_examples,
+    .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job delete nightly --yes", "No more of it" }),
     .exits = exits,
     .run = run_delete,
 };
@@ -247,35 +196,21 @@ static int run_trigger(struct cli *cli)
     return CLI_OK;
 }
 
-static const char *const trigger_description[] = {
-    "Makes a run of a job for now and prints its id: also of a paused job, whatever its overlap "
-    "policy. Its cadence stays as it is.",
-    NULL,
-};
-
 static const struct cli_field trigger_fields[] = {
     { "work_id", CLI_F_UUID, "names the run", "Work id", NULL },
     { "job", CLI_F_TEXT, "the job's name", "Job", NULL },
     { 0 },
 };
 
-static const struct cli_example trigger_examples[] = {
-    EXAMPLE_SET,
-    { "posthorn job trigger nightly", "Now, for once" },
-    { 0 },
-};
-
 const struct cli_command cli_job_trigger = {
     .name = "job trigger",
-    .group = "job",
     .summary = "run a job now",
     .operands = "NAME",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = trigger_description,
+    .description = "Makes a run of a job for now and prints its id: also of a paused job, whatever "
+                   "its overlap policy. Its cadence stays as it is.",
     .fields = trigger_fields,
     .layout = CLI_BARE,
-    .examples = trigger_examples,
+    .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job trigger nightly", "Now, for once" }),
     .exits = exits,
     .run = run_trigger,
 };
@@ -304,56 +239,29 @@ static int run_resume(struct cli *cli)
     return switch_to(cli, ph_job_resume);
 }
 
-static const char *const pause_description[] = {
-    "Stops a job, and prints it: it makes no runs until job resume. Runs that exist go on.",
-    NULL,
-};
-
-static const struct cli_example pause_examples[] = {
-    EXAMPLE_SET,
-    { "posthorn job pause nightly", "Not for now" },
-    { 0 },
-};
-
 const struct cli_command cli_job_pause = {
     .name = "job pause",
-    .group = "job",
     .summary = "stop a job for a while",
     .operands = "NAME",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = pause_description,
+    .description =
+        "Stops a job, and prints it: it makes no runs until job resume. Runs that exist go on.",
     .fields = cli_job_fields,
     .layout = CLI_CARD,
-    .examples = pause_examples,
+    .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job pause nightly", "Not for now" }),
     .exits = exits,
     .run = run_pause,
 };
 
-static const char *const resume_description[] = {
-    "Lets a paused job go on, and prints it, with the next instant from now on; what passed "
-    "meanwhile is not made up for.",
-    NULL,
-};
-
-static const struct cli_example resume_examples[] = {
-    EXAMPLE_SET,
-    { "posthorn job pause nightly", "Not for now" },
-    { "posthorn job resume nightly", "Go on" },
-    { 0 },
-};
-
 const struct cli_command cli_job_resume = {
     .name = "job resume",
-    .group = "job",
     .summary = "let a paused job go on",
     .operands = "NAME",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = resume_description,
+    .description = "Lets a paused job go on, and prints it, with the next instant from now on; "
+                   "what passed meanwhile is not made up for.",
     .fields = cli_job_fields,
     .layout = CLI_CARD,
-    .examples = resume_examples,
+    .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job pause nightly", "Not for now" },
+                             { "posthorn job resume nightly", "Go on" }),
     .exits = exits,
     .run = run_resume,
 };

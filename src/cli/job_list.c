@@ -117,49 +117,27 @@ static int run_list(struct cli *cli)
     return cli_job_print(cli, cli->operands[0]);
 }
 
-static const char *const list_description[] = {
-    "Lists jobs by name, or shows all of one. active: it runs by the clock, as long as a scheduler "
-    "does. paused: it makes no runs. broken: a scheduler found that it cannot be run, which "
-    "happens "
-    "to jobs that were set from SQL, where nobody checks the expression; problem says why.",
-    "A page has --limit jobs; the next one begins with --after and the last name of this one.",
-    NULL,
-};
-
-static const struct cli_option list_options[] = {
-    CLI_NAMESPACE_OPTION("only jobs whose runs are in this queue ('' is the default one)"),
-    CLI_LIMIT_OPTION,
-    { .name = "after",
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "go on after this one, the last of the page before" },
-    { 0 },
-};
-
-static const struct cli_example list_examples[] = {
-    { "posthorn job set nightly etl.start '0 3 * * *'", "Something to list" },
-    { "posthorn job list", "All jobs" },
-    { "posthorn job list nightly --json", "All there is to know of one" },
-    { 0 },
-};
-
-static const struct cli_exit_note list_exits[] = {
-    { CLI_NOT_FOUND, "no job matches" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_job_list = {
     .name = "job list",
-    .group = "job",
     .summary = "list jobs, or show one",
     .operands = "[NAME]",
-    .operands_max = 1,
-    .description = list_description,
-    .options = list_options,
+    .description =
+        "Lists jobs by name, or shows all of one. active: it runs by the clock, as long as a "
+        "scheduler does. paused: it makes no runs. broken: a scheduler found that it cannot be "
+        "run, which happens to jobs that were set from SQL, where nobody checks the expression; "
+        "problem says why.\n"
+        "A page has --limit jobs; the next one begins with --after and the last name of this one.",
+    .options = CLI_OPTIONS(
+        CLI_NAMESPACE_OPTION("only jobs whose runs are in this queue ('' is the default one)"),
+        CLI_LIMIT_OPTION,
+        CLI_OPTION("after", 0, TEXT, "NAME", "go on after this one, the last of the page before")),
     .fields = cli_job_fields,
     .columns = "name state cron timezone topic next_at last_at",
-    .examples = list_examples,
-    .exits = list_exits,
+    .examples =
+        CLI_EXAMPLES({ "posthorn job set nightly etl.start '0 3 * * *'", "Something to list" },
+                     { "posthorn job list", "All jobs" },
+                     { "posthorn job list nightly --json", "All there is to know of one" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "no job matches" }),
     .only_reads = true,
     .run = run_list,
 };
@@ -245,42 +223,6 @@ static int run_next(struct cli *cli)
                 : preview_job(cli, cli->operands[0]);
 }
 
-static const char *const next_description[] = {
-    "Prints the next instants of a job, or of an expression: in UTC, in the zone's own time with "
-    "its "
-    "offset, and how far away it is. With --cron no database is needed.",
-    "A time of day fires once a day whatever the clocks do: one that is skipped in spring fires "
-    "right after the gap, one that comes twice in autumn fires the first time. An interval (every "
-    "hour) follows the clock as it runs.",
-    NULL,
-};
-
-static const struct cli_option next_options[] = {
-    { .name = "cron",
-      .letter = 'c',
-      .type = CLI_TEXT,
-      .argument = "EXPR",
-      .help = "this expression, instead of a job's" },
-    { .name = "timezone",
-      .letter = 'z',
-      .type = CLI_TEXT,
-      .argument = "ZONE",
-      .help = "with --cron: what its hours are in",
-      .value = "UTC" },
-    { .name = "count",
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "so many",
-      .value = "5",
-      .min = 1,
-      .max = PH_BATCH_MAX },
-    { .name = "after",
-      .type = CLI_TIME,
-      .argument = "TIME",
-      .help = "those after this time, instead of now" },
-    { 0 },
-};
-
 static const struct cli_field next_fields[] = {
     { "at", CLI_F_TIME, "the instant, in UTC", "At", NULL },
     { "local", CLI_F_TEXT, "the same in the zone's own time, with its offset", "Local", NULL },
@@ -288,32 +230,33 @@ static const struct cli_field next_fields[] = {
     { 0 },
 };
 
-static const struct cli_example next_examples[] = {
-    { "posthorn job set nightly etl.start '0 3 * * *' --timezone Europe/Berlin", "A job" },
-    { "posthorn job next nightly", "When does it run?" },
-    { "posthorn job next --cron '0 9 29 2 *' --count 3", "What does this mean?" },
-    { "posthorn job next --cron '30 2 * * *' --timezone Europe/Berlin --after 2027-03-27T12:00:00Z",
-      "What happens when the clocks change?" },
-    { 0 },
-};
-
-static const struct cli_exit_note next_exits[] = {
-    { CLI_USAGE, "the expression is malformed or never fires, or there is no such zone" },
-    { CLI_NOT_FOUND, "there is no job of this name" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_job_next = {
     .name = "job next",
-    .group = "job",
     .summary = "show when a job runs next",
     .operands = "NAME|--cron EXPR",
-    .operands_max = 1,
-    .description = next_description,
-    .options = next_options,
+    .description =
+        "Prints the next instants of a job, or of an expression: in UTC, in the zone's own time "
+        "with its offset, and how far away it is. With --cron no database is needed.\n"
+        "A time of day fires once a day whatever the clocks do: one that is skipped in spring "
+        "fires right after the gap, one that comes twice in autumn fires the first time. An "
+        "interval (every hour) follows the clock as it runs.",
+    .options = CLI_OPTIONS(
+        CLI_OPTION("cron", 'c', TEXT, "EXPR", "this expression, instead of a job's"),
+        CLI_OPTION("timezone", 'z', TEXT, "ZONE", "with --cron: what its hours are in",
+                   .value = "UTC"),
+        CLI_OPTION("count", 0, NUMBER, "N", "so many", .value = "5", .min = 1, .max = PH_BATCH_MAX),
+        CLI_OPTION("after", 0, TIME, "TIME", "those after this time, instead of now")),
     .fields = next_fields,
-    .examples = next_examples,
-    .exits = next_exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn job set nightly etl.start '0 3 * * *' --timezone Europe/Berlin", "A job" },
+        { "posthorn job next nightly", "When does it run?" },
+        { "posthorn job next --cron '0 9 29 2 *' --count 3", "What does this mean?" },
+        { "posthorn job next --cron '30 2 * * *' --timezone Europe/Berlin --after "
+          "2027-03-27T12:00:00Z",
+          "What happens when the clocks change?" }),
+    .exits = CLI_EXITS(
+        { CLI_USAGE, "the expression is malformed or never fires, or there is no such zone" },
+        { CLI_NOT_FOUND, "there is no job of this name" }),
     .only_reads = true,
     .run = run_next,
 };
@@ -381,46 +324,25 @@ static int run_runs(struct cli *cli)
                               : cli_list_messages(cli, cli_job_runs, &opts, columns);
 }
 
-static const char *const runs_description[] = {
-    "Lists job runs, of all jobs or of one, the newest first. ready: made, and no scheduler has "
-    "turned it into a message yet. done: turned into a message (or acknowledged by somebody who "
-    "works job runs himself), and still kept. How that message fares is shown by list and explain: "
-    "its message id is the run's work id.",
-    "posthorn show and posthorn explain take the id of a run, too.",
-    NULL,
-};
-
-static const struct cli_option runs_options[] = {
-    CLI_STATE_OPTION(CLI_STATES),
-    CLI_LIST_OPTIONS,
-    { 0 },
-};
-
-static const struct cli_example runs_examples[] = {
-    { "posthorn job set nightly etl.start '0 3 * * *'", "A job" },
-    { "posthorn job trigger nightly", "A run of it" },
-    { "posthorn job runs nightly", "Its runs" },
-    { "posthorn job runs --state ready --jsonl", "What is to be sent, of all jobs" },
-    { 0 },
-};
-
-static const struct cli_exit_note runs_exits[] = {
-    { CLI_NOT_FOUND, "no job run matches" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_job_runs_verb = {
     .name = "job runs",
-    .group = "job",
     .summary = "list job runs",
     .operands = "[NAME]",
-    .operands_max = 1,
-    .description = runs_description,
-    .options = runs_options,
+    .description =
+        "Lists job runs, of all jobs or of one, the newest first. ready: made, and no scheduler "
+        "has turned it into a message yet. done: turned into a message (or acknowledged by "
+        "somebody who works job runs himself), and still kept. How that message fares is shown by "
+        "list and explain: its message id is the run's work id.\n"
+        "posthorn show and posthorn explain take the id of a run, too.",
+    .options = CLI_OPTIONS(CLI_STATE_OPTION(CLI_STATES), CLI_LIST_OPTIONS),
     .fields = cli_message_fields,
     .columns = "work_id state job scheduled_at attempts topic",
-    .examples = runs_examples,
-    .exits = runs_exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn job set nightly etl.start '0 3 * * *'", "A job" },
+        { "posthorn job trigger nightly", "A run of it" },
+        { "posthorn job runs nightly", "Its runs" },
+        { "posthorn job runs --state ready --jsonl", "What is to be sent, of all jobs" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "no job run matches" }),
     .only_reads = true,
     .run = run_runs,
 };

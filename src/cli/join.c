@@ -35,13 +35,6 @@ static int begin(struct cli *cli, ph_join_id *ret_join)
     return code == CLI_OK ? cli_open(cli, CLI_OPEN_CHECKED) : code;
 }
 
-static const struct cli_exit_note exits[] = {
-    { CLI_FAILED,
-      "the join is full, was cancelled or is past its deadline; or a message is a wait" },
-    { CLI_NOT_FOUND, "there is no such join or message" },
-    { 0, NULL },
-};
-
 #define EXAMPLE_START                                                                              \
     {                                                                                              \
         "join=$(posthorn join start 2 --key nightly)", "A join of two steps"                       \
@@ -74,59 +67,34 @@ static int run_start(struct cli *cli)
     return CLI_OK;
 }
 
-static const char *const start_description[] = {
-    "Starts a join and prints its id. A join expects a number of steps. Its steps are messages, "
-    "which enqueue --join or join attach make part of it. Each counts once: as completed when it "
-    "is "
-    "acknowledged, as failed when it becomes a dead letter. When all expected steps have ended the "
-    "join is complete, and each wait on it (join wait) sends one message.",
-    "After --deadline an unfinished join is failed, as soon as the next claim, reap or scheduler "
-    "comes by.",
-    NULL,
-};
-
-static const struct cli_option start_options[] = {
-    { .name = "key",
-      .letter = 'k',
-      .type = CLI_TEXT,
-      .argument = "KEY",
-      .help = "what the join belongs to; join list finds it by that" },
-    { .name = "metadata",
-      .type = CLI_TEXT,
-      .argument = "TEXT",
-      .help = "kept and shown, never read" },
-    { .name = "deadline",
-      .type = CLI_TIME,
-      .argument = "TIME",
-      .help = "fail if it is not complete then: +2h, 2030-01-01T09:00:00Z" },
-    { 0 },
-};
-
 static const struct cli_field start_fields[] = {
     { "join_id", CLI_F_UUID, "names the join", "Join id", NULL },
     { 0 },
 };
 
-static const struct cli_example start_examples[] = {
-    { "join=$(posthorn join start 3 --key nightly --deadline +2h)", "A join of three steps" },
-    { "seq 3 | posthorn enqueue etl.extract --lines --join \"$join\"", "Its steps" },
-    { "posthorn join wait \"$join\" --on-complete etl.transform --payload '{}'",
-      "What is sent when all three have ended" },
-    { 0 },
-};
-
 const struct cli_command cli_join_start = {
     .name = "join start",
-    .group = "join",
     .summary = "start a join of so many steps",
     .operands = "STEPS",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = start_description,
-    .options = start_options,
+    .description = "Starts a join and prints its id. A join expects a number of steps. Its steps "
+                   "are messages, which enqueue --join or join attach make part of it. Each counts "
+                   "once: as completed when it is acknowledged, as failed when it becomes a dead "
+                   "letter. When all expected steps have ended the join is complete, and each wait "
+                   "on it (join wait) sends one message.\n"
+                   "After --deadline an unfinished join is failed, as soon as the next claim, reap "
+                   "or scheduler comes by.",
+    .options = CLI_OPTIONS(
+        CLI_OPTION("key", 'k', TEXT, "KEY", "what the join belongs to; join list finds it by that"),
+        CLI_OPTION("metadata", 0, TEXT, "TEXT", "kept and shown, never read"),
+        CLI_OPTION("deadline", 0, TIME, "TIME",
+                   "fail if it is not complete then: +2h, 2030-01-01T09:00:00Z")),
     .fields = start_fields,
     .layout = CLI_BARE,
-    .examples = start_examples,
+    .examples = CLI_EXAMPLES(
+        { "join=$(posthorn join start 3 --key nightly --deadline +2h)", "A join of three steps" },
+        { "seq 3 | posthorn enqueue etl.extract --lines --join \"$join\"", "Its steps" },
+        { "posthorn join wait \"$join\" --on-complete etl.transform --payload '{}'",
+          "What is sent when all three have ended" }),
     .run = run_start,
 };
 
@@ -156,37 +124,29 @@ static int run_attach(struct cli *cli)
     return print(cli, join);
 }
 
-static const char *const attach_description[] = {
-    "Makes messages steps of a join, and prints the join. Twice is as once. A message that is "
-    "still "
-    "to be done counts when it ends; one that has ended already counts now. If one of them cannot "
-    "be attached, none is (of more than 10000: none of its ten thousand).",
-    "The ids are message ids. With - they come from stdin: the first word of each line, as enqueue "
-    "prints it, or objects with a message_id, as enqueue --jsonl and list --jsonl print them.",
-    "enqueue --join does the same for a message that is yet to be stored.",
-    NULL,
-};
-
-static const struct cli_example attach_examples[] = {
-    EXAMPLE_START,
-    { "id=$(posthorn enqueue etl.extract 1)", "A message" },
-    { "posthorn join attach \"$join\" \"$id\"", "It is a step now" },
-    { "posthorn enqueue etl.extract 2 --jsonl | posthorn join attach \"$join\" -", "From stdin" },
-    { 0 },
-};
-
 const struct cli_command cli_join_attach = {
     .name = "join attach",
-    .group = "join",
     .summary = "make messages steps of a join",
     .operands = "JOIN MESSAGE...|-",
-    .operands_min = 1,
-    .operands_max = -1,
-    .description = attach_description,
+    .description =
+        "Makes messages steps of a join, and prints the join. Twice is as once. A message that is "
+        "still to be done counts when it ends; one that has ended already counts now. If one of "
+        "them cannot be attached, none is (of more than 10000: none of its ten thousand).\n"
+        "The ids are message ids. With - they come from stdin: the first word of each line, as "
+        "enqueue prints it, or objects with a message_id, as enqueue --jsonl and list --jsonl "
+        "print them.\n"
+        "enqueue --join does the same for a message that is yet to be stored.",
     .fields = cli_join_fields,
     .layout = CLI_CARD,
-    .examples = attach_examples,
-    .exits = exits,
+    .examples =
+        CLI_EXAMPLES(EXAMPLE_START, { "id=$(posthorn enqueue etl.extract 1)", "A message" },
+                     { "posthorn join attach \"$join\" \"$id\"", "It is a step now" },
+                     { "posthorn enqueue etl.extract 2 --jsonl | posthorn join attach \"$join\" -",
+                       "From stdin" }),
+    .exits = CLI_EXITS(
+        { CLI_FAILED,
+          "the join is full, was cancelled or is past its deadline; or a message is a wait" },
+        { CLI_NOT_FOUND, "there is no such join or message" }),
     .run = run_attach,
 };
 
@@ -236,75 +196,44 @@ static int run_wait(struct cli *cli)
     return CLI_OK;
 }
 
-static const char *const wait_description[] = {
-    "Sends one message when a join has ended, at once if it has. Prints the work id of the wait, "
-    "which is a message that nobody can claim: it is waiting until the join ends, and done then, "
-    "in "
-    "the same transaction.",
-    "If all expected steps have ended the message for success is sent, also if some of them "
-    "failed. "
-    "With --fail-if-any a failed step leads to the message for failure instead, and so does in any "
-    "case a join that was cancelled or whose deadline has passed. Without --on-fail a failure "
-    "sends "
-    "nothing. What is sent has the headers join_id and join_status.",
-    NULL,
-};
-
-static const struct cli_option wait_options[] = {
-    { .name = "on-complete",
-      .type = CLI_TEXT,
-      .argument = "TOPIC",
-      .help = "the topic of what is sent when all steps have ended; required" },
-    { .name = "payload",
-      .letter = 'p',
-      .type = CLI_TEXT,
-      .argument = "TEXT",
-      .help = "its payload; -: all of stdin; otherwise empty" },
-    { .name = "on-fail",
-      .type = CLI_TEXT,
-      .argument = "TOPIC",
-      .help = "the topic of what is sent instead when it failed; otherwise nothing is" },
-    { .name = "fail-payload", .type = CLI_TEXT, .argument = "TEXT", .help = "the payload of that" },
-    { .name = "fail-if-any",
-      .type = CLI_SWITCH,
-      .help = "it failed if any step failed; otherwise steps may fail" },
-    CLI_NAMESPACE_OPTION("the queue of the wait and of what it sends; without it the default one"),
-    { 0 },
-};
-
 static const struct cli_field wait_fields[] = {
     { "work_id", CLI_F_UUID, "names the wait, a message of its own", "Work id", NULL },
     { "join_id", CLI_F_UUID, "the join", "Join id", NULL },
     { 0 },
 };
 
-static const struct cli_example wait_examples[] = {
-    EXAMPLE_START,
-    { "posthorn join wait \"$join\" --on-complete etl.transform --payload '{\"night\": 7}'",
-      "Go on when both have ended" },
-    { "posthorn join wait \"$join\" --on-complete mail.report --on-fail mail.alarm --fail-if-any",
-      "Another one: a report, or an alarm if a step failed" },
-    { 0 },
-};
-
-static const struct cli_exit_note wait_exits[] = {
-    { CLI_NOT_FOUND, "there is no such join; nothing was stored" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_join_wait = {
     .name = "join wait",
-    .group = "join",
     .summary = "send a message when a join has ended",
     .operands = "JOIN",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = wait_description,
-    .options = wait_options,
+    .description =
+        "Sends one message when a join has ended, at once if it has. Prints the work id of the "
+        "wait, which is a message that nobody can claim: it is waiting until the join ends, and "
+        "done then, in the same transaction.\n"
+        "If all expected steps have ended the message for success is sent, also if some of them "
+        "failed. With --fail-if-any a failed step leads to the message for failure instead, and so "
+        "does in any case a join that was cancelled or whose deadline has passed. Without "
+        "--on-fail a failure sends nothing. What is sent has the headers join_id and join_status.",
+    .options = CLI_OPTIONS(
+        CLI_OPTION("on-complete", 0, TEXT, "TOPIC",
+                   "the topic of what is sent when all steps have ended; required"),
+        CLI_OPTION("payload", 'p', TEXT, "TEXT", "its payload; -: all of stdin; otherwise empty"),
+        CLI_OPTION("on-fail", 0, TEXT, "TOPIC",
+                   "the topic of what is sent instead when it failed; otherwise nothing is"),
+        CLI_OPTION("fail-payload", 0, TEXT, "TEXT", "the payload of that"),
+        CLI_FLAG("fail-if-any", 0, "it failed if any step failed; otherwise steps may fail"),
+        CLI_NAMESPACE_OPTION(
+            "the queue of the wait and of what it sends; without it the default one")),
     .fields = wait_fields,
     .layout = CLI_BARE,
-    .examples = wait_examples,
-    .exits = wait_exits,
+    .examples = CLI_EXAMPLES(
+        EXAMPLE_START,
+        { "posthorn join wait \"$join\" --on-complete etl.transform --payload '{\"night\": 7}'",
+          "Go on when both have ended" },
+        { "posthorn join wait \"$join\" --on-complete mail.report --on-fail mail.alarm "
+          "--fail-if-any",
+          "Another one: a report, or an alarm if a step failed" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such join; nothing was stored" }),
     .run = run_wait,
 };
 
@@ -330,48 +259,24 @@ static int run_report(struct cli *cli)
     return r < 0 ? cli_fail_store(cli) : print(cli, join);
 }
 
-static const char *const report_description[] = {
-    "Counts a step of a join by hand, and prints the join. For exceptions only: a message that "
-    "never will be settled because its work was done elsewhere, say. Otherwise ack and fail count "
-    "by "
-    "themselves.",
-    "What is said first about a step stands: a later report or settlement of it counts nothing, "
-    "and "
-    "neither does a report on a join that has ended.",
-    NULL,
-};
-
-static const struct cli_option report_options[] = {
-    { .name = "completed", .type = CLI_SWITCH, .help = "the step is completed" },
-    { .name = "failed", .type = CLI_SWITCH, .help = "the step failed" },
-    { 0 },
-};
-
-static const struct cli_example report_examples[] = {
-    EXAMPLE_START,
-    { "id=$(posthorn enqueue etl.extract 1 --join \"$join\")", "A step" },
-    { "posthorn join report \"$join\" \"$id\" --completed", "It was done by hand" },
-    { 0 },
-};
-
-static const struct cli_exit_note report_exits[] = {
-    { CLI_NOT_FOUND, "there is no such join, or the message is not a step of it" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_join_report = {
     .name = "join report",
-    .group = "join",
     .summary = "count a step by hand, for exceptions only",
     .operands = "JOIN MESSAGE",
-    .operands_min = 2,
-    .operands_max = 2,
-    .description = report_description,
-    .options = report_options,
+    .description = "Counts a step of a join by hand, and prints the join. For exceptions only: a "
+                   "message that never will be settled because its work was done elsewhere, say. "
+                   "Otherwise ack and fail count by themselves.\n"
+                   "What is said first about a step stands: a later report or settlement of it "
+                   "counts nothing, and neither does a report on a join that has ended.",
+    .options = CLI_OPTIONS(CLI_FLAG("completed", 0, "the step is completed"),
+                           CLI_FLAG("failed", 0, "the step failed")),
     .fields = cli_join_fields,
     .layout = CLI_CARD,
-    .examples = report_examples,
-    .exits = report_exits,
+    .examples = CLI_EXAMPLES(
+        EXAMPLE_START, { "id=$(posthorn enqueue etl.extract 1 --join \"$join\")", "A step" },
+        { "posthorn join report \"$join\" \"$id\" --completed", "It was done by hand" }),
+    .exits =
+        CLI_EXITS({ CLI_NOT_FOUND, "there is no such join, or the message is not a step of it" }),
     .run = run_report,
 };
 
@@ -396,36 +301,18 @@ static int run_cancel(struct cli *cli)
     return code;
 }
 
-static const char *const cancel_description[] = {
-    "Ends an open join as cancelled, and prints it. Its counters stay as they are, nothing can be "
-    "attached any more, and its waits take the way of failure. Its messages go on. It asks first; "
-    "without a terminal it wants --yes.",
-    NULL,
-};
-
-static const struct cli_example cancel_examples[] = {
-    EXAMPLE_START,
-    { "posthorn join cancel \"$join\" --yes", "It is not needed any more" },
-    { 0 },
-};
-
-static const struct cli_exit_note cancel_exits[] = {
-    { CLI_FAILED, "it had ended before" },
-    { CLI_NOT_FOUND, "there is no such join" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_join_cancel = {
     .name = "join cancel",
-    .group = "join",
     .summary = "end a join as cancelled",
     .operands = "JOIN",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = cancel_description,
+    .description = "Ends an open join as cancelled, and prints it. Its counters stay as they are, "
+                   "nothing can be attached any more, and its waits take the way of failure. Its "
+                   "messages go on. It asks first; without a terminal it wants --yes.",
     .fields = cli_join_fields,
     .layout = CLI_CARD,
-    .examples = cancel_examples,
-    .exits = cancel_exits,
+    .examples = CLI_EXAMPLES(
+        EXAMPLE_START, { "posthorn join cancel \"$join\" --yes", "It is not needed any more" }),
+    .exits = CLI_EXITS({ CLI_FAILED, "it had ended before" },
+                       { CLI_NOT_FOUND, "there is no such join" }),
     .run = run_cancel,
 };

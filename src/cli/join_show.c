@@ -266,56 +266,27 @@ static const struct cli_field show_fields[] = {
     { 0 },
 };
 
-static const char *const show_description[] = {
-    "Shows a join: how many steps it expects, has and has counted, as a bar, and each step with "
-    "the "
-    "message that it is. In the bar and before each step # means completed, x failed, . pending; - "
-    "is for steps that are still to be attached.",
-    "A step is completed when its message is acknowledged, and failed when it becomes a dead "
-    "letter.",
-    NULL,
-};
-
-static const struct cli_option show_options[] = {
-    { .name = "limit",
-      .letter = 'l',
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "at most so many steps",
-      .value = "1000",
-      .min = 1,
-      .max = PH_BATCH_MAX },
-    { 0 },
-};
-
-static const struct cli_example show_examples[] = {
-    { "join=$(posthorn join start 3 --key nightly)", "A join of three steps" },
-    { "seq 2 | posthorn enqueue etl.extract --lines --join \"$join\"", "Two of them" },
-    { "posthorn claim --owner 5e1f1e55-0000-4000-8000-000000000001 | posthorn ack - --owner "
-      "5e1f1e55-0000-4000-8000-000000000001",
-      "One is done" },
-    { "posthorn join show \"$join\"", "How far is it?" },
-    { 0 },
-};
-
-static const struct cli_exit_note show_exits[] = {
-    { CLI_NOT_FOUND, "there is no such join: never was, or deleted since" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_join_show = {
     .name = "join show",
-    .group = "join",
     .summary = "show how far a join is",
     .operands = "JOIN",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = show_description,
-    .options = show_options,
+    .description = "Shows a join: how many steps it expects, has and has counted, as a bar, and "
+                   "each step with the message that it is. In the bar and before each step # means "
+                   "completed, x failed, . pending; - is for steps that are still to be attached.\n"
+                   "A step is completed when its message is acknowledged, and failed when it "
+                   "becomes a dead letter.",
+    .options = CLI_OPTIONS(CLI_OPTION("limit", 'l', NUMBER, "N", "at most so many steps",
+                                      .value = "1000", .min = 1, .max = PH_BATCH_MAX)),
     .fields = show_fields,
     .layout = CLI_CARD,
-    .examples = show_examples,
-    .exits = show_exits,
+    .examples = CLI_EXAMPLES(
+        { "join=$(posthorn join start 3 --key nightly)", "A join of three steps" },
+        { "seq 2 | posthorn enqueue etl.extract --lines --join \"$join\"", "Two of them" },
+        { "posthorn claim --owner 5e1f1e55-0000-4000-8000-000000000001 | posthorn ack - --owner "
+          "5e1f1e55-0000-4000-8000-000000000001",
+          "One is done" },
+        { "posthorn join show \"$join\"", "How far is it?" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such join: never was, or deleted since" }),
     .only_reads = true,
     .run = run_show,
 };
@@ -349,56 +320,24 @@ static int run_list(struct cli *cli)
     return count ? CLI_OK : CLI_NOT_FOUND;
 }
 
-static const char *const list_description[] = {
-    "Lists joins, the newest first. pending: not all expected steps have ended. completed: all "
-    "have, "
-    "and none failed. failed: all have, and some failed; or the deadline has passed. cancelled: "
-    "somebody cancelled it.",
-    NULL,
-};
-
-static const struct cli_option list_options[] = {
-    { .name = "key",
-      .letter = 'k',
-      .type = CLI_TEXT,
-      .argument = "KEY",
-      .help = "only joins with this key" },
-    { .name = "status",
-      .letter = 's',
-      .type = CLI_WORD,
-      .argument = "STATUS",
-      .help = "only joins with this status",
-      .choices = CLI_JOIN_STATUSES },
-    CLI_LIMIT_OPTION,
-    CLI_AFTER_OPTION,
-    CLI_OLDEST_OPTION,
-    { 0 },
-};
-
-static const struct cli_example list_examples[] = {
-    { "posthorn join start 3 --key nightly", "Something to list" },
-    { "posthorn join list --status pending", "What is under way" },
-    { "posthorn join list --key nightly --limit 1 --json", "The newest with this key" },
-    { 0 },
-};
-
-static const struct cli_exit_note list_exits[] = {
-    { CLI_NOT_FOUND, "no join matches" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_join_list = {
     .name = "join list",
-    .group = "join",
     .summary = "list joins",
-    .operands = "",
-    .description = list_description,
-    .options = list_options,
+    .description = "Lists joins, the newest first. pending: not all expected steps have ended. "
+                   "completed: all have, and none failed. failed: all have, and some failed; or "
+                   "the deadline has passed. cancelled: somebody cancelled it.",
+    .options = CLI_OPTIONS(CLI_OPTION("key", 'k', TEXT, "KEY", "only joins with this key"),
+                           CLI_OPTION("status", 's', WORD, "STATUS", "only joins with this status",
+                                      .choices = CLI_JOIN_STATUSES),
+                           CLI_LIMIT_OPTION, CLI_AFTER_OPTION, CLI_OLDEST_OPTION),
     .fields = cli_join_fields,
     .columns = "join_id status grouping_key expected_steps attached_steps completed_steps "
                "failed_steps created_at",
-    .examples = list_examples,
-    .exits = list_exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn join start 3 --key nightly", "Something to list" },
+        { "posthorn join list --status pending", "What is under way" },
+        { "posthorn join list --key nightly --limit 1 --json", "The newest with this key" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "no join matches" }),
     .only_reads = true,
     .run = run_list,
 };

@@ -130,10 +130,9 @@ static void exits(struct cli *cli, const struct cli_exit_note *note)
 static void verb(struct cli *cli, const struct cli_command *command)
 {
     section(cli, "SH", cli_printf(cli, "posthorn %s", command->name));
-    for (size_t i = 0; command->description[i]; i++) {
-        if (i > 0)
-            cli_print(cli, ".PP\n");
-        filled(cli, command->description[i]);
+    for (const char *text = command->description, *one; (one = cli_paragraph(cli, &text));) {
+        filled(cli, one);
+        cli_print(cli, "%s", *text ? ".PP\n" : "");
     }
     if (command->options)
         options(cli, command->options);
@@ -170,18 +169,19 @@ static void page(struct cli *cli, const struct cli_group *group, const char *dat
     for (size_t i = 0; cli_commands[i]; i++) {
         const struct cli_command *command = cli_commands[i];
 
-        if (command->hidden || strcmp(command->group, group->name) != 0)
+        if (command->hidden || strcmp(cli_command_groups[i], group->name) != 0)
             continue;
         cli_print(cli, "%s\\fBposthorn %s\\fR [\\fIOPTION\\fR]...%s%s\n", first ? "" : ".br\n",
-                  typed(cli, command->name), *command->operands ? " " : "",
-                  typed(cli, command->operands));
+                  typed(cli, command->name), *cli_operands(command) ? " " : "",
+                  typed(cli, cli_operands(command)));
         first = false;
     }
     cli_print(cli, ".SH DESCRIPTION\n");
-    filled(cli, "Options for every verb, the exit codes and the environment are described in "
-                "posthorn(1).");
+    filled(
+        cli,
+        "Options for every verb, the exit codes and the environment are described in posthorn(1).");
     for (size_t i = 0; cli_commands[i]; i++) {
-        if (!cli_commands[i]->hidden && strcmp(cli_commands[i]->group, group->name) == 0)
+        if (!cli_commands[i]->hidden && strcmp(cli_command_groups[i], group->name) == 0)
             verb(cli, cli_commands[i]);
     }
     cli_print(cli, ".SH \"SEE ALSO\"\n\\fBposthorn\\fR(1), \\fBlibposthorn\\fR(3), "
@@ -199,19 +199,12 @@ static int run(struct cli *cli)
     return cli_fail(cli, CLI_NOT_FOUND, "there is no group of verbs \"%.80s\"", cli->operands[0]);
 }
 
-static const char *const description[] = {
-    "Prints the manual page of a group of verbs in the man(7) language; for the build.",
-    NULL,
-};
-
 const struct cli_command cli_man = {
     .name = "__man",
-    .group = "config",
     .summary = "print a manual page",
     .operands = "GROUP [DATE]",
-    .operands_min = 1,
-    .operands_max = 2,
-    .description = description,
+    .description =
+        "Prints the manual page of a group of verbs in the man(7) language; for the build.",
     .hidden = true,
     .run = run,
 };

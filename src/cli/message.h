@@ -19,30 +19,16 @@ json_t *cli_json_message(const struct cli *cli, const struct cli_door *door,
 
 /* What a message and a timer are given alike. */
 #define CLI_CORRELATION_OPTION                                                                     \
-    {                                                                                              \
-        .name = "correlation-id", .type = CLI_TEXT, .argument = "TEXT",                            \
-        .help = "what it belongs to; handed to the worker"                                         \
-    }
-#define CLI_HEADERS_OPTION                                                                         \
-    {                                                                                              \
-        .name = "headers", .type = CLI_TEXT, .argument = "JSON",                                   \
-        .help = "an object, handed to the worker"                                                  \
-    }
+    CLI_OPTION("correlation-id", 0, TEXT, "TEXT", "what it belongs to; handed to the worker")
+#define CLI_HEADERS_OPTION CLI_OPTION("headers", 0, TEXT, "JSON", "an object, handed to the worker")
 
 #define CLI_STREAM_OPTION                                                                          \
-    {                                                                                              \
-        .name = "stream", .type = CLI_TEXT, .argument = "KEY",                                     \
-        .help = "the ordered stream that it is in: one after the other, in this order"             \
-    }
+    CLI_OPTION("stream", 0, TEXT, "KEY",                                                           \
+               "the ordered stream that it is in: one after the other, in this order")
 #define CLI_PRIORITY_OPTION                                                                        \
-    {                                                                                              \
-        .name = "priority", .letter = 'p', .type = CLI_WORD, .argument = "LEVEL",                  \
-        .help = "who comes first", .value = "normal", .choices = CLI_PRIORITIES                    \
-    }
-#define CLI_TENANT_OPTION                                                                          \
-    {                                                                                              \
-        .name = "tenant", .type = CLI_ID, .argument = "UUID", .help = "the tenant it belongs to"   \
-    }
+    CLI_OPTION("priority", 'p', WORD, "LEVEL", "who comes first", .value = "normal",               \
+               .choices = CLI_PRIORITIES)
+#define CLI_TENANT_OPTION CLI_OPTION("tenant", 0, ID, "UUID", "the tenant it belongs to")
 
 /* Priority as the library counts, from a number or word of --priority. */
 #define CLI_PRIORITIES "urgent normal low bulk 0 1 2 3"
@@ -64,35 +50,17 @@ void cli_list_opts(struct cli *cli, ph_list_opts *opts);
 void cli_list_more(struct cli *cli, const char *last);
 
 #define CLI_LIMIT_OPTION                                                                           \
-    {                                                                                              \
-        .name = "limit", .letter = 'l', .type = CLI_NUMBER, .argument = "N",                       \
-        .help = "at most so many", .value = "50", .min = 1, .max = PH_BATCH_MAX                    \
-    }
+    CLI_OPTION("limit", 'l', NUMBER, "N", "at most so many", .value = "50", .min = 1,              \
+               .max = PH_BATCH_MAX)
 #define CLI_AFTER_OPTION                                                                           \
-    {                                                                                              \
-        .name = "after", .type = CLI_ID, .argument = "ID",                                         \
-        .help = "go on after this one, the last of the page before"                                \
-    }
-#define CLI_OLDEST_OPTION                                                                          \
-    {                                                                                              \
-        .name = "oldest-first", .type = CLI_SWITCH,                                                \
-        .help = "the oldest first, otherwise the newest"                                           \
-    }
+    CLI_OPTION("after", 0, ID, "ID", "go on after this one, the last of the page before")
+#define CLI_OLDEST_OPTION CLI_FLAG("oldest-first", 0, "the oldest first, otherwise the newest")
 #define CLI_STATE_OPTION(words)                                                                    \
-    {                                                                                              \
-        .name = "state", .letter = 's', .type = CLI_WORD, .argument = "STATE",                     \
-        .help = "only those in this state", .value = "all", .choices = words                       \
-    }
+    CLI_OPTION("state", 's', WORD, "STATE", "only those in this state", .value = "all",            \
+               .choices = words)
 #define CLI_LIST_OPTIONS                                                                           \
     CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),                                                          \
-        { .name = "topic",                                                                         \
-          .letter = 't',                                                                           \
-          .type = CLI_TEXT,                                                                        \
-          .argument = "TOPIC",                                                                     \
-          .help = "only this topic" },                                                             \
-        CLI_LIMIT_OPTION, CLI_AFTER_OPTION, CLI_OLDEST_OPTION,                                     \
-    {                                                                                              \
-        .name = "payload", .type = CLI_SWITCH, .help = "with payloads and headers"                 \
-    }
+        CLI_OPTION("topic", 't', TEXT, "TOPIC", "only this topic"), CLI_LIMIT_OPTION,              \
+        CLI_AFTER_OPTION, CLI_OLDEST_OPTION, CLI_FLAG("payload", 0, "with payloads and headers")
 
 #endif

@@ -146,9 +146,9 @@ static int run_sql(struct cli *cli)
     if (prefix && !cli_given(cli, "roles"))
         return cli_fail(cli, CLI_USAGE, "--role-prefix goes with --roles");
     if (prefix && !is_role_prefix(prefix))
-        return cli_fail(cli, CLI_USAGE,
-                        "--role-prefix: at most 40 letters, digits and underscores, and no digit "
-                        "first");
+        return cli_fail(
+            cli, CLI_USAGE,
+            "--role-prefix: at most 40 letters, digits and underscores, and no digit first");
     code = cli_open(cli, CLI_OPEN_LAZY);
     if (code != CLI_OK)
         return code;
@@ -164,118 +164,59 @@ static int run_sql(struct cli *cli)
     return CLI_OK;
 }
 
-static const char *const up_description[] = {
-    "Brings the schema to the version of this library: creates what is missing, in one "
-    "transaction. It can be run again at any time, also by several processes at once, and while "
-    "older programs are working. Those whose library is older than serves_from are refused then, "
-    "until they are upgraded, too.",
-    "On SQLite it also creates the file. On PostgreSQL it needs the right to create the schema; "
-    "those who may not have that right run what migrate sql prints. The roles that migrate sql "
-    "--roles has made get their rights on what is new.",
-    "Of a set of databases it takes one after the other, and goes on when one fails; the end says "
-    "which did.",
-    NULL,
-};
-
-static const struct cli_example up_examples[] = {
-    { "posthorn migrate up", "Make or update the schema" },
-    { "posthorn --db sqlite:orders.db migrate up", "In a file that need not exist yet" },
-    { "printf 'store %s sqlite:%s.db\\n' eu eu us us > shops.set", "A set file: two databases" },
-    { "posthorn --db set:shops.set migrate up", "In all of them" },
-    { 0 },
-};
-
 const struct cli_command cli_migrate_up = {
     .name = "migrate up",
-    .group = "migrate",
     .summary = "make the schema, or bring it up to date",
-    .operands = "",
-    .description = up_description,
+    .description = "Brings the schema to the version of this library: creates what is missing, in "
+                   "one transaction. It can be run again at any time, also by several processes at "
+                   "once, and while older programs are working. Those whose library is older than "
+                   "serves_from are refused then, until they are upgraded, too.\n"
+                   "On SQLite it also creates the file. On PostgreSQL it needs the right to create "
+                   "the schema; those who may not have that right run what migrate sql prints. The "
+                   "roles that migrate sql --roles has made get their rights on what is new.\n"
+                   "Of a set of databases it takes one after the other, and goes on when one "
+                   "fails; the end says which did.",
     .fields = fields,
     .layout = CLI_CARD,
-    .examples = up_examples,
+    .examples = CLI_EXAMPLES(
+        { "posthorn migrate up", "Make or update the schema" },
+        { "posthorn --db sqlite:orders.db migrate up", "In a file that need not exist yet" },
+        { "printf 'store %s sqlite:%s.db\\n' eu eu us us > shops.set",
+          "A set file: two databases" },
+        { "posthorn --db set:shops.set migrate up", "In all of them" }),
     .every_store = true,
     .run = run_up,
 };
 
-static const char *const status_description[] = {
-    "Shows which version of the schema is in the database, and which one this library brings. A "
-    "missing schema is an answer, not an error; migrate validate is the one that fails.",
-    NULL,
-};
-
-static const struct cli_example status_examples[] = {
-    { "posthorn migrate status", "What is installed?" },
-    { "posthorn migrate status --json", "The same for programs" },
-    { 0 },
-};
-
 const struct cli_command cli_migrate_status = {
     .name = "migrate status",
-    .group = "migrate",
     .summary = "show the version of the schema",
-    .operands = "",
-    .description = status_description,
+    .description =
+        "Shows which version of the schema is in the database, and which one this library brings. "
+        "A missing schema is an answer, not an error; migrate validate is the one that fails.",
     .fields = fields,
     .layout = CLI_CARD,
-    .examples = status_examples,
+    .examples = CLI_EXAMPLES({ "posthorn migrate status", "What is installed?" },
+                             { "posthorn migrate status --json", "The same for programs" }),
     .every_store = true,
     .only_reads = true,
     .run = run_status,
 };
 
-static const char *const validate_description[] = {
-    "Fails unless the schema is there, can be used by this library, and is up to date. Good as a "
-    "step of a deployment, before the program itself is started.",
-    NULL,
-};
-
-static const struct cli_example validate_examples[] = {
-    { "posthorn migrate validate --quiet && echo ready", "Start only if the schema is right" },
-    { 0 },
-};
-
-static const struct cli_exit_note validate_exits[] = {
-    { CLI_OK, "the schema is up to date" },
-    { CLI_FAILED, "it is missing, older, or too new" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_migrate_validate = {
     .name = "migrate validate",
-    .group = "migrate",
     .summary = "check that the schema is up to date",
-    .operands = "",
-    .description = validate_description,
+    .description = "Fails unless the schema is there, can be used by this library, and is up to "
+                   "date. Good as a step of a deployment, before the program itself is started.",
     .fields = fields,
     .layout = CLI_CARD,
-    .examples = validate_examples,
-    .exits = validate_exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn migrate validate --quiet && echo ready", "Start only if the schema is right" }),
+    .exits = CLI_EXITS({ CLI_OK, "the schema is up to date" },
+                       { CLI_FAILED, "it is missing, older, or too new" }),
     .every_store = true,
     .only_reads = true,
     .run = run_validate,
-};
-
-static const char *const sql_description[] = {
-    "Prints the statements that make the schema in an empty database, to be reviewed and run by "
-    "those who may. It needs no connection, only the URL, which says what kind of database it is.",
-    "With --roles it prints the statements that create the roles producer, worker, scheduler and "
-    "reader and grant them what they need (PostgreSQL only). These can be run again at any time.",
-    "Roles belong to the whole server, and are named after the schema: a worker of one database is "
-    "one in every other whose schema has the same name. Where that must not be, give the roles of "
-    "each database a name of their own with --role-prefix; it is kept in the schema.",
-    NULL,
-};
-
-static const struct cli_option sql_options[] = {
-    { .name = "roles",
-      .type = CLI_SWITCH,
-      .help = "print the roles and their grants instead (PostgreSQL)" },
-    { .name = "role-prefix",
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "with --roles: call them NAME_worker and so on; else after the schema" },
-    { 0 },
 };
 
 static const struct cli_field sql_fields[] = {
@@ -283,25 +224,31 @@ static const struct cli_field sql_fields[] = {
     { 0 },
 };
 
-static const struct cli_example sql_examples[] = {
-    { "posthorn --db postgresql:///shop migrate sql > schema.sql", "For review" },
-    { "posthorn --db postgresql:///shop --schema mail migrate sql --roles",
-      "The grants, for a schema of another name" },
-    { "posthorn --db postgresql:///shop migrate sql --roles --role-prefix shop",
-      "Roles of this database alone" },
-    { 0 },
-};
-
 const struct cli_command cli_migrate_sql = {
     .name = "migrate sql",
-    .group = "migrate",
     .summary = "print the schema as SQL",
-    .operands = "",
-    .description = sql_description,
-    .options = sql_options,
+    .description = "Prints the statements that make the schema in an empty database, to be "
+                   "reviewed and run by those who may. It needs no connection, only the URL, which "
+                   "says what kind of database it is.\n"
+                   "With --roles it prints the statements that create the roles producer, worker, "
+                   "scheduler and reader and grant them what they need (PostgreSQL only). These "
+                   "can be run again at any time.\n"
+                   "Roles belong to the whole server, and are named after the schema: a worker of "
+                   "one database is one in every other whose schema has the same name. Where that "
+                   "must not be, give the roles of each database a name of their own with "
+                   "--role-prefix; it is kept in the schema.",
+    .options = CLI_OPTIONS(
+        CLI_FLAG("roles", 0, "print the roles and their grants instead (PostgreSQL)"),
+        CLI_OPTION("role-prefix", 0, TEXT, "NAME",
+                   "with --roles: call them NAME_worker and so on; else after the schema")),
     .fields = sql_fields,
     .layout = CLI_CARD,
-    .examples = sql_examples,
+    .examples =
+        CLI_EXAMPLES({ "posthorn --db postgresql:///shop migrate sql > schema.sql", "For review" },
+                     { "posthorn --db postgresql:///shop --schema mail migrate sql --roles",
+                       "The grants, for a schema of another name" },
+                     { "posthorn --db postgresql:///shop migrate sql --roles --role-prefix shop",
+                       "Roles of this database alone" }),
     .only_reads = true,
     .run = run_sql,
 };

@@ -252,17 +252,35 @@ static int defaults(struct cli *cli, const struct cli_option *options)
     return code;
 }
 
+/* How many operands there are at least, and at most; "..." stands for any number. */
+static void operands_count(const struct cli_command *command, size_t *ret_min, size_t *ret_max)
+{
+    const char *word = cli_operands(command);
+
+    *ret_min = *ret_max = 0;
+    while (*word && *word != '-') { /* what follows an option is counted by the verb */
+        size_t length = strcspn(word, " ");
+        bool many = memmem(word, length, "...", 3), or_option = memmem(word, length, "|--", 3);
+
+        *ret_max = many ? SIZE_MAX : *ret_max + 1;
+        if (many || or_option)
+            return;
+        *ret_min += *word != '[' && !command->checks_operands;
+        word += length + strspn(word + length, " ");
+    }
+}
+
 static int operands_check(struct cli *cli)
 {
-    const struct cli_command *command = cli->command;
+    const char *name = cli->command->name, *operands = cli_operands(cli->command);
+    size_t min, max;
 
-    if (cli->operand_count < (size_t)command->operands_min)
-        return cli_usage(cli, "something is missing; usage: posthorn %s %s", command->name,
-                         command->operands);
-    if (command->operands_max >= 0 && cli->operand_count > (size_t)command->operands_max)
+    operands_count(cli->command, &min, &max);
+    if (cli->operand_count < min)
+        return cli_usage(cli, "something is missing; usage: posthorn %s %s", name, operands);
+    if (cli->operand_count > max)
         return cli_usage(cli, "\"%.80s\" is one too many; usage: posthorn %s%s%s",
-                         cli->operands[command->operands_max], command->name,
-                         *command->operands ? " " : "", command->operands);
+                         cli->operands[max], name, *operands ? " " : "", operands);
     return CLI_OK;
 }
 
@@ -313,10 +331,10 @@ int cli_parse(struct cli *cli, int argc, char **argv, bool *ret_help, bool *ret_
     if (!cli->command)
         return cli_usage(cli, "no verb was given; for example: posthorn stats");
     if (cli->format != CLI_TEXT_FORM && !cli->command->fields && !cli->command->hidden)
-        return cli_usage(cli,
-                         "what posthorn %s prints is no data and has no JSON form; leave out "
-                         "--json and --jsonl",
-                         cli->command->name);
+        return cli_usage(
+            cli,
+            "what posthorn %s prints is no data and has no JSON form; leave out --json and --jsonl",
+            cli->command->name);
     code = defaults(cli, cli->command->options);
     return code == CLI_OK ? operands_check(cli) : code;
 }

@@ -157,8 +157,8 @@ static int run_set(struct cli *cli)
         return cli_usage(cli,
                          "what is to be set? for example: posthorn queue set --max-attempts 5");
     if (settings.join_wait_topic && cli_door(cli) != cli_outbox)
-        return cli_usage(cli, "only messages of the outbox wait for joins; leave out "
-                              "--join-wait-topic");
+        return cli_usage(cli,
+                         "only messages of the outbox wait for joins; leave out --join-wait-topic");
     if ((settings.dead_head || settings.affinity_grace_ms) && !cli_has_streams(cli_door(cli)))
         return cli_usage(cli, "%ss have no streams; leave out --%s", cli_door(cli)->noun,
                          settings.dead_head ? "dead-head" : "affinity-grace");
@@ -263,249 +263,147 @@ static const struct cli_field fields[] = {
     CLI_DOOR_OPTION("of messages, of those from elsewhere, of timers or job runs, which have "     \
                     "queues of their own")
 
-static const struct cli_option list_options[] = {
-    DOOR_OPTION,
-    CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
-    { 0 },
-};
-static const char *const list_description[] = {
-    "Lists the queues with their settings and counts. A queue is made by the first message of its "
-    "namespace, or by queue set, with these defaults: 10 attempts, exponential backoff from 1 s to "
-    "60 s, settled messages kept for 7 days, dead letters for ever; in the inbox also the records "
-    "of what was received.",
-    "Messages, those from elsewhere (the inbox), timers and job runs have queues of their own: "
-    "--door says which are meant.",
-    NULL,
-};
-static const struct cli_example list_examples[] = {
-    { "posthorn enqueue mail.send hello --namespace mail", "A queue is made" },
-    { "posthorn queue list", "All queues" },
-    { "posthorn queue list --namespace mail --json", "One of them with all its settings" },
-    { 0 },
-};
-static const struct cli_exit_note list_exits[] = {
-    { CLI_NOT_FOUND, "there is no queue, or not this one" },
-    { 0, NULL },
-};
 const struct cli_command cli_queue_list = {
     .name = "queue list",
-    .group = "queue",
     .summary = "list queues with their settings",
-    .operands = "",
-    .description = list_description,
-    .options = list_options,
+    .description = "Lists the queues with their settings and counts. A queue is made by the first "
+                   "message of its namespace, or by queue set, with these defaults: 10 attempts, "
+                   "exponential backoff from 1 s to 60 s, settled messages kept for 7 days, dead "
+                   "letters for ever; in the inbox also the records of what was received.\n"
+                   "Messages, those from elsewhere (the inbox), timers and job runs have queues of "
+                   "their own: --door says which are meant.",
+    .options = CLI_OPTIONS(DOOR_OPTION, CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE)),
     .fields = fields,
     .columns = COLUMNS("in_progress"),
-    .examples = list_examples,
-    .exits = list_exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn enqueue mail.send hello --namespace mail", "A queue is made" },
+        { "posthorn queue list", "All queues" },
+        { "posthorn queue list --namespace mail --json", "One of them with all its settings" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no queue, or not this one" }),
     .every_store = true,
     .only_reads = true,
     .run = run_list,
 };
 
-static const struct cli_option set_options[] = {
-    DOOR_OPTION,
-    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
-    { .name = "max-attempts",
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "how often a message may be claimed before it is dead",
-      .min = 1,
-      .max = PH_ATTEMPTS_MAX },
-    { .name = "backoff",
-      .type = CLI_WORD,
-      .argument = "POLICY",
-      .help =
-          "how long an abandoned message waits; choosing another policy sets its defaults first",
-      .choices = "exponential equal-jitter" },
-    { .name = "backoff-base",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "the first wait",
-      .min = 1,
-      .max = 366LL * 86400000 },
-    { .name = "backoff-max",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "the longest wait",
-      .min = 1,
-      .max = 366LL * 86400000 },
-    { .name = "retention",
-      .type = CLI_LIFETIME,
-      .argument = "DURATION",
-      .help = "how long settled messages are kept; or forever",
-      .min = 1,
-      .max = 100LL * 366 * 86400 },
-    { .name = "dead-retention",
-      .type = CLI_LIFETIME,
-      .argument = "DURATION",
-      .help = "how long dead letters are kept; or forever",
-      .min = 1,
-      .max = 100LL * 366 * 86400 },
-    { .name = "dedupe-retention",
-      .type = CLI_LIFETIME,
-      .argument = "DURATION",
-      .help = "how long dedupe keys are kept, never less than their message; or forever. In the "
-              "inbox: how long it is remembered what was received",
-      .min = 1,
-      .max = 100LL * 366 * 86400 },
-    { .name = "max-payload",
-      .type = CLI_NUMBER,
-      .argument = "BYTES",
-      .help = "the longest payload",
-      .min = 1,
-      .max = PH_PAYLOAD_MAX },
-    { .name = "max-lease",
-      .type = CLI_SECONDS,
-      .argument = "DURATION",
-      .help = "how long renewals may stretch a lease",
-      .min = 1,
-      .max = PH_LEASE_MAX_S },
-    { .name = "delete-on-ack",
-      .type = CLI_WORD,
-      .argument = "YES",
-      .help = "delete messages as soon as they are acknowledged",
-      .choices = "yes no" },
-    { .name = "join-wait-topic",
-      .type = CLI_TEXT,
-      .argument = "TOPIC",
-      .help = "the topic of waits for joins, from now on" },
-    { .name = "dead-head",
-      .type = CLI_WORD,
-      .argument = "WHAT",
-      .help = "what a stream does when its head has died; skip also lets blocked streams go on",
-      .choices = "skip block" },
-    { .name = "affinity-grace",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "how long the head of a stream is left to the instance that its partition belongs "
-              "to; 0: not at all",
-      .min = 0,
-      .max = 3600000 },
-    { 0 },
-};
-static const char *const set_description[] = {
-    "Changes settings of a queue, makes it if need be, and prints it. What is not named stays as "
-    "it is. Settings count from now on: also for messages that are in the queue already, unless "
-    "they have their own.",
-    "exponential waits base times 2 to the power of the retries; equal-jitter doubles with every "
-    "attempt and then waits a random time between half of that and all of it.",
-    "A stream whose head is dead goes on with the next message (skip, the default), or stands "
-    "still until the head is retried or discarded (block).",
-    NULL,
-};
-static const struct cli_example set_examples[] = {
-    { "posthorn queue set --max-attempts 5 --retention 1d", "The default queue" },
-    { "posthorn queue set --namespace mail --backoff equal-jitter --backoff-max 10m",
-      "Another queue, with another policy" },
-    { "posthorn queue set --namespace ledger --dead-head block --affinity-grace 500ms",
-      "Never pass over a message of a stream" },
-    { "posthorn queue set --door inbox --dedupe-retention 30d",
-      "Forget after a month what was received" },
-    { "posthorn queue set --namespace audit --retention forever --delete-on-ack no", "Keep all" },
-    { 0 },
-};
 const struct cli_command cli_queue_set = {
     .name = "queue set",
-    .group = "queue",
     .summary = "change the settings of a queue",
-    .operands = "",
-    .description = set_description,
-    .options = set_options,
+    .description =
+        "Changes settings of a queue, makes it if need be, and prints it. What is not named stays "
+        "as it is. Settings count from now on: also for messages that are in the queue already, "
+        "unless they have their own.\n"
+        "exponential waits base times 2 to the power of the retries; equal-jitter doubles with "
+        "every attempt and then waits a random time between half of that and all of it.\n"
+        "A stream whose head is dead goes on with the next message (skip, the default), or stands "
+        "still until the head is retried or discarded (block).",
+    .options = CLI_OPTIONS(
+        DOOR_OPTION, CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
+        CLI_OPTION("max-attempts", 0, NUMBER, "N",
+                   "how often a message may be claimed before it is dead", .min = 1,
+                   .max = PH_ATTEMPTS_MAX),
+        CLI_OPTION(
+            "backoff", 0, WORD, "POLICY",
+            "how long an abandoned message waits; choosing another policy sets its defaults first",
+            .choices = "exponential equal-jitter"),
+        CLI_OPTION("backoff-base", 0, MS, "DURATION", "the first wait", .min = 1,
+                   .max = 366LL * 86400000),
+        CLI_OPTION("backoff-max", 0, MS, "DURATION", "the longest wait", .min = 1,
+                   .max = 366LL * 86400000),
+        CLI_OPTION("retention", 0, LIFETIME, "DURATION",
+                   "how long settled messages are kept; or forever", .min = 1,
+                   .max = 100LL * 366 * 86400),
+        CLI_OPTION("dead-retention", 0, LIFETIME, "DURATION",
+                   "how long dead letters are kept; or forever", .min = 1,
+                   .max = 100LL * 366 * 86400),
+        CLI_OPTION("dedupe-retention", 0, LIFETIME, "DURATION",
+                   "how long dedupe keys are kept, never less than their message; or forever. In "
+                   "the inbox: how long it is remembered what was received",
+                   .min = 1, .max = 100LL * 366 * 86400),
+        CLI_OPTION("max-payload", 0, NUMBER, "BYTES", "the longest payload", .min = 1,
+                   .max = PH_PAYLOAD_MAX),
+        CLI_OPTION("max-lease", 0, SECONDS, "DURATION", "how long renewals may stretch a lease",
+                   .min = 1, .max = PH_LEASE_MAX_S),
+        CLI_OPTION("delete-on-ack", 0, WORD, "YES",
+                   "delete messages as soon as they are acknowledged", .choices = "yes no"),
+        CLI_OPTION("join-wait-topic", 0, TEXT, "TOPIC",
+                   "the topic of waits for joins, from now on"),
+        CLI_OPTION(
+            "dead-head", 0, WORD, "WHAT",
+            "what a stream does when its head has died; skip also lets blocked streams go on",
+            .choices = "skip block"),
+        CLI_OPTION("affinity-grace", 0, MS, "DURATION",
+                   "how long the head of a stream is left to the instance that its partition "
+                   "belongs to; 0: not at all",
+                   .min = 0, .max = 3600000)),
     .fields = fields,
     .layout = CLI_CARD,
-    .examples = set_examples,
+    .examples = CLI_EXAMPLES(
+        { "posthorn queue set --max-attempts 5 --retention 1d", "The default queue" },
+        { "posthorn queue set --namespace mail --backoff equal-jitter --backoff-max 10m",
+          "Another queue, with another policy" },
+        { "posthorn queue set --namespace ledger --dead-head block --affinity-grace 500ms",
+          "Never pass over a message of a stream" },
+        { "posthorn queue set --door inbox --dedupe-retention 30d",
+          "Forget after a month what was received" },
+        { "posthorn queue set --namespace audit --retention forever --delete-on-ack no",
+          "Keep all" }),
     .run = run_set,
 };
 
-static const struct cli_option pause_options[] = {
-    DOOR_OPTION,
-    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
-    { 0 },
-};
-static const char *const pause_description[] = {
-    "Stops a queue: it takes messages and lets leases be settled, but hands out none until queue "
-    "resume. One that does not exist yet is made, and that is said. A paused queue of timers or "
-    "job runs is passed "
-    "over by schedulers.",
-    NULL,
-};
-static const struct cli_example pause_examples[] = {
-    { "posthorn queue pause --namespace mail", "No mail for now" },
-    { "posthorn queue pause --door timers", "No timer becomes a message" },
-    { 0 },
-};
+static const struct cli_option pause_options[] = { DOOR_OPTION,
+                                                   CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
+                                                   { 0 } };
 const struct cli_command cli_queue_pause = {
     .name = "queue pause",
-    .group = "queue",
     .summary = "stop handing out messages of a queue",
-    .operands = "",
-    .description = pause_description,
+    .description = "Stops a queue: it takes messages and lets leases be settled, but hands out "
+                   "none until queue resume. One that does not exist yet is made, and that is "
+                   "said. A paused queue of timers or job runs is passed over by schedulers.",
     .options = pause_options,
     .fields = fields,
     .layout = CLI_CARD,
-    .examples = pause_examples,
+    .examples =
+        CLI_EXAMPLES({ "posthorn queue pause --namespace mail", "No mail for now" },
+                     { "posthorn queue pause --door timers", "No timer becomes a message" }),
     .run = run_pause,
 };
 
-static const char *const resume_description[] = {
-    "Lets a paused queue hand out messages again. One that does not exist yet is made, and that is "
-    "said.",
-    NULL,
-};
-static const struct cli_example resume_examples[] = {
-    { "posthorn queue resume --namespace mail", "Go on" },
-    { "posthorn queue resume --door timers", "Timers, too" },
-    { 0 },
-};
 const struct cli_command cli_queue_resume = {
     .name = "queue resume",
-    .group = "queue",
     .summary = "hand out messages of a queue again",
-    .operands = "",
-    .description = resume_description,
+    .description = "Lets a paused queue hand out messages again. One that does not exist yet is "
+                   "made, and that is said.",
     .options = pause_options,
     .fields = fields,
     .layout = CLI_CARD,
-    .examples = resume_examples,
+    .examples = CLI_EXAMPLES({ "posthorn queue resume --namespace mail", "Go on" },
+                             { "posthorn queue resume --door timers", "Timers, too" }),
     .run = run_resume,
 };
 
-static const char *const delete_description[] = {
-    "Deletes a queue that has nothing in it, with its settings; for instance one that a slip of "
-    "the pen has made. What is in it is any message, settled and dead ones among them, a dedupe "
-    "key, a stream, and what will come into it by itself: timers and jobs of its namespace. "
-    "Otherwise the queue stays as it is, and it is said what there is.",
-    "The next use of the name makes the queue anew, with the defaults. A message that somebody is "
-    "just enqueueing is not lost.",
-    NULL,
-};
 static const struct cli_field delete_fields[] = {
     { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", "Door", NULL },
     { "namespace", CLI_F_TEXT, "the queue's name", "Namespace", NULL },
     { "deleted", CLI_F_BOOL, "false: there was none", "Deleted", NULL },
     { 0 },
 };
-static const struct cli_example delete_examples[] = {
-    { "posthorn queue pause --namespace mial", "A slip of the pen makes a queue" },
-    { "posthorn queue delete --namespace mial", "Away with it" },
-    { 0 },
-};
-static const struct cli_exit_note delete_exits[] = {
-    { CLI_FAILED, "the queue has something in it" },
-    { CLI_NOT_FOUND, "there is no such queue" },
-    { 0, NULL },
-};
 const struct cli_command cli_queue_delete = {
     .name = "queue delete",
-    .group = "queue",
     .summary = "delete a queue that has nothing in it",
-    .operands = "",
-    .description = delete_description,
+    .description =
+        "Deletes a queue that has nothing in it, with its settings; for instance one that a slip "
+        "of the pen has made. What is in it is any message, settled and dead ones among them, a "
+        "dedupe key, a stream, and what will come into it by itself: timers and jobs of its "
+        "namespace. Otherwise the queue stays as it is, and it is said what there is.\n"
+        "The next use of the name makes the queue anew, with the defaults. A message that somebody "
+        "is just enqueueing is not lost.",
     .options = pause_options,
     .fields = delete_fields,
     .layout = CLI_CARD,
-    .examples = delete_examples,
-    .exits = delete_exits,
+    .examples =
+        CLI_EXAMPLES({ "posthorn queue pause --namespace mial", "A slip of the pen makes a queue" },
+                     { "posthorn queue delete --namespace mial", "Away with it" }),
+    .exits = CLI_EXITS({ CLI_FAILED, "the queue has something in it" },
+                       { CLI_NOT_FOUND, "there is no such queue" }),
     .run = run_delete,
 };

@@ -34,10 +34,9 @@ static int arguments_check(struct cli *cli)
                          : cli->operand_count == 1 ? "the id"
                                                    : "the topic");
     if (cli_given(cli, "from-jsonl") && cli->operand_count > 1)
-        return cli_usage(cli,
-                         "with --from-jsonl all but the source comes from stdin; leave out "
-                         "\"%.80s\"",
-                         cli->operands[1]);
+        return cli_usage(
+            cli, "with --from-jsonl all but the source comes from stdin; leave out \"%.80s\"",
+            cli->operands[1]);
     return CLI_OK;
 }
 
@@ -64,63 +63,45 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
-static const char *const description[] = {
-    "Takes a message that comes from elsewhere into the inbox and prints its work id: SOURCE is "
-    "who sent it, such as a service or a broker's queue, and ID the id that it has there. The "
-    "payload is the fourth operand, or all of stdin if that is -, or empty.",
-    "However often it is delivered, it is stored once: the next time the same work id is printed, "
-    "a note says so, and the exit code is 0 all the same. That holds also long after it was "
-    "handled, and for two who bring it at the same time. It is remembered for ever, unless queue "
-    "set --door inbox --dedupe-retention says otherwise. Each --namespace remembers for itself.",
-    "Workers get it with work --door inbox or claim --door inbox.",
-    "With --from-jsonl each line of stdin is an object whose keys are source, source_id (or "
-    "message_id, as process_work_batch calls it), topic, "
-    "payload, namespace, tenant_id, correlation_id, stream, priority and headers; what a line "
-    "leaves out comes from the command line. Lines are stored in batches, each wholly or not at "
-    "all; if one fails, those before it remain stored, and the error says how many.",
-    NULL,
-};
-
-static const struct cli_option options[] = {
-    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
-    CLI_STREAM_OPTION,
-    CLI_PRIORITY_OPTION,
-    CLI_CORRELATION_OPTION,
-    CLI_HEADERS_OPTION,
-    CLI_TENANT_OPTION,
-    { .name = "from-jsonl",
-      .type = CLI_SWITCH,
-      .help = "each line of stdin is an object that describes a message; then name at most the "
-              "SOURCE" },
-    CLI_STORE_BATCH_OPTION,
-    { 0 },
-};
-
-static const struct cli_example examples[] = {
-    { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}'", "A message arrives" },
-    { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}' --json",
-      "It is delivered again, and stored once" },
-    { "posthorn receive billing inv-18 invoice.paid '{\"order\": 17}' --stream order-17",
-      "In the order in which they arrive" },
-    { "echo '{\"source_id\": \"inv-19\", \"topic\": \"invoice.paid\", \"payload\": \"{}\"}' | "
-      "posthorn receive billing --from-jsonl",
-      "From a broker's client, a line each" },
-    { "posthorn work invoice.paid --door inbox --drain --exec cat", "Handle them" },
-    { 0 },
-};
-
 const struct cli_command cli_receive = {
     .name = "receive",
-    .group = "enqueue",
     .summary = "take a message from elsewhere in, once",
     .operands = "SOURCE ID TOPIC [PAYLOAD|-]",
-    .operands_min = 0,
-    .operands_max = 4,
-    .description = description,
-    .options = options,
+    .checks_operands = true,
+    .description =
+        "Takes a message that comes from elsewhere into the inbox and prints its work id: SOURCE "
+        "is who sent it, such as a service or a broker's queue, and ID the id that it has there. "
+        "The payload is the fourth operand, or all of stdin if that is -, or empty.\n"
+        "However often it is delivered, it is stored once: the next time the same work id is "
+        "printed, a note says so, and the exit code is 0 all the same. That holds also long after "
+        "it was handled, and for two who bring it at the same time. It is remembered for ever, "
+        "unless queue set --door inbox --dedupe-retention says otherwise. Each --namespace "
+        "remembers for itself.\n"
+        "Workers get it with work --door inbox or claim --door inbox.\n"
+        "With --from-jsonl each line of stdin is an object whose keys are source, source_id (or "
+        "message_id, as process_work_batch calls it), topic, payload, namespace, tenant_id, "
+        "correlation_id, stream, priority and headers; what a line leaves out comes from the "
+        "command line. Lines are stored in batches, each wholly or not at all; if one fails, those "
+        "before it remain stored, and the error says how many.",
+    .options =
+        CLI_OPTIONS(CLI_NAMESPACE_OPTION(CLI_THE_QUEUE), CLI_STREAM_OPTION, CLI_PRIORITY_OPTION,
+                    CLI_CORRELATION_OPTION, CLI_HEADERS_OPTION, CLI_TENANT_OPTION,
+                    CLI_FLAG("from-jsonl", 0,
+                             "each line of stdin is an object that describes a message; then name "
+                             "at most the SOURCE"),
+                    CLI_STORE_BATCH_OPTION),
     .fields = fields,
     .layout = CLI_BARE,
-    .examples = examples,
+    .examples = CLI_EXAMPLES(
+        { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}'", "A message arrives" },
+        { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}' --json",
+          "It is delivered again, and stored once" },
+        { "posthorn receive billing inv-18 invoice.paid '{\"order\": 17}' --stream order-17",
+          "In the order in which they arrive" },
+        { "echo '{\"source_id\": \"inv-19\", \"topic\": \"invoice.paid\", \"payload\": \"{}\"}' | "
+          "posthorn receive billing --from-jsonl",
+          "From a broker's client, a line each" },
+        { "posthorn work invoice.paid --door inbox --drain --exec cat", "Handle them" }),
     .graceful = true,
     .run = run,
 };

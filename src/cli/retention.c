@@ -30,19 +30,6 @@ static int run(struct cli *cli)
     return code;
 }
 
-static const struct cli_option options[] = {
-    { .name = "batch",
-      .letter = 'b',
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "how many of each kind are deleted in one transaction",
-      .value = "1000",
-      .min = 1,
-      .max = PH_BATCH_MAX },
-    { .name = "once", .type = CLI_SWITCH, .help = "only one transaction" },
-    { 0 },
-};
-
 static const struct cli_field fields[] = {
     CLI_STORE_OR_ALL,
     { "deleted", CLI_F_NUMBER, "messages that were deleted", "Deleted", NULL },
@@ -51,31 +38,24 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
-static const char *const description[] = {
-    "Deletes settled messages whose retention is over, and where that is set also dead letters and "
-    "dedupe keys, in small transactions until nothing is left to delete. Messages that wait or are "
-    "leased are never deleted. How long each queue keeps them: posthorn queue set.",
-    "Run it from time to time, by cron or a systemd timer; two at once do no harm. Of a set of "
-    "databases it cleans up one after the other, and prints a line for each and one for all.",
-    NULL,
-};
-
-static const struct cli_example examples[] = {
-    { "posthorn retention", "Clean up" },
-    { "posthorn retention --once --batch 100 --json", "A little" },
-    { 0 },
-};
-
 const struct cli_command cli_retention = {
     .name = "retention",
-    .group = "queue",
     .summary = "delete what was settled long ago",
-    .operands = "",
-    .description = description,
-    .options = options,
+    .description =
+        "Deletes settled messages whose retention is over, and where that is set also dead letters "
+        "and dedupe keys, in small transactions until nothing is left to delete. Messages that "
+        "wait or are leased are never deleted. How long each queue keeps them: posthorn queue "
+        "set.\n"
+        "Run it from time to time, by cron or a systemd timer; two at once do no harm. Of a set of "
+        "databases it cleans up one after the other, and prints a line for each and one for all.",
+    .options = CLI_OPTIONS(CLI_OPTION("batch", 'b', NUMBER, "N",
+                                      "how many of each kind are deleted in one transaction",
+                                      .value = "1000", .min = 1, .max = PH_BATCH_MAX),
+                           CLI_FLAG("once", 0, "only one transaction")),
     .fields = fields,
     .layout = CLI_CARD,
-    .examples = examples,
+    .examples = CLI_EXAMPLES({ "posthorn retention", "Clean up" },
+                             { "posthorn retention --once --batch 100 --json", "A little" }),
     .every_store = true,
     .graceful = true,
     .run = run,

@@ -306,56 +306,6 @@ static int run(struct cli *cli)
 
 /* ------------------------------------------------------------------------ the table */
 
-static const char *const description[] = {
-    "Does what is due, again and again: turns timers and job runs into messages, makes the runs of "
-    "jobs, ends joins whose deadline has passed. Workers then get the messages like any other. It "
-    "is for all queues of the database. Any number of them may run at once, so that one may be "
-    "lost; "
-    "there is no leader, and nothing is done twice.",
-    "It looks when something is due, as far as it knows, and at least every --poll, since others "
-    "may "
-    "have set timers and jobs. If the database goes away it says so once, and goes on when it is "
-    "back.",
-    "On SIGTERM and SIGINT it finishes what it is doing and ends. What was done is printed as it "
-    "happens, a line for each kind of thing (with --jsonl an object for each look that found "
-    "something), and a summary at the end.",
-    "Of a set of databases it serves all stores, over at most --connections, and looks up every "
-    "--refresh which there are. It does not print what it does then; what goes wrong is logged. "
-    "With "
-    "--once it takes one store after the other, and prints a line for each and one for all.",
-    "Those who claim timers or job runs themselves (claim --door) tell it so with --keep-timers "
-    "and "
-    "--keep-job-runs; jobs need a scheduler in any case, to make runs.",
-    NULL,
-};
-
-static const struct cli_option options[] = {
-    { .name = "once",
-      .type = CLI_SWITCH,
-      .help = "do what is due until nothing more is, print the counts, and end" },
-    { .name = "keep-timers", .type = CLI_SWITCH, .help = "leave timers to those who claim them" },
-    { .name = "keep-job-runs",
-      .type = CLI_SWITCH,
-      .help = "leave job runs to those who claim them; they are made all the same" },
-    { .name = "poll",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "the longest time between two looks",
-      .value = "500ms",
-      .min = 1,
-      .max = 86400000 },
-    { .name = "batch",
-      .letter = 'b',
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "most of each kind in one look",
-      .value = "1000",
-      .min = 1,
-      .max = PH_BATCH_MAX },
-    CLI_SET_OPTIONS,
-    { 0 },
-};
-
 static const struct cli_field fields[] = {
     CLI_STORE_OR_ALL,
     { "at", CLI_F_TIME, "the database's time when it looked", "At", NULL },
@@ -373,34 +323,49 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
-static const struct cli_example examples[] = {
-    { "posthorn timer add order.expired 17 --in 0s", "A timer that is due" },
-    { "posthorn job set nightly etl.start '0 3 * * *'; posthorn job trigger nightly",
-      "A job, and a run of it" },
-    { "posthorn schedule --once", "Both become messages" },
-    { "timeout --preserve-status 1 posthorn schedule --poll 200ms",
-      "As a service would, for a second; timeout ends it with SIGTERM" },
-    { 0 },
-};
-
-static const struct cli_exit_note exits[] = {
-    { CLI_OK, "ended by SIGTERM; with --once: done, also if nothing was due" },
-    { CLI_FAILED, "with --once: a job cannot be run; or stdout cannot be written" },
-    { CLI_INTERRUPTED, "ended by SIGINT" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_schedule = {
     .name = "schedule",
-    .group = "schedule",
     .summary = "turn timers and jobs that are due into messages",
-    .operands = "",
-    .description = description,
-    .options = options,
+    .description =
+        "Does what is due, again and again: turns timers and job runs into messages, makes the "
+        "runs of jobs, ends joins whose deadline has passed. Workers then get the messages like "
+        "any other. It is for all queues of the database. Any number of them may run at once, so "
+        "that one may be lost; there is no leader, and nothing is done twice.\n"
+        "It looks when something is due, as far as it knows, and at least every --poll, since "
+        "others may have set timers and jobs. If the database goes away it says so once, and goes "
+        "on when it is back.\n"
+        "On SIGTERM and SIGINT it finishes what it is doing and ends. What was done is printed as "
+        "it happens, a line for each kind of thing (with --jsonl an object for each look that "
+        "found something), and a summary at the end.\n"
+        "Of a set of databases it serves all stores, over at most --connections, and looks up "
+        "every --refresh which there are. It does not print what it does then; what goes wrong is "
+        "logged. With --once it takes one store after the other, and prints a line for each and "
+        "one for all.\n"
+        "Those who claim timers or job runs themselves (claim --door) tell it so with "
+        "--keep-timers and --keep-job-runs; jobs need a scheduler in any case, to make runs.",
+    .options = CLI_OPTIONS(
+        CLI_FLAG("once", 0, "do what is due until nothing more is, print the counts, and end"),
+        CLI_FLAG("keep-timers", 0, "leave timers to those who claim them"),
+        CLI_FLAG("keep-job-runs", 0,
+                 "leave job runs to those who claim them; they are made all the same"),
+        CLI_OPTION("poll", 0, MS, "DURATION", "the longest time between two looks",
+                   .value = "500ms", .min = 1, .max = 86400000),
+        CLI_OPTION("batch", 'b', NUMBER, "N", "most of each kind in one look", .value = "1000",
+                   .min = 1, .max = PH_BATCH_MAX),
+        CLI_SET_OPTIONS),
     .fields = fields,
     .layout = CLI_CARD,
-    .examples = examples,
-    .exits = exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn timer add order.expired 17 --in 0s", "A timer that is due" },
+        { "posthorn job set nightly etl.start '0 3 * * *'; posthorn job trigger nightly",
+          "A job, and a run of it" },
+        { "posthorn schedule --once", "Both become messages" },
+        { "timeout --preserve-status 1 posthorn schedule --poll 200ms",
+          "As a service would, for a second; timeout ends it with SIGTERM" }),
+    .exits =
+        CLI_EXITS({ CLI_OK, "ended by SIGTERM; with --once: done, also if nothing was due" },
+                  { CLI_FAILED, "with --once: a job cannot be run; or stdout cannot be written" },
+                  { CLI_INTERRUPTED, "ended by SIGINT" }),
     .every_store = true,
     .run = run,
 };

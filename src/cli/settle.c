@@ -51,8 +51,8 @@ static const char *stream_reason(const struct call *call, const ph_lease_ref *re
     else if (info->message->stream && info->status == PH_IN_PROGRESS &&
              memcmp(info->owner.b, call->owner.b, sizeof(info->owner.b)) == 0 &&
              (ref->fence == 0 || ref->fence == info->message->fence))
-        reason = "a message before it in its stream is not settled; settle in the order of the "
-                 "claim";
+        reason =
+            "a message before it in its stream is not settled; settle in the order of the claim";
     ph_message_info_free(info);
     return reason;
 }
@@ -104,8 +104,8 @@ static int run(struct cli *cli, struct call *call)
     int code;
 
     if (!owner)
-        return cli_usage(cli, "who settles? give the owner that claimed with --owner, or in "
-                              "POSTHORN_OWNER");
+        return cli_usage(
+            cli, "who settles? give the owner that claimed with --owner, or in POSTHORN_OWNER");
     cli_joins_watch(cli);
     code = cli_ids_read(cli, &ids);
     if (code == CLI_OK)
@@ -162,16 +162,9 @@ static int run_renew(struct cli *cli)
 #define OPERANDS "ID[:FENCE]...|-"
 #define YEAR_MS (366LL * 86400000)
 #define OWNER_OPTION                                                                               \
-    {                                                                                              \
-        .name = "owner", .letter = 'o', .type = CLI_ID, .argument = "UUID",                        \
-        .help = "who claimed them", .environment = "POSTHORN_OWNER"                                \
-    }
+    CLI_OPTION("owner", 'o', ID, "UUID", "who claimed them", .environment = "POSTHORN_OWNER")
 #define DOOR_OPTION CLI_DOOR_OPTION("where they were claimed")
-#define ERROR_OPTION                                                                               \
-    {                                                                                              \
-        .name = "error", .letter = 'e', .type = CLI_TEXT, .argument = "TEXT",                      \
-        .help = "why; kept with the attempt"                                                       \
-    }
+#define ERROR_OPTION CLI_OPTION("error", 'e', TEXT, "TEXT", "why; kept with the attempt")
 /* Examples need something to settle. */
 #define EXAMPLE_OWNER                                                                              \
     {                                                                                              \
@@ -205,180 +198,97 @@ static const struct cli_exit_note exits[] = {
     "Messages of a stream are settled in the order in which they were claimed; what follows one "  \
     "that is not done goes back to its stream by itself, and is stale."
 
-static const struct cli_option ack_options[] = { OWNER_OPTION, DOOR_OPTION, { 0 } };
-static const char *const ack_description[] = {
-    "Marks claimed messages as done. They are never handed out again, and are deleted when their "
-    "queue's retention is over. A message that is a step of a join counts as completed; if that "
-    "ends the join, a note says so.",
-    ABOUT_IDS,
-    NULL,
-};
-static const struct cli_example ack_examples[] = {
-    EXAMPLE_CLAIM,
-    EXAMPLE_OWNER,
-    { "posthorn ack $(posthorn claim --jsonl | grep -o '\"lease\":\"[^\"]*' | cut -d'\"' -f4)",
-      "Settle one by its lease" },
-    { "posthorn claim --batch 100 | posthorn ack -", "Settle all that claim prints" },
-    { 0 },
-};
 const struct cli_command cli_ack = {
     .name = "ack",
-    .group = "claim",
     .summary = "settle messages: done",
     .operands = OPERANDS,
-    .operands_max = -1,
-    .description = ack_description,
-    .options = ack_options,
+    .description = "Marks claimed messages as done. They are never handed out again, and are "
+                   "deleted when their queue's retention is over. A message that is a step of a "
+                   "join counts as completed; if that ends the join, a note says so.\n" ABOUT_IDS,
+    .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION),
     .fields = fields,
-    .examples = ack_examples,
+    .examples = CLI_EXAMPLES(
+        EXAMPLE_CLAIM, EXAMPLE_OWNER,
+        { "posthorn ack $(posthorn claim --jsonl | grep -o '\"lease\":\"[^\"]*' | cut -d'\"' -f4)",
+          "Settle one by its lease" },
+        { "posthorn claim --batch 100 | posthorn ack -", "Settle all that claim prints" }),
     .exits = exits,
     .run = run_ack,
 };
 
-static const struct cli_option abandon_options[] = {
-    OWNER_OPTION,
-    DOOR_OPTION,
-    ERROR_OPTION,
-    { .name = "delay",
-      .letter = 'd',
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "wait so long, instead of the queue's backoff",
-      .min = 0,
-      .max = YEAR_MS },
-    { 0 },
-};
-static const char *const abandon_description[] = {
-    "Gives claimed messages back after an attempt that failed. Each is due again after the queue's "
-    "backoff, which grows with every retry, or after --delay. If its attempts are spent it becomes "
-    "a dead letter, and the outcome says dead.",
-    ABOUT_IDS,
-    NULL,
-};
-static const struct cli_example abandon_examples[] = {
-    EXAMPLE_CLAIM,
-    EXAMPLE_OWNER,
-    { "posthorn claim | posthorn abandon - --error 'mail server does not answer'",
-      "Again after the backoff" },
-    { "posthorn claim | posthorn abandon - --delay 10m", "Again in ten minutes" },
-    { 0 },
-};
 const struct cli_command cli_abandon = {
     .name = "abandon",
-    .group = "claim",
     .summary = "settle messages: try again later",
     .operands = OPERANDS,
-    .operands_max = -1,
-    .description = abandon_description,
-    .options = abandon_options,
+    .description =
+        "Gives claimed messages back after an attempt that failed. Each is due again after the "
+        "queue's backoff, which grows with every retry, or after --delay. If its attempts are "
+        "spent it becomes a dead letter, and the outcome says dead.\n" ABOUT_IDS,
+    .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION, ERROR_OPTION,
+                           CLI_OPTION("delay", 'd', MS, "DURATION",
+                                      "wait so long, instead of the queue's backoff", .min = 0,
+                                      .max = YEAR_MS)),
     .fields = fields,
-    .examples = abandon_examples,
+    .examples =
+        CLI_EXAMPLES(EXAMPLE_CLAIM, EXAMPLE_OWNER,
+                     { "posthorn claim | posthorn abandon - --error 'mail server does not answer'",
+                       "Again after the backoff" },
+                     { "posthorn claim | posthorn abandon - --delay 10m", "Again in ten minutes" }),
     .exits = exits,
     .run = run_abandon,
 };
 
-static const struct cli_option fail_options[] = { OWNER_OPTION, DOOR_OPTION, ERROR_OPTION, { 0 } };
-static const char *const fail_description[] = {
-    "Makes claimed messages dead letters at once: no attempt will help. Operators look at them "
-    "with dead list, and put them back with dead retry or delete them with dead discard. A message "
-    "that is a step of a join counts as failed.",
-    ABOUT_IDS,
-    NULL,
-};
-static const struct cli_example fail_examples[] = {
-    EXAMPLE_CLAIM,
-    EXAMPLE_OWNER,
-    { "posthorn claim | posthorn fail - --error 'no such address'", "This one is hopeless" },
-    { 0 },
-};
 const struct cli_command cli_fail_verb = {
     .name = "fail",
-    .group = "claim",
     .summary = "settle messages: dead letter",
     .operands = OPERANDS,
-    .operands_max = -1,
-    .description = fail_description,
-    .options = fail_options,
+    .description =
+        "Makes claimed messages dead letters at once: no attempt will help. Operators look at them "
+        "with dead list, and put them back with dead retry or delete them with dead discard. A "
+        "message that is a step of a join counts as failed.\n" ABOUT_IDS,
+    .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION, ERROR_OPTION),
     .fields = fields,
-    .examples = fail_examples,
+    .examples = CLI_EXAMPLES(
+        EXAMPLE_CLAIM, EXAMPLE_OWNER,
+        { "posthorn claim | posthorn fail - --error 'no such address'", "This one is hopeless" }),
     .exits = exits,
     .run = run_fail,
 };
 
-static const struct cli_option release_options[] = {
-    OWNER_OPTION,
-    DOOR_OPTION,
-    { .name = "delay",
-      .letter = 'd',
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "not before so much time has passed",
-      .min = 0,
-      .max = YEAR_MS },
-    { 0 },
-};
-static const char *const release_description[] = {
-    "Gives claimed messages back as if they had not been claimed: the attempt does not count. For "
-    "a worker that ends, or finds that it is not the right one.",
-    ABOUT_IDS,
-    NULL,
-};
-static const struct cli_example release_examples[] = {
-    EXAMPLE_CLAIM,
-    EXAMPLE_OWNER,
-    { "posthorn claim --batch 2 | posthorn release -", "Let somebody else do it" },
-    { 0 },
-};
 const struct cli_command cli_release = {
     .name = "release",
-    .group = "claim",
     .summary = "settle messages: as if never claimed",
     .operands = OPERANDS,
-    .operands_max = -1,
-    .description = release_description,
-    .options = release_options,
+    .description =
+        "Gives claimed messages back as if they had not been claimed: the attempt does not count. "
+        "For a worker that ends, or finds that it is not the right one.\n" ABOUT_IDS,
+    .options =
+        CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION,
+                    CLI_OPTION("delay", 'd', MS, "DURATION", "not before so much time has passed",
+                               .min = 0, .max = YEAR_MS)),
     .fields = fields,
-    .examples = release_examples,
+    .examples = CLI_EXAMPLES(
+        EXAMPLE_CLAIM, EXAMPLE_OWNER,
+        { "posthorn claim --batch 2 | posthorn release -", "Let somebody else do it" }),
     .exits = exits,
     .run = run_release,
 };
 
-static const struct cli_option renew_options[] = {
-    OWNER_OPTION,
-    DOOR_OPTION,
-    { .name = "lease",
-      .letter = 'l',
-      .type = CLI_SECONDS,
-      .argument = "DURATION",
-      .help = "how long from now",
-      .value = "30s",
-      .min = 1,
-      .max = PH_LEASE_MAX_S },
-    { 0 },
-};
-static const char *const renew_description[] = {
-    "Makes the lease of claimed messages last longer. Messages that were claimed together share a "
-    "lease: renewing one renews all of them. A lease never lasts longer than the queue's longest "
-    "lease, counted from the claim; then, or if it was lost, the outcome is stale.",
-    ABOUT_IDS,
-    NULL,
-};
-static const struct cli_example renew_examples[] = {
-    EXAMPLE_CLAIM,
-    EXAMPLE_OWNER,
-    { "posthorn claim | posthorn renew - --lease 5m", "Five more minutes" },
-    { 0 },
-};
 const struct cli_command cli_renew = {
     .name = "renew",
-    .group = "claim",
     .summary = "make leases last longer",
     .operands = OPERANDS,
-    .operands_max = -1,
-    .description = renew_description,
-    .options = renew_options,
+    .description = "Makes the lease of claimed messages last longer. Messages that were claimed "
+                   "together share a lease: renewing one renews all of them. A lease never lasts "
+                   "longer than the queue's longest lease, counted from the claim; then, or if it "
+                   "was lost, the outcome is stale.\n" ABOUT_IDS,
+    .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION,
+                           CLI_OPTION("lease", 'l', SECONDS, "DURATION", "how long from now",
+                                      .value = "30s", .min = 1, .max = PH_LEASE_MAX_S)),
     .fields = fields,
-    .examples = renew_examples,
+    .examples =
+        CLI_EXAMPLES(EXAMPLE_CLAIM, EXAMPLE_OWNER,
+                     { "posthorn claim | posthorn renew - --lease 5m", "Five more minutes" }),
     .exits = exits,
     .run = run_renew,
 };

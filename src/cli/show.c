@@ -104,51 +104,26 @@ static int run_show(struct cli *cli)
     return find(cli, show);
 }
 
-static const struct cli_option show_options[] = {
-    { .name = "payload",
-      .type = CLI_SWITCH,
-      .help = "print the payload and nothing else, byte for byte" },
-    { 0 },
-};
-
-static const char *const show_description[] = {
-    "Prints all there is to know of a message: where it is, whose it is, when it is due, its "
-    "payload, the history of its attempts, its receptors (the parties that have reported on it, "
-    "each for itself), and the joins of which it is a step. The id may be that of a message of "
-    "outbox or inbox, a timer, a job run "
-    "or "
-    "a wait for a join; of a set of databases every store is searched. In the text form control "
-    "characters are escaped; "
-    "--payload prints the bytes as they are.",
-    "Why a message is where it is, in sentences: posthorn explain.",
-    NULL,
-};
-
-static const struct cli_example show_examples[] = {
-    { "id=$(posthorn enqueue order.placed '{\"order\": 17}')", "Remember the work id" },
-    { "posthorn show $id", "Look at it" },
-    { "posthorn show $id --payload > order.json", "Save its payload" },
-    { 0 },
-};
-
-static const struct cli_exit_note show_exits[] = {
-    { CLI_NOT_FOUND, "there is no such message: never was, or deleted since" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_show = {
     .name = "show",
-    .group = "list",
     .summary = "show a message and its history",
     .operands = "ID",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = show_description,
-    .options = show_options,
+    .description = "Prints all there is to know of a message: where it is, whose it is, when it is "
+                   "due, its payload, the history of its attempts, its receptors (the parties that "
+                   "have reported on it, each for itself), and the joins of which it is a step. "
+                   "The id may be that of a message of outbox or inbox, a timer, a job run or a "
+                   "wait for a join; of a set of databases every store is searched. In the text "
+                   "form control characters are escaped; --payload prints the bytes as they are.\n"
+                   "Why a message is where it is, in sentences: posthorn explain.",
+    .options =
+        CLI_OPTIONS(CLI_FLAG("payload", 0, "print the payload and nothing else, byte for byte")),
     .fields = cli_message_fields,
     .layout = CLI_CARD,
-    .examples = show_examples,
-    .exits = show_exits,
+    .examples = CLI_EXAMPLES(
+        { "id=$(posthorn enqueue order.placed '{\"order\": 17}')", "Remember the work id" },
+        { "posthorn show $id", "Look at it" },
+        { "posthorn show $id --payload > order.json", "Save its payload" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such message: never was, or deleted since" }),
     .every_store = true,
     .only_reads = true,
     .run = run_show,
@@ -174,39 +149,23 @@ static int run_dead_show(struct cli *cli)
     return find(cli, show_dead);
 }
 
-static const char *const dead_show_description[] = {
-    "Prints all there is to know of a dead letter, as posthorn show does: why it is dead "
-    "(dead_reason), what its workers said (history), and under which work id it was put back.",
-    NULL,
-};
-
-static const struct cli_example dead_show_examples[] = {
-    { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
-    { "posthorn enqueue mail.send 'Dear nobody'; posthorn claim | posthorn fail - --error 'no "
-      "address'",
-      "A dead letter" },
-    { "posthorn dead show $(posthorn dead list --no-header --limit 1 | cut -d' ' -f1)",
-      "Look at the newest one" },
-    { 0 },
-};
-
-static const struct cli_exit_note dead_show_exits[] = {
-    { CLI_NOT_FOUND, "there is no such message, or it is not dead" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_dead_show = {
     .name = "dead show",
-    .group = "dead",
     .summary = "show a dead letter and its history",
     .operands = "ID",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = dead_show_description,
+    .description =
+        "Prints all there is to know of a dead letter, as posthorn show does: why it is dead "
+        "(dead_reason), what its workers said (history), and under which work id it was put back.",
     .fields = cli_message_fields,
     .layout = CLI_CARD,
-    .examples = dead_show_examples,
-    .exits = dead_show_exits,
+    .examples = CLI_EXAMPLES(
+        { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+        { "posthorn enqueue mail.send 'Dear nobody'; posthorn claim | posthorn fail - --error 'no "
+          "address'",
+          "A dead letter" },
+        { "posthorn dead show $(posthorn dead list --no-header --limit 1 | cut -d' ' -f1)",
+          "Look at the newest one" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such message, or it is not dead" }),
     .every_store = true,
     .only_reads = true,
     .run = run_dead_show,
@@ -241,39 +200,6 @@ static int run_dead_list(struct cli *cli)
             : cli->command->columns);
 }
 
-static const struct cli_option list_options[] = {
-    CLI_DOOR_OPTION("messages, those from elsewhere, timers or job runs"),
-    CLI_STATE_OPTION(CLI_ALL_STATES),
-    CLI_LIST_OPTIONS,
-    { 0 },
-};
-
-static const char *const list_description[] = {
-    "Lists messages, the newest first. ready: due now. scheduled: due later, or waiting for a "
-    "retry. in_progress: leased. done: acknowledged, and still kept. dead: a dead letter that was "
-    "not put back. waiting: a wait for a join that is open, which nobody can claim. parked: behind "
-    "the head of its stream; it comes when those before it are settled.",
-    "Messages that were received from elsewhere: --door inbox. Timers and job runs are also listed "
-    "by timer list and job runs. Streams as a whole: stream list.",
-    "Of a set of databases it lists the newest of all, and says how many match in each store, "
-    "counted up to --limit. With --json that is an object with messages and stores.",
-    "A page has --limit messages; the next one begins with --after and the last work id of this "
-    "one. Pages do not shift when messages come or go in the meantime. Of a set they are those of "
-    "one store: --store.",
-    NULL,
-};
-
-static const struct cli_example list_examples[] = {
-    { "posthorn enqueue order.placed '{\"order\": 17}'; posthorn enqueue mail.send later --due +1h",
-      "Something to list" },
-    { "posthorn list", "The newest messages" },
-    { "posthorn list --state scheduled --topic mail.send --payload", "What will be sent" },
-    { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}'; posthorn list --door inbox",
-      "What came from elsewhere" },
-    { "posthorn list --limit 1000 --oldest-first --jsonl | wc -l", "For programs" },
-    { 0 },
-};
-
 static const struct cli_exit_note list_exits[] = {
     { CLI_NOT_FOUND, "no message matches" },
     { 0, NULL },
@@ -281,60 +207,62 @@ static const struct cli_exit_note list_exits[] = {
 
 const struct cli_command cli_list = {
     .name = "list",
-    .group = "list",
     .summary = "list messages",
-    .operands = "",
-    .description = list_description,
-    .options = list_options,
+    .description =
+        "Lists messages, the newest first. ready: due now. scheduled: due later, or waiting for a "
+        "retry. in_progress: leased. done: acknowledged, and still kept. dead: a dead letter that "
+        "was not put back. waiting: a wait for a join that is open, which nobody can claim. "
+        "parked: behind the head of its stream; it comes when those before it are settled.\n"
+        "Messages that were received from elsewhere: --door inbox. Timers and job runs are also "
+        "listed by timer list and job runs. Streams as a whole: stream list.\n"
+        "Of a set of databases it lists the newest of all, and says how many match in each store, "
+        "counted up to --limit. With --json that is an object with messages and stores.\n"
+        "A page has --limit messages; the next one begins with --after and the last work id of "
+        "this one. Pages do not shift when messages come or go in the meantime. Of a set they are "
+        "those of one store: --store.",
+    .options = CLI_OPTIONS(CLI_DOOR_OPTION("messages, those from elsewhere, timers or job runs"),
+                           CLI_STATE_OPTION(CLI_ALL_STATES), CLI_LIST_OPTIONS),
     .fields = cli_message_fields,
     .columns = "work_id state namespace topic attempts created_at payload_length",
-    .examples = list_examples,
+    .examples = CLI_EXAMPLES(
+        { "posthorn enqueue order.placed '{\"order\": 17}'; posthorn enqueue mail.send later --due "
+          "+1h",
+          "Something to list" },
+        { "posthorn list", "The newest messages" },
+        { "posthorn list --state scheduled --topic mail.send --payload", "What will be sent" },
+        { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}'; posthorn list --door "
+          "inbox",
+          "What came from elsewhere" },
+        { "posthorn list --limit 1000 --oldest-first --jsonl | wc -l", "For programs" }),
     .exits = list_exits,
     .every_store = true,
     .only_reads = true,
     .run = run_list,
 };
 
-static const struct cli_option dead_list_options[] = {
-    { .name = "door",
-      .type = CLI_WORD,
-      .argument = "DOOR",
-      .help = "only dead messages, those from elsewhere, timers or job runs; without it, all",
-      .choices = CLI_DOORS },
-    CLI_LIST_OPTIONS,
-    { 0 },
-};
-
-static const char *const dead_list_description[] = {
-    "Lists dead letters that were not put back, of all doors, the newest first. A message is dead "
-    "because a "
-    "worker said so (failed), because its attempts were spent (attempts), because its worker "
-    "vanished on the last attempt (lost), or because its time was over (expired).",
-    "Of a set of databases it lists the newest of all, and says how many match in each store, as "
-    "posthorn list does.",
-    NULL,
-};
-
-static const struct cli_example dead_list_examples[] = {
-    { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
-    { "posthorn enqueue mail.send 'Dear nobody'; posthorn claim | posthorn fail - --error 'no "
-      "address'",
-      "A dead letter" },
-    { "posthorn dead list", "The newest dead letters" },
-    { "posthorn dead list --topic mail.send --jsonl", "For programs" },
-    { 0 },
-};
-
 const struct cli_command cli_dead_list = {
     .name = "dead list",
-    .group = "dead",
     .summary = "list dead letters",
-    .operands = "",
-    .description = dead_list_description,
-    .options = dead_list_options,
+    .description = "Lists dead letters that were not put back, of all doors, the newest first. A "
+                   "message is dead because a worker said so (failed), because its attempts were "
+                   "spent (attempts), because its worker vanished on the last attempt (lost), or "
+                   "because its time was over (expired).\n"
+                   "Of a set of databases it lists the newest of all, and says how many match in "
+                   "each store, as posthorn list does.",
+    .options = CLI_OPTIONS(
+        CLI_OPTION("door", 0, WORD, "DOOR",
+                   "only dead messages, those from elsewhere, timers or job runs; without it, all",
+                   .choices = CLI_DOORS),
+        CLI_LIST_OPTIONS),
     .fields = cli_message_fields,
     .columns = "work_id namespace topic attempts dead_reason updated_at last_error",
-    .examples = dead_list_examples,
+    .examples =
+        CLI_EXAMPLES({ "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+                     { "posthorn enqueue mail.send 'Dear nobody'; posthorn claim | posthorn fail - "
+                       "--error 'no address'",
+                       "A dead letter" },
+                     { "posthorn dead list", "The newest dead letters" },
+                     { "posthorn dead list --topic mail.send --jsonl", "For programs" }),
     .exits = list_exits,
     .every_store = true,
     .only_reads = true,

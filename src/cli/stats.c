@@ -330,21 +330,6 @@ static int run(struct cli *cli)
     return watch(cli);
 }
 
-static const struct cli_option options[] = {
-    CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
-    { .name = "queues",
-      .type = CLI_SWITCH,
-      .help = "of a set of databases: also a line per queue, as with one database" },
-    { .name = "watch",
-      .letter = 'w',
-      .type = CLI_MS,
-      .argument = "SECONDS",
-      .help = "again and again, with so much time in between",
-      .min = 100,
-      .max = 86400000 },
-    { 0 },
-};
-
 static const struct cli_field fields[] = {
     CLI_STORE_OR_ALL,
     { "door", CLI_F_TEXT, "outbox (messages), inbox (those from elsewhere), timers or job-runs",
@@ -370,46 +355,35 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
-static const char *const description[] = {
-    "Counts messages: a line per queue, and one for all together. Messages that are done are not "
-    "counted, since that would mean to read all of them. Queues of the inbox, of timers and of job "
-    "runs have a line of their own if there is anything in them; open joins and the waits for them "
-    "are counted, too.",
-    "Of a set of databases: a line per store, with all of its queues together, and one for all "
-    "stores. One that cannot be asked has a line without numbers; why is said on stderr.",
-    "Messages behind the head of their stream are parked: they come when those before them are "
-    "settled. The column is there if there are any.",
-    "A number of ready messages that stays high means that workers are too slow, absent, or that "
-    "the queue is paused; posthorn doctor looks closer.",
-    NULL,
-};
-
-static const struct cli_example examples[] = {
-    { "posthorn enqueue order.placed 17 --namespace shop", "Something to count" },
-    { "posthorn stats", "How many are where" },
-    { "posthorn stats --namespace shop --json", "One queue, for programs" },
-    { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db -q migrate up", "Two databases" },
-    { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db stats",
-      "A line for each, and one for all" },
-    { 0 },
-};
-
-static const struct cli_exit_note exits[] = {
-    { CLI_NOT_FOUND, "--namespace, and there is no such queue" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_stats = {
     .name = "stats",
-    .group = "list",
     .summary = "count messages",
-    .operands = "",
-    .description = description,
-    .options = options,
+    .description =
+        "Counts messages: a line per queue, and one for all together. Messages that are done are "
+        "not counted, since that would mean to read all of them. Queues of the inbox, of timers "
+        "and of job runs have a line of their own if there is anything in them; open joins and the "
+        "waits for them are counted, too.\n"
+        "Of a set of databases: a line per store, with all of its queues together, and one for all "
+        "stores. One that cannot be asked has a line without numbers; why is said on stderr.\n"
+        "Messages behind the head of their stream are parked: they come when those before them are "
+        "settled. The column is there if there are any.\n"
+        "A number of ready messages that stays high means that workers are too slow, absent, or "
+        "that the queue is paused; posthorn doctor looks closer.",
+    .options = CLI_OPTIONS(
+        CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
+        CLI_FLAG("queues", 0, "of a set of databases: also a line per queue, as with one database"),
+        CLI_OPTION("watch", 'w', MS, "SECONDS", "again and again, with so much time in between",
+                   .min = 100, .max = 86400000)),
     .fields = fields,
     .columns = COLUMNS,
-    .examples = examples,
-    .exits = exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn enqueue order.placed 17 --namespace shop", "Something to count" },
+        { "posthorn stats", "How many are where" },
+        { "posthorn stats --namespace shop --json", "One queue, for programs" },
+        { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db -q migrate up", "Two databases" },
+        { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db stats",
+          "A line for each, and one for all" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "--namespace, and there is no such queue" }),
     .every_store = true,
     .graceful = true,
     .only_reads = true,

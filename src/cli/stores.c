@@ -367,10 +367,9 @@ static int fail_to_pick(struct cli *cli, const char *key)
                         stores->count == 1 ? "is" : "are", cli_stores_names(cli));
     if (stores->count < 2)
         return cli_set_fail(cli);
-    return cli_usage(cli,
-                     "posthorn %s works on one database, and there are %zu: %s; pick one with "
-                     "--store",
-                     cli->command->name, stores->count, cli_stores_names(cli));
+    return cli_usage(
+        cli, "posthorn %s works on one database, and there are %zu: %s; pick one with --store",
+        cli->command->name, stores->count, cli_stores_names(cli));
 }
 
 int cli_stores_pick(struct cli *cli)

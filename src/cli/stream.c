@@ -240,69 +240,38 @@ static int run_list(struct cli *cli)
     return code;
 }
 
-static const char *const list_description[] = {
-    "Lists streams with something to do, by queue and key; with --all also those in which all is "
-    "settled. ready: its head is due, and nobody has claimed it. scheduled: its head is due later, "
-    "or waits for its retry; what follows waits with it. in_progress: somebody holds it. blocked: "
-    "its head is dead, and the queue says that the stream stands still then. The table says who "
-    "holds a stream if any is in progress.",
-    "A page has --limit streams; the next one begins with --after and the last key of this one, "
-    "and --after-namespace if that was not in the default queue.",
-    NULL,
-};
-
-static const struct cli_option list_options[] = {
-    CLI_STREAM_DOOR_OPTION("streams of messages, or of those from elsewhere"),
-    CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
-    { .name = "all", .letter = 'a', .type = CLI_SWITCH, .help = "also streams that are idle" },
-    { .name = "state",
-      .letter = 's',
-      .type = CLI_WORD,
-      .argument = "STATE",
-      .help = "only those in this state",
-      .choices = STATES },
-    CLI_PARTITION_OPTIONS,
-    CLI_LIMIT_OPTION,
-    { .name = "after",
-      .type = CLI_TEXT,
-      .argument = "KEY",
-      .help = "go on after this one, the last of the page before" },
-    { .name = "after-namespace",
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "the queue of the last one of the page before; without it that of --namespace, or "
-              "the default one" },
-    { 0 },
-};
-
 static const struct cli_field list_fields[] = { STREAM_FIELDS, { 0 } };
-
-static const struct cli_example list_examples[] = {
-    { "posthorn enqueue order.placed 17 --stream order-17; posthorn enqueue order.paid 17 --stream "
-      "order-17",
-      "A stream of two messages" },
-    { "posthorn stream list", "What is to be done, and who does it" },
-    { "posthorn stream list --all --door inbox -q || true", "Of what came from elsewhere" },
-    { "posthorn stream list --state blocked -q || true", "What stands still" },
-    { 0 },
-};
-
-static const struct cli_exit_note list_exits[] = {
-    { CLI_NOT_FOUND, "no stream matches" },
-    { 0, NULL },
-};
 
 const struct cli_command cli_stream_list = {
     .name = "stream list",
-    .group = "stream",
     .summary = "list ordered streams",
-    .operands = "",
-    .description = list_description,
-    .options = list_options,
+    .description =
+        "Lists streams with something to do, by queue and key; with --all also those in which all "
+        "is settled. ready: its head is due, and nobody has claimed it. scheduled: its head is due "
+        "later, or waits for its retry; what follows waits with it. in_progress: somebody holds "
+        "it. blocked: its head is dead, and the queue says that the stream stands still then. The "
+        "table says who holds a stream if any is in progress.\n"
+        "A page has --limit streams; the next one begins with --after and the last key of this "
+        "one, and --after-namespace if that was not in the default queue.",
+    .options = CLI_OPTIONS(
+        CLI_STREAM_DOOR_OPTION("streams of messages, or of those from elsewhere"),
+        CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE), CLI_FLAG("all", 'a', "also streams that are idle"),
+        CLI_OPTION("state", 's', WORD, "STATE", "only those in this state", .choices = STATES),
+        CLI_PARTITION_OPTIONS, CLI_LIMIT_OPTION,
+        CLI_OPTION("after", 0, TEXT, "KEY", "go on after this one, the last of the page before"),
+        CLI_OPTION("after-namespace", 0, TEXT, "NAME",
+                   "the queue of the last one of the page before; without it that of --namespace, "
+                   "or the default one")),
     .fields = list_fields,
     .columns = COLUMNS,
-    .examples = list_examples,
-    .exits = list_exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn enqueue order.placed 17 --stream order-17; posthorn enqueue order.paid 17 "
+          "--stream order-17",
+          "A stream of two messages" },
+        { "posthorn stream list", "What is to be done, and who does it" },
+        { "posthorn stream list --all --door inbox -q || true", "Of what came from elsewhere" },
+        { "posthorn stream list --state blocked -q || true", "What stands still" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "no stream matches" }),
     .only_reads = true,
     .run = run_list,
 };
@@ -392,27 +361,6 @@ static int run_show(struct cli *cli)
     return code;
 }
 
-static const char *const show_description[] = {
-    "Shows a stream: how far it has come, its head and why that is not done, who holds it and "
-    "until "
-    "when, the partition that its key falls into and the instance to which that belongs, and the "
-    "checkpoints of those who read it.",
-    "A stream goes on when its head is settled. Who holds it has claimed the head, and perhaps "
-    "some "
-    "messages after it; nobody else gets one of them.",
-    "Among the instances of a service the owner of the partition comes first when the head is due, "
-    "for the queue's affinity grace; who is of another service, or of none, does not wait. Without "
-    "--service the owner is shown if one service alone works on the queue, as far as posthorn work "
-    "says so; for programs of your own name it.",
-    NULL,
-};
-
-static const struct cli_option show_options[] = {
-    CLI_STREAM_OPTIONS,
-    CLI_PARTITION_OPTIONS,
-    { 0 },
-};
-
 static const struct cli_field show_fields[] = {
     STREAM_FIELDS,
     { "why", CLI_F_TEXT,
@@ -427,33 +375,30 @@ static const struct cli_field show_fields[] = {
     { 0 },
 };
 
-static const struct cli_example show_examples[] = {
-    { "posthorn enqueue order.placed 17 --stream order-17; posthorn enqueue order.paid 17 --stream "
-      "order-17",
-      "A stream of two messages" },
-    { "posthorn stream show order-17", "Where does it stand?" },
-    { "posthorn stream show order-17 --service shop --json", "With the partition's owner in shop" },
-    { 0 },
-};
-
-static const struct cli_exit_note show_exits[] = {
-    { CLI_NOT_FOUND, "there is no such stream" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_stream_show = {
     .name = "stream show",
-    .group = "stream",
     .summary = "show where a stream stands, why, and whose it is",
     .operands = "KEY",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = show_description,
-    .options = show_options,
+    .description =
+        "Shows a stream: how far it has come, its head and why that is not done, who holds it and "
+        "until when, the partition that its key falls into and the instance to which that belongs, "
+        "and the checkpoints of those who read it.\n"
+        "A stream goes on when its head is settled. Who holds it has claimed the head, and perhaps "
+        "some messages after it; nobody else gets one of them.\n"
+        "Among the instances of a service the owner of the partition comes first when the head is "
+        "due, for the queue's affinity grace; who is of another service, or of none, does not "
+        "wait. Without --service the owner is shown if one service alone works on the queue, as "
+        "far as posthorn work says so; for programs of your own name it.",
+    .options = CLI_OPTIONS(CLI_STREAM_OPTIONS, CLI_PARTITION_OPTIONS),
     .fields = show_fields,
     .layout = CLI_CARD,
-    .examples = show_examples,
-    .exits = show_exits,
+    .examples = CLI_EXAMPLES({ "posthorn enqueue order.placed 17 --stream order-17; posthorn "
+                               "enqueue order.paid 17 --stream order-17",
+                               "A stream of two messages" },
+                             { "posthorn stream show order-17", "Where does it stand?" },
+                             { "posthorn stream show order-17 --service shop --json",
+                               "With the partition's owner in shop" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such stream" }),
     .only_reads = true,
     .run = run_show,
 };
@@ -531,59 +476,31 @@ static int run_read(struct cli *cli)
     return code == CLI_OK ? read_after(cli, &stream, after) : code;
 }
 
-static const char *const read_description[] = {
-    "Prints the messages of a stream in their order, from the beginning or after a number, "
-    "whatever "
-    "state they are in, as long as retention keeps them. It claims nothing and changes nothing: a "
-    "stream can be read by any number of consumers besides those who work on it.",
-    "With --consumer it goes on where that one's checkpoint is; checkpoint complete moves it.",
-    NULL,
-};
-
-static const struct cli_option read_options[] = {
-    CLI_STREAM_OPTIONS,
-    { .name = "after",
-      .type = CLI_NUMBER,
-      .argument = "SEQ",
-      .help = "those with a higher number",
-      .min = 0,
-      .max = INT64_MAX },
-    { .name = "consumer",
-      .letter = 'c',
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "those after the checkpoint of this consumer" },
-    CLI_LIMIT_OPTION,
-    { 0 },
-};
-
-static const struct cli_example read_examples[] = {
-    { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
-    { "posthorn stream read order-17", "All of it" },
-    { "posthorn stream read order-17 --consumer report --limit 2 --jsonl", "As a consumer …" },
-    { "posthorn checkpoint complete order-17 report 2", "… that has handled two" },
-    { "posthorn stream read order-17 --consumer report", "The third is left" },
-    { 0 },
-};
-
-static const struct cli_exit_note read_exits[] = {
-    { CLI_NOT_FOUND, "there is nothing more to read, or no such stream" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_stream_read = {
     .name = "stream read",
-    .group = "stream",
     .summary = "read the messages of a stream in order",
     .operands = "KEY",
-    .operands_min = 1,
-    .operands_max = 1,
-    .description = read_description,
-    .options = read_options,
+    .description =
+        "Prints the messages of a stream in their order, from the beginning or after a number, "
+        "whatever state they are in, as long as retention keeps them. It claims nothing and "
+        "changes nothing: a stream can be read by any number of consumers besides those who work "
+        "on it.\n"
+        "With --consumer it goes on where that one's checkpoint is; checkpoint complete moves it.",
+    .options = CLI_OPTIONS(
+        CLI_STREAM_OPTIONS,
+        CLI_OPTION("after", 0, NUMBER, "SEQ", "those with a higher number", .min = 0,
+                   .max = INT64_MAX),
+        CLI_OPTION("consumer", 'c', TEXT, "NAME", "those after the checkpoint of this consumer"),
+        CLI_LIMIT_OPTION),
     .fields = cli_message_fields,
     .columns = "seq work_id state topic created_at payload",
-    .examples = read_examples,
-    .exits = read_exits,
+    .examples = CLI_EXAMPLES(
+        { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
+        { "posthorn stream read order-17", "All of it" },
+        { "posthorn stream read order-17 --consumer report --limit 2 --jsonl", "As a consumer …" },
+        { "posthorn checkpoint complete order-17 report 2", "… that has handled two" },
+        { "posthorn stream read order-17 --consumer report", "The third is left" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is nothing more to read, or no such stream" }),
     .only_reads = true,
     .run = run_read,
 };

@@ -1,5 +1,6 @@
 /* tables.c - posthorn __tables: all the tables as JSON, for tests and for the manual. */
 #include "commands.h"
+#include "frame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,16 +82,12 @@ static json_t *command_json(const struct cli_command *command)
         [CLI_BARE] = "object",
         [CLI_BARE_MANY] = "array",
     };
-    json_t *paragraphs = json_array();
 
-    for (size_t i = 0; command->description[i]; i++)
-        json_array_append_new(paragraphs, json_string(command->description[i]));
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s?}", "name",
-                     command->name, "summary", command->summary, "operands", command->operands,
-                     "operands_min", command->operands_min, "operands_max", command->operands_max,
-                     "description", paragraphs, "options", options_json(command->options),
-                     "examples", examples_json(command->examples), "exits",
-                     exits_json(command->exits), "fields", fields_json(command->fields), "json",
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s?}", "name", command->name,
+                     "summary", command->summary, "operands", cli_operands(command), "description",
+                     command->description, "options", options_json(command->options), "examples",
+                     examples_json(command->examples), "exits", exits_json(command->exits),
+                     "fields", fields_json(command->fields), "json",
                      command->fields ? layouts[command->layout] : NULL);
 }
 
@@ -99,7 +96,7 @@ static json_t *group_json(const struct cli_group *group)
     json_t *verbs = json_array();
 
     for (size_t i = 0; cli_commands[i]; i++) {
-        if (!cli_commands[i]->hidden && strcmp(cli_commands[i]->group, group->name) == 0)
+        if (!cli_commands[i]->hidden && strcmp(cli_command_groups[i], group->name) == 0)
             json_array_append_new(verbs, cli_need(command_json(cli_commands[i])));
     }
     return json_pack("{s:s, s:s, s:s, s:o}", "name", group->name, "title", group->title, "summary",
@@ -133,17 +130,11 @@ static int run(struct cli *cli)
     return CLI_OK;
 }
 
-static const char *const description[] = {
-    "Prints the tables that describe every verb, as JSON; for tests and for the manual.",
-    NULL,
-};
-
 const struct cli_command cli_tables = {
     .name = "__tables",
-    .group = "config",
     .summary = "print the tables of all verbs",
-    .operands = "",
-    .description = description,
+    .description =
+        "Prints the tables that describe every verb, as JSON; for tests and for the manual.",
     .hidden = true,
     .run = run,
 };

@@ -48,59 +48,36 @@ static int run_add(struct cli *cli)
     return CLI_OK;
 }
 
-static const char *const add_description[] = {
-    "Stores a message for later and prints its id, by which timer cancel can take it back until "
-    "then. The payload is the second operand, or all of stdin if that is -, or empty.",
-    "When its time has come a scheduler (posthorn schedule, or one inside a program) turns it into "
-    "a message with the same topic, payload, queue, correlation id and headers, whose message id "
-    "is "
-    "the id of the timer. It is never early; it is late by as long as no scheduler looks.",
-    "A message that never will be cancelled needs no timer: posthorn enqueue --due.",
-    NULL,
-};
-
-static const struct cli_option add_options[] = {
-    { .name = "due",
-      .type = CLI_TIME,
-      .argument = "TIME",
-      .help = "at this time: +10m, 2030-01-01T09:00:00Z, @1893456000" },
-    { .name = "in",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "after so much time: 30s, 5m, 2h, 7d",
-      .min = 0,
-      .max = IN_MAX_MS },
-    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
-    CLI_CORRELATION_OPTION,
-    CLI_HEADERS_OPTION,
-    { 0 },
-};
-
 static const struct cli_field add_fields[] = {
     { "work_id", CLI_F_UUID, "names the timer", "Work id", NULL },
     { "due_at", CLI_F_TIME, "when it is due", "Due", NULL },
     { 0 },
 };
 
-static const struct cli_example add_examples[] = {
-    { "posthorn timer add order.expired '{\"order\": 17}' --in 30m", "Unless it is paid by then" },
-    { "posthorn timer add mail.greeting hello --due 2040-01-01T00:00:00Z", "At a time" },
-    { "date | posthorn timer add clock.tick - --in 1s --correlation-id clock", "From stdin" },
-    { 0 },
-};
-
 const struct cli_command cli_timer_add = {
     .name = "timer add",
-    .group = "timer",
     .summary = "store a message for later that can be cancelled",
     .operands = "TOPIC [PAYLOAD|-]",
-    .operands_min = 1,
-    .operands_max = 2,
-    .description = add_description,
-    .options = add_options,
+    .description =
+        "Stores a message for later and prints its id, by which timer cancel can take it back "
+        "until then. The payload is the second operand, or all of stdin if that is -, or empty.\n"
+        "When its time has come a scheduler (posthorn schedule, or one inside a program) turns it "
+        "into a message with the same topic, payload, queue, correlation id and headers, whose "
+        "message id is the id of the timer. It is never early; it is late by as long as no "
+        "scheduler looks.\n"
+        "A message that never will be cancelled needs no timer: posthorn enqueue --due.",
+    .options = CLI_OPTIONS(
+        CLI_OPTION("due", 0, TIME, "TIME", "at this time: +10m, 2030-01-01T09:00:00Z, @1893456000"),
+        CLI_OPTION("in", 0, MS, "DURATION", "after so much time: 30s, 5m, 2h, 7d", .min = 0,
+                   .max = IN_MAX_MS),
+        CLI_NAMESPACE_OPTION(CLI_THE_QUEUE), CLI_CORRELATION_OPTION, CLI_HEADERS_OPTION),
     .fields = add_fields,
     .layout = CLI_BARE,
-    .examples = add_examples,
+    .examples = CLI_EXAMPLES(
+        { "posthorn timer add order.expired '{\"order\": 17}' --in 30m",
+          "Unless it is paid by then" },
+        { "posthorn timer add mail.greeting hello --due 2040-01-01T00:00:00Z", "At a time" },
+        { "date | posthorn timer add clock.tick - --in 1s --correlation-id clock", "From stdin" }),
     .run = run_add,
 };
 
@@ -134,43 +111,28 @@ static int run_cancel(struct cli *cli)
     return code;
 }
 
-static const char *const cancel_description[] = {
-    "Cancels timers that nobody has claimed, and no scheduler turned into a message, yet; they are "
-    "gone then. Says of each whether that was in time: exactly one of those who cancel and those "
-    "who claim wins.",
-    "With - the ids come from stdin, as timer add and timer list print them.",
-    NULL,
-};
-
 static const struct cli_field cancel_fields[] = {
     { "work_id", CLI_F_UUID, "the timer", "Work id", NULL },
     { "cancelled", CLI_F_BOOL, "false: too late, or there is no such timer", "Cancelled", NULL },
     { 0 },
 };
 
-static const struct cli_example cancel_examples[] = {
-    { "id=$(posthorn timer add order.expired 17 --in 30m)", "A timer" },
-    { "posthorn timer cancel \"$id\"", "It was paid" },
-    { "posthorn timer add order.expired 18 --in 30m | posthorn timer cancel -", "From stdin" },
-    { 0 },
-};
-
-static const struct cli_exit_note cancel_exits[] = {
-    { CLI_FAILED, "some were not cancelled: too late, or there is no such timer" },
-    { CLI_NOT_FOUND, "none was cancelled" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_timer_cancel = {
     .name = "timer cancel",
-    .group = "timer",
     .summary = "cancel timers",
     .operands = "ID...|-",
-    .operands_max = -1,
-    .description = cancel_description,
+    .description = "Cancels timers that nobody has claimed, and no scheduler turned into a "
+                   "message, yet; they are gone then. Says of each whether that was in time: "
+                   "exactly one of those who cancel and those who claim wins.\n"
+                   "With - the ids come from stdin, as timer add and timer list print them.",
     .fields = cancel_fields,
-    .examples = cancel_examples,
-    .exits = cancel_exits,
+    .examples = CLI_EXAMPLES(
+        { "id=$(posthorn timer add order.expired 17 --in 30m)", "A timer" },
+        { "posthorn timer cancel \"$id\"", "It was paid" },
+        { "posthorn timer add order.expired 18 --in 30m | posthorn timer cancel -", "From stdin" }),
+    .exits =
+        CLI_EXITS({ CLI_FAILED, "some were not cancelled: too late, or there is no such timer" },
+                  { CLI_NOT_FOUND, "none was cancelled" }),
     .run = run_cancel,
 };
 
@@ -187,44 +149,23 @@ static int run_list(struct cli *cli)
                                  : cli->command->columns);
 }
 
-static const char *const list_description[] = {
-    "Lists timers, the newest first. scheduled: due later. ready: due now, and no scheduler has "
-    "come "
-    "by yet. in_progress: leased by somebody who works timers himself. done: turned into a message "
-    "(or acknowledged), and still kept. dead: a dead letter.",
-    "posthorn show and posthorn explain take the id of a timer, too.",
-    NULL,
-};
-
-static const struct cli_option list_options[] = {
-    CLI_STATE_OPTION(CLI_STATES),
-    CLI_LIST_OPTIONS,
-    { 0 },
-};
-
-static const struct cli_example list_examples[] = {
-    { "posthorn timer add order.expired 17 --in 30m", "Something to list" },
-    { "posthorn timer list", "The newest timers" },
-    { "posthorn timer list --state scheduled --topic order.expired --payload", "What is to come" },
-    { 0 },
-};
-
-static const struct cli_exit_note list_exits[] = {
-    { CLI_NOT_FOUND, "no timer matches" },
-    { 0, NULL },
-};
-
 const struct cli_command cli_timer_list = {
     .name = "timer list",
-    .group = "timer",
     .summary = "list timers",
-    .operands = "",
-    .description = list_description,
-    .options = list_options,
+    .description =
+        "Lists timers, the newest first. scheduled: due later. ready: due now, and no scheduler "
+        "has come by yet. in_progress: leased by somebody who works timers himself. done: turned "
+        "into a message (or acknowledged), and still kept. dead: a dead letter.\n"
+        "posthorn show and posthorn explain take the id of a timer, too.",
+    .options = CLI_OPTIONS(CLI_STATE_OPTION(CLI_STATES), CLI_LIST_OPTIONS),
     .fields = cli_message_fields,
     .columns = "work_id state namespace topic due_at attempts payload_length",
-    .examples = list_examples,
-    .exits = list_exits,
+    .examples =
+        CLI_EXAMPLES({ "posthorn timer add order.expired 17 --in 30m", "Something to list" },
+                     { "posthorn timer list", "The newest timers" },
+                     { "posthorn timer list --state scheduled --topic order.expired --payload",
+                       "What is to come" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "no timer matches" }),
     .every_store = true,
     .only_reads = true,
     .run = run_list,

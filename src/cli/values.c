@@ -187,10 +187,9 @@ int cli_parse_value(struct cli *cli, const struct cli_option *option, const char
 int cli_parse_id(struct cli *cli, const char *text, uint8_t ret_id[16])
 {
     if (ph_id_parse(text, ret_id) < 0)
-        return cli_usage(cli,
-                         "\"%.80s\" is not an id; ids look like "
-                         "5e1f1e55-0000-4000-8000-000000000001",
-                         text);
+        return cli_usage(
+            cli, "\"%.80s\" is not an id; ids look like 5e1f1e55-0000-4000-8000-000000000001",
+            text);
     return CLI_OK;
 }
 

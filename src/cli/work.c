@@ -15,186 +15,6 @@
 #define OUTAGE_MS 30000      /* then --once and --drain give up */
 #define STOP_RESERVE_MS 5000 /* for the last settlements, after the last command was killed */
 
-static const char *const description[] = {
-    "Claims messages of the TOPICs and runs CMD once for each: the payload on its standard input, "
-    "what else is known in variables. Everything after --exec is the command and its arguments, "
-    "passed on as they are: no shell looks at them. CMD is looked up in PATH once, at the start.",
-    "How the command ends decides: exit status 0: done. 75: try again later, and this attempt does "
-    "not count. 65: fail for good, the message is dead. Any other status or a signal: try again "
-    "after the backoff of the queue, dead when the attempts are spent; the end of standard error "
-    "(4 KiB) is kept as the error.",
-    "The environment is empty but for PATH, what --env names and POSTHORN_WORK_ID, _MESSAGE_ID, "
-    "_TOPIC, "
-    "_NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, _PRIORITY (a word: urgent, "
-    "normal, low, bulk), _CREATED_AT, _DUE_AT, and if there is one _TENANT_ID, _DEDUPE_KEY, "
-    "_CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR, of a message in a stream _STREAM and _SEQ, of "
-    "one from the inbox _SOURCE and _SOURCE_ID, and of a set of databases _STORE, the id of the "
-    "one "
-    "that it is in.",
-    "POSTHORN_DB is set so that posthorn, run by the command, works on the database that the "
-    "message is in. It names a file that is in memory, can be read by processes with the rights of "
-    "posthorn work, and is there for as long as the command runs. With --no-db the command is told "
-    "nothing of the database, and cannot read it from the arguments, the environment or the memory "
-    "of posthorn work. What its user may open, such as an SQLite file, it may open all the same: "
-    "to "
-    "keep it away from that, let it run as another user.",
-    "Messages of one stream are handled one after the other, in their order, by whomever; others "
-    "at "
-    "the same time, as --concurrency says. With --door inbox it works on messages that posthorn "
-    "receive, or a program, has taken in.",
-    "While it runs it is an instance: posthorn instance list shows it, and others take its "
-    "messages "
-    "over if it is silent for --stale-threshold. The streams are shared out among the instances of "
-    "a --service, so give those that do the same work the same name; without it the name is made "
-    "from door, queue and topics. Its metadata are door, namespace, topics and command.",
-    "Of a set of databases it serves all stores with the same commands at once, over at most "
-    "--connections. One that is down does not hold up the others: it is tried again, ever more "
-    "slowly. Which stores there are is looked up again every --refresh; one that has gone is "
-    "served "
-    "to its end. With --drain it ends when no store has anything left that is due. If the set "
-    "names "
-    "no database it waits for one; a source of it that cannot be read is tried again.",
-    "--once and --drain do not wait for ever: if the database is away, or some of a set are, they "
-    "give up after 30 seconds, with the exit status of the failure (3: no connection); at once if "
-    "the role lacks a right or its credentials are refused.",
-    "Each command has a session of its own, without a terminal, and standard input is a file in "
-    "memory. Its standard output is ours; its standard error is a pipe, never a terminal, and what "
-    "comes is copied to ours. With --json or --jsonl its standard output goes to our standard "
-    "error. When it ends, what it has started and left behind in its process "
-    "group is killed. If posthorn itself is killed, so are the commands.",
-    "The lease is renewed while the command runs, up to the max_lease of the queue (a day). If it "
-    "is lost (the machine slept, the database was away), the command is ended, since somebody else "
-    "may have the message. A message can be delivered twice: commands must be able to bear that.",
-    "SIGTERM or SIGINT: nothing more is claimed, and running commands may finish within "
-    "--stop-limit. Then, or at a second signal, they get SIGTERM, and SIGKILL after --kill-after "
-    "or at a third signal; their messages go back without the attempt being counted. Once a "
-    "command was sent SIGTERM its exit status no longer counts: a 0 may mean that it obeyed. A "
-    "fourth signal ends everything there and then, with exit status 130; the messages come back "
-    "when their leases have run out.",
-    "If the command cannot be started because it is gone or no program any more, work ends with "
-    "exit status 1, and the message goes back uncounted. If the machine is short of memory or "
-    "processes the message is deferred by a second. If the message's headers are too large for an "
-    "environment, that costs attempts like a failure. If with --json or --jsonl standard output "
-    "cannot be written any more, work ends as after SIGTERM, but with exit status 1.",
-    NULL
-};
-
-static const struct cli_option options[] = {
-    { .name = "exec",
-      .type = CLI_REST,
-      .argument = "CMD [ARG...]",
-      .help = "what to run for each message; all that follows belongs to it" },
-    CLI_STREAM_DOOR_OPTION("messages, or those from elsewhere"),
-    CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
-    { .name = "any-topic",
-      .type = CLI_SWITCH,
-      .help = "messages of every topic; then name no TOPIC" },
-    { .name = "concurrency",
-      .letter = 'c',
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "commands at once",
-      .value = "1",
-      .min = 1,
-      .max = 1024 },
-    { .name = "once", .type = CLI_SWITCH, .help = "handle one message, then end" },
-    { .name = "drain", .type = CLI_SWITCH, .help = "end when nothing that is due is left" },
-    { .name = "time-limit",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "how long a command may run; without it, as long as it likes",
-      .min = 1,
-      .max = 86400000 },
-    { .name = "kill-after",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "how long a command has between SIGTERM and SIGKILL",
-      .value = "5s",
-      .min = 0,
-      .max = 3600000 },
-    { .name = "stop-limit",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "how long commands may go on after SIGTERM or SIGINT",
-      .value = "30s",
-      .min = 0,
-      .max = 86400000 },
-    { .name = "retry-delay",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "wait so long before a retry, instead of the queue's backoff",
-      .min = 0,
-      .max = 31536000000 },
-    { .name = "defer-delay",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "wait so long after exit status 75",
-      .value = "60s",
-      .min = 1,
-      .max = 86400000 },
-    { .name = "env",
-      .letter = 'e',
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "pass a variable of ours on to the command, such as LANG",
-      .repeated = true },
-    { .name = "no-db", .type = CLI_SWITCH, .help = "do not let the command reach the database" },
-    { .name = "lease",
-      .letter = 'l',
-      .type = CLI_SECONDS,
-      .argument = "DURATION",
-      .help = "how long a lease lasts from one renewal to the next",
-      .value = "30s",
-      .min = 1,
-      .max = PH_LEASE_MAX_S },
-    { .name = "batch",
-      .letter = 'b',
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "messages per claim; more than --concurrency wait here for their turn",
-      .min = 1,
-      .max = PH_BATCH_MAX },
-    { .name = "poll",
-      .type = CLI_MS,
-      .argument = "DURATION",
-      .help = "the longest time between two looks; at most a third of the lease",
-      .min = 1,
-      .max = PH_LEASE_MAX_S * 1000LL },
-    { .name = "service",
-      .type = CLI_TEXT,
-      .argument = "NAME",
-      .help = "what it registers as: the same for all that do the same work" },
-    { .name = "stale-threshold",
-      .type = CLI_SECONDS,
-      .argument = "DURATION",
-      .help = "how long it may be silent until others take it for dead, at least twice the lease; "
-              "without it 10 minutes, or twice the lease if that is more",
-      .min = 1,
-      .max = PH_STALE_THRESHOLD_MAX_S },
-    { .name = "partitions",
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "how many partitions the streams fall into; the same for all of a service",
-      .value = CLI_PARTITIONS,
-      .min = 1,
-      .max = PH_PARTITIONS_MAX },
-    { .name = "max-partitions",
-      .type = CLI_NUMBER,
-      .argument = "N",
-      .help = "work on streams of at most so many partitions at the same time; without it, of any "
-              "number",
-      .min = 1,
-      .max = PH_PARTITIONS_MAX },
-    CLI_SET_OPTIONS,
-    { .name = "select",
-      .type = CLI_WORD,
-      .argument = "ORDER",
-      .help = "of a set of databases: a batch from each in turn, or from one until it is empty",
-      .value = "round-robin",
-      .choices = "round-robin drain-first" },
-    { .name = NULL },
-};
-
 static const struct cli_field fields[] = {
     { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
     CLI_ITS_STORE,
@@ -211,32 +31,6 @@ static const struct cli_field fields[] = {
     { "signal", CLI_F_NUMBER, "that killed the command; null: none, or it was ours", NULL, NULL },
     { "reason", CLI_F_TEXT, "why it is not done, in words; null: it is", NULL, NULL },
     { "run_ms", CLI_F_NUMBER, "how long the command ran", NULL, NULL },
-    { 0 },
-};
-
-static const struct cli_example examples[] = {
-    { "posthorn enqueue mail.send '{\"to\":\"ada@example.org\"}'", "A message to work on" },
-    { "posthorn work mail.send --drain --exec cat", "Print the payload of all that are due" },
-    { "posthorn enqueue mail.send '{\"to\":\"bob@example.org\"}'", "Another one" },
-    { "posthorn work mail.send --once --time-limit 10s --env HOME --exec sh -c 'wc -c'",
-      "One message, with HOME, within ten seconds; the shell is our choice here" },
-    { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}' --stream order-17",
-      "One from elsewhere" },
-    { "posthorn work invoice.paid --door inbox --service shop --drain --exec cat",
-      "Work on the inbox" },
-    { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db -q migrate up", "Two databases" },
-    { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db work mail.send --drain --exec cat",
-      "A worker for both" },
-    { 0 },
-};
-
-static const struct cli_exit_note exits[] = {
-    { CLI_OK,
-      "ended by SIGTERM; with --once or --drain: all that was handled is done or deferred" },
-    { CLI_FAILED, "with --once or --drain: a command did not end well, or its end was stored too "
-                  "late; or it cannot be started, or stdout cannot be written" },
-    { CLI_NOT_FOUND, "with --once: there was no message" },
-    { CLI_INTERRUPTED, "ended by SIGINT" },
     { 0 },
 };
 
@@ -609,17 +403,142 @@ static int run(struct cli *cli)
 
 const struct cli_command cli_work = {
     .name = "work",
-    .group = "work",
     .summary = "run a command for each message",
     .operands = "TOPIC... --exec CMD [ARG...]",
-    .operands_min = 0,
-    .operands_max = -1,
-    .description = description,
-    .options = options,
+    .description =
+        "Claims messages of the TOPICs and runs CMD once for each: the payload on its standard "
+        "input, what else is known in variables. Everything after --exec is the command and its "
+        "arguments, passed on as they are: no shell looks at them. CMD is looked up in PATH once, "
+        "at the start.\n"
+        "How the command ends decides: exit status 0: done. 75: try again later, and this attempt "
+        "does not count. 65: fail for good, the message is dead. Any other status or a signal: try "
+        "again after the backoff of the queue, dead when the attempts are spent; the end of "
+        "standard error (4 KiB) is kept as the error.\n"
+        "The environment is empty but for PATH, what --env names and POSTHORN_WORK_ID, "
+        "_MESSAGE_ID, _TOPIC, _NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, "
+        "_PRIORITY (a word: urgent, normal, low, bulk), _CREATED_AT, _DUE_AT, and if there is one "
+        "_TENANT_ID, _DEDUPE_KEY, _CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR, of a message in a "
+        "stream _STREAM and _SEQ, of one from the inbox _SOURCE and _SOURCE_ID, and of a set of "
+        "databases _STORE, the id of the one that it is in.\n"
+        "POSTHORN_DB is set so that posthorn, run by the command, works on the database that the "
+        "message is in. It names a file that is in memory, can be read by processes with the "
+        "rights of posthorn work, and is there for as long as the command runs. With --no-db the "
+        "command is told nothing of the database, and cannot read it from the arguments, the "
+        "environment or the memory of posthorn work. What its user may open, such as an SQLite "
+        "file, it may open all the same: to keep it away from that, let it run as another user.\n"
+        "Messages of one stream are handled one after the other, in their order, by whomever; "
+        "others at the same time, as --concurrency says. With --door inbox it works on messages "
+        "that posthorn receive, or a program, has taken in.\n"
+        "While it runs it is an instance: posthorn instance list shows it, and others take its "
+        "messages over if it is silent for --stale-threshold. The streams are shared out among the "
+        "instances of a --service, so give those that do the same work the same name; without it "
+        "the name is made from door, queue and topics. Its metadata are door, namespace, topics "
+        "and command.\n"
+        "Of a set of databases it serves all stores with the same commands at once, over at most "
+        "--connections. One that is down does not hold up the others: it is tried again, ever more "
+        "slowly. Which stores there are is looked up again every --refresh; one that has gone is "
+        "served to its end. With --drain it ends when no store has anything left that is due. If "
+        "the set names no database it waits for one; a source of it that cannot be read is tried "
+        "again.\n"
+        "--once and --drain do not wait for ever: if the database is away, or some of a set are, "
+        "they give up after 30 seconds, with the exit status of the failure (3: no connection); at "
+        "once if the role lacks a right or its credentials are refused.\n"
+        "Each command has a session of its own, without a terminal, and standard input is a file "
+        "in memory. Its standard output is ours; its standard error is a pipe, never a terminal, "
+        "and what comes is copied to ours. With --json or --jsonl its standard output goes to our "
+        "standard error. When it ends, what it has started and left behind in its process group is "
+        "killed. If posthorn itself is killed, so are the commands.\n"
+        "The lease is renewed while the command runs, up to the max_lease of the queue (a day). If "
+        "it is lost (the machine slept, the database was away), the command is ended, since "
+        "somebody else may have the message. A message can be delivered twice: commands must be "
+        "able to bear that.\n"
+        "SIGTERM or SIGINT: nothing more is claimed, and running commands may finish within "
+        "--stop-limit. Then, or at a second signal, they get SIGTERM, and SIGKILL after "
+        "--kill-after or at a third signal; their messages go back without the attempt being "
+        "counted. Once a command was sent SIGTERM its exit status no longer counts: a 0 may mean "
+        "that it obeyed. A fourth signal ends everything there and then, with exit status 130; the "
+        "messages come back when their leases have run out.\n"
+        "If the command cannot be started because it is gone or no program any more, work ends "
+        "with exit status 1, and the message goes back uncounted. If the machine is short of "
+        "memory or processes the message is deferred by a second. If the message's headers are too "
+        "large for an environment, that costs attempts like a failure. If with --json or --jsonl "
+        "standard output cannot be written any more, work ends as after SIGTERM, but with exit "
+        "status 1.",
+    .options = CLI_OPTIONS(
+        CLI_OPTION("exec", 0, REST, "CMD [ARG...]",
+                   "what to run for each message; all that follows belongs to it"),
+        CLI_STREAM_DOOR_OPTION("messages, or those from elsewhere"),
+        CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
+        CLI_FLAG("any-topic", 0, "messages of every topic; then name no TOPIC"),
+        CLI_OPTION("concurrency", 'c', NUMBER, "N", "commands at once", .value = "1", .min = 1,
+                   .max = 1024),
+        CLI_FLAG("once", 0, "handle one message, then end"),
+        CLI_FLAG("drain", 0, "end when nothing that is due is left"),
+        CLI_OPTION("time-limit", 0, MS, "DURATION",
+                   "how long a command may run; without it, as long as it likes", .min = 1,
+                   .max = 86400000),
+        CLI_OPTION("kill-after", 0, MS, "DURATION",
+                   "how long a command has between SIGTERM and SIGKILL", .value = "5s", .min = 0,
+                   .max = 3600000),
+        CLI_OPTION("stop-limit", 0, MS, "DURATION",
+                   "how long commands may go on after SIGTERM or SIGINT", .value = "30s", .min = 0,
+                   .max = 86400000),
+        CLI_OPTION("retry-delay", 0, MS, "DURATION",
+                   "wait so long before a retry, instead of the queue's backoff", .min = 0,
+                   .max = 31536000000),
+        CLI_OPTION("defer-delay", 0, MS, "DURATION", "wait so long after exit status 75",
+                   .value = "60s", .min = 1, .max = 86400000),
+        CLI_OPTION("env", 'e', TEXT, "NAME",
+                   "pass a variable of ours on to the command, such as LANG", .repeated = true),
+        CLI_FLAG("no-db", 0, "do not let the command reach the database"),
+        CLI_OPTION("lease", 'l', SECONDS, "DURATION",
+                   "how long a lease lasts from one renewal to the next", .value = "30s", .min = 1,
+                   .max = PH_LEASE_MAX_S),
+        CLI_OPTION("batch", 'b', NUMBER, "N",
+                   "messages per claim; more than --concurrency wait here for their turn", .min = 1,
+                   .max = PH_BATCH_MAX),
+        CLI_OPTION("poll", 0, MS, "DURATION",
+                   "the longest time between two looks; at most a third of the lease", .min = 1,
+                   .max = PH_LEASE_MAX_S * 1000LL),
+        CLI_OPTION("service", 0, TEXT, "NAME",
+                   "what it registers as: the same for all that do the same work"),
+        CLI_OPTION("stale-threshold", 0, SECONDS, "DURATION",
+                   "how long it may be silent until others take it for dead, at least twice the "
+                   "lease; without it 10 minutes, or twice the lease if that is more",
+                   .min = 1, .max = PH_STALE_THRESHOLD_MAX_S),
+        CLI_OPTION("partitions", 0, NUMBER, "N",
+                   "how many partitions the streams fall into; the same for all of a service",
+                   .value = CLI_PARTITIONS, .min = 1, .max = PH_PARTITIONS_MAX),
+        CLI_OPTION("max-partitions", 0, NUMBER, "N",
+                   "work on streams of at most so many partitions at the same time; without it, of "
+                   "any number",
+                   .min = 1, .max = PH_PARTITIONS_MAX),
+        CLI_SET_OPTIONS,
+        CLI_OPTION(
+            "select", 0, WORD, "ORDER",
+            "of a set of databases: a batch from each in turn, or from one until it is empty",
+            .value = "round-robin", .choices = "round-robin drain-first")),
     .fields = fields,
-    .layout = CLI_TABLE,
-    .examples = examples,
-    .exits = exits,
+    .examples = CLI_EXAMPLES(
+        { "posthorn enqueue mail.send '{\"to\":\"ada@example.org\"}'", "A message to work on" },
+        { "posthorn work mail.send --drain --exec cat", "Print the payload of all that are due" },
+        { "posthorn enqueue mail.send '{\"to\":\"bob@example.org\"}'", "Another one" },
+        { "posthorn work mail.send --once --time-limit 10s --env HOME --exec sh -c 'wc -c'",
+          "One message, with HOME, within ten seconds; the shell is our choice here" },
+        { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}' --stream order-17",
+          "One from elsewhere" },
+        { "posthorn work invoice.paid --door inbox --service shop --drain --exec cat",
+          "Work on the inbox" },
+        { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db -q migrate up", "Two databases" },
+        { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db work mail.send --drain --exec cat",
+          "A worker for both" }),
+    .exits = CLI_EXITS(
+        { CLI_OK,
+          "ended by SIGTERM; with --once or --drain: all that was handled is done or deferred" },
+        { CLI_FAILED, "with --once or --drain: a command did not end well, or its end was stored "
+                      "too late; or it cannot be started, or stdout cannot be written" },
+        { CLI_NOT_FOUND, "with --once: there was no message" },
+        { CLI_INTERRUPTED, "ended by SIGINT" }),
     .every_store = true,
     .run = run,
 };

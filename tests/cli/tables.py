@@ -86,7 +86,7 @@ def check_help(posthorn):
         if not re.search(rf"^  {verb['name']}\b", overview, flags=re.M):
             complaints.append(f"{verb['name']} is not in the overview")
         wanted = [*names(verb["options"]), verb["summary"], *(e["line"] for e in verb["examples"]),
-                  *(f["name"] for f in verb["fields"]), *verb["description"],
+                  *(f["name"] for f in verb["fields"]), *verb["description"].split("\n"),
                   *(note["text"] for note in verb["exits"])]
         complaints += [f"{verb['name']} --help lacks: {word}" for word in wanted
                        if " ".join(word.split()) not in flat]

@@ -188,7 +188,7 @@ def literals(name):
 def test_cures_are_functions_in_the_library_and_commands_in_the_command():
     """Who uses the library may not have the command, and who uses the command calls no function."""
     verbs = {text.split()[0] for name in files(".c", under=("src/cli/",))
-             for text in re.findall(r'\.name = "([^"]+)",\n    \.group', read(name))}
+             for text in re.findall(r'\.name = "([^"]+)",\n    \.summary', read(name))}
     assert {"migrate", "queue", "doctor"} <= verbs, verbs
     command = re.compile(rf"\bposthorn ({'|'.join(sorted(verbs))})\b")
     library = files(".c", ".h", under=tuple(f"src/{part}/" for part in
