@@ -176,7 +176,7 @@ struct ph__works {
 struct ph__stop {
     int drain_waiters;
     int64_t until_us;         /* until then handlers may end by themselves */
-    int64_t asked_us;         /* the time limit of the first who asked for it */
+    int64_t asked_us;         /* the time limit of who asked for it; the shortest, if several did */
     bool in_grace;            /* they were cancelled, and have a moment that nobody cuts short */
     atomic_bool leave_failed; /* not everybody heard it */
     int64_t leave_us;         /* until then they are told good-bye */

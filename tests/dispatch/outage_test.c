@@ -111,6 +111,41 @@ TEST(a_stop_during_an_outage_returns_and_says_so)
     CHECK_INT(t_number(rig.conn, "SELECT count(*) FROM {t}outbox WHERE status_code = 1"), 4);
 }
 
+static void *stop_slowly(void *context)
+{
+    struct rig *rig = context;
+
+    CHECK(ph_dispatcher_stop(rig->dispatcher, 40000, NULL) < 0);
+    return NULL;
+}
+
+/* All handlers have ended, and the first stop tries to settle until its limit is over. */
+TEST(a_second_stop_during_an_outage_may_be_in_a_hurry)
+{
+    static struct gate gate = GATE_INIT;
+    static struct part part = { .verdict = PH_VERDICT_DONE, .gate = &gate };
+    pthread_t stopper;
+    struct rig rig;
+    double begin;
+
+    open_impatient(&rig);
+    put_many(rig.side, "t", 4, NULL);
+    rig_run(&rig, NULL, play, &part);
+    gate_await(&gate, 4);
+    lock_everything(rig.conn);
+    gate_open(&gate);
+    AWAIT(rig_stats(&rig).outages == 1);
+    CHECK(pthread_create(&stopper, NULL, stop_slowly, &rig) == 0);
+    rest(1500);
+    begin = now_s();
+    CHECK(ph_dispatcher_stop(rig.dispatcher, 0, &t_err) < 0);
+    CHECK(now_s() - begin < 20);
+    pthread_join(stopper, NULL);
+    ph_dispatcher_free(rig.dispatcher);
+    t_rollback(rig.conn);
+    t_check_places(rig.conn);
+}
+
 TEST(a_database_that_is_not_there_at_the_start_is_waited_for)
 {
     static struct part part = { .verdict = PH_VERDICT_DONE };

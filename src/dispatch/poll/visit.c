@@ -138,16 +138,18 @@ void ph__db_finish(struct ph__poller *poller, struct ph__db *s)
     const struct ph__plan settle = { .act = true };
 
     for (;;) {
+        int64_t finish_us;
         size_t left;
 
         ph__lock(dispatcher);
         left = s->settle.decided.count;
+        finish_us = dispatcher->stop.finish_us;
         ph__unlock(dispatcher);
         if (left == 0)
             break;
-        if (s->health.retry_us && ph__boot_us() >= dispatcher->stop.finish_us)
+        if (s->health.retry_us && ph__boot_us() >= finish_us)
             return;
-        if (ph__boot_us() >= dispatcher->stop.finish_us && s->health.limit_ms > LATE_CALL_MS)
+        if (ph__boot_us() >= finish_us && s->health.limit_ms > LATE_CALL_MS)
             s->health.limit_ms = LATE_CALL_MS; /* there may be many, and none of them answer */
         ph__act(poller, s, &settle);
         if (s->health.retry_us)

@@ -189,6 +189,31 @@ static bool forget_all(ph_dispatcher *dispatcher, ph_error *err)
     return any;
 }
 
+/* So long the last settlements are tried: for the time of one call, and until whoever stops it has waited
+ * for long enough; but of many stores, one that does not answer must not hold up the end. */
+static void limit_finish(ph_dispatcher *dispatcher)
+{
+    int64_t began_us = dispatcher->stop.leave_us - LEAVE_US;
+
+    dispatcher->stop.finish_us = began_us + (int64_t)dispatcher->times.call_timeout_ms * 1000;
+    if (!dispatcher->set && dispatcher->stop.finish_us < dispatcher->stop.asked_us)
+        dispatcher->stop.finish_us = dispatcher->stop.asked_us;
+}
+
+/* This caller of several may be in a hurry. */
+static void hurry(ph_dispatcher *dispatcher, int64_t until_us)
+{
+    if (until_us < dispatcher->stop.asked_us) {
+        dispatcher->stop.asked_us = until_us;
+        if (dispatcher->phase.ending)
+            limit_finish(dispatcher);
+    }
+    if (until_us < dispatcher->stop.until_us && !dispatcher->stop.in_grace) {
+        dispatcher->stop.until_us = until_us;
+        pthread_cond_broadcast(&dispatcher->wait.changed);
+    }
+}
+
 /* With the lock held, and by one caller only. */
 static void stop(ph_dispatcher *dispatcher)
 {
@@ -212,12 +237,9 @@ static void stop(ph_dispatcher *dispatcher)
     }
     running = give_back(dispatcher);
     dispatcher->phase.ending = true;
-    dispatcher->stop.finish_us = ph__boot_us() + (int64_t)dispatcher->times.call_timeout_ms * 1000;
-    /* Of many, one that does not answer must not hold up the end. */
-    if (!dispatcher->set && dispatcher->stop.finish_us < dispatcher->stop.asked_us)
-        dispatcher->stop.finish_us = dispatcher->stop.asked_us;
-    pthread_cond_signal(&dispatcher->wait.second_ready);
     dispatcher->stop.leave_us = ph__boot_us() + LEAVE_US;
+    limit_finish(dispatcher);
+    pthread_cond_signal(&dispatcher->wait.second_ready);
     ph__wake(dispatcher);
     pthread_cond_broadcast(&dispatcher->wait.pollers_ready);
     ph__unlock(dispatcher);
@@ -263,11 +285,7 @@ int ph_dispatcher_stop(ph_dispatcher *dispatcher, int limit_ms, ph_error *reterr
         pthread_cond_broadcast(&dispatcher->wait.changed);
     }
     dispatcher->phase.stopping = true; /* before the start: it cannot be started any more */
-    if (until_us < dispatcher->stop.until_us &&
-        !dispatcher->stop.in_grace) { /* this caller is in a hurry */
-        dispatcher->stop.until_us = until_us;
-        pthread_cond_broadcast(&dispatcher->wait.changed);
-    }
+    hurry(dispatcher, until_us);
     while (dispatcher->phase.started && !dispatcher->phase.stopped)
         ph__wait(dispatcher, &dispatcher->wait.changed);
     r = dispatcher->stop.result;
