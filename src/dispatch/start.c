@@ -43,12 +43,13 @@ static bool start_poller(ph_dispatcher *dispatcher, ph_store *store)
     return started;
 }
 
-/* Where the database serves several connections at once, and nothing must be counted across calls. */
+/* Where the database serves several connections at once, nothing must be counted across calls, and
+ * nobody wants to be asked before each claim. */
 static bool wants_second(const ph_dispatcher *dispatcher)
 {
     return !dispatcher->set && dispatcher->handlers.count > 0 &&
-           dispatcher->opts.max_partitions == 0 && dispatcher->opts.connections != 1 &&
-           !dispatcher->dbs.items[0]->store->backend->file;
+           dispatcher->opts.max_partitions == 0 && !dispatcher->opts.select &&
+           dispatcher->opts.connections != 1 && !dispatcher->dbs.items[0]->store->backend->file;
 }
 
 static bool start_second(ph_dispatcher *dispatcher, ph_error *err)

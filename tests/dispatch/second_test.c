@@ -1,0 +1,92 @@
+/* second_test.c - one database with two pollers: neither holds up what the other could do. PostgreSQL
+ * only: a file has one writer. */
+#include "rig.h"
+
+static void open_pg(struct rig *rig)
+{
+    if (!t_is_pg())
+        t_not_here("a file has one poller");
+    rig_open(rig);
+}
+
+static long long done(struct rig *rig)
+{
+    return t_number(rig->conn, "SELECT count(*) FROM {t}outbox WHERE status_code = 2");
+}
+
+/* A call that waits for the row of one batch, and works of others: the other poller settles these, also
+ * if it slept without knowing of them, and also if it has looked in vain before. */
+TEST(a_settlement_that_is_held_up_holds_up_no_other)
+{
+    static struct gate gates[3] = { GATE_INIT, GATE_INIT, GATE_INIT };
+    static struct part parts[3];
+    static const char *const topics[3] = { "a", "b", "c" };
+    struct rig rig;
+    double begin;
+
+    open_pg(&rig);
+    rig.opts.in_flight_max = 3; /* then nobody claims, and wakes up for that */
+    rig.opts.batch_size = 2;
+    rig_new(&rig);
+    for (int i = 0; i < 3; i++) {
+        parts[i] = (struct part){ .verdict = PH_VERDICT_DONE, .gate = &gates[i] };
+        rig_handle(&rig, topics[i], play, &parts[i]);
+    }
+    t_begin(rig.conn);
+    for (int i = 0; i < 2; i++) {
+        ph_message message = a_message(topics[i], "x");
+
+        OK(ph_enqueue(rig.side, t_tx(rig.conn), &message, 0, NULL, &t_err));
+    }
+    t_commit(rig.conn);
+    rig_start(&rig);
+    gate_await(&gates[0], 1);
+    gate_await(&gates[1], 1);
+    rig_put(&rig, "c");
+    gate_await(&gates[2], 1);
+    t_begin(rig.conn);
+    t_sql(rig.conn,
+          "DO $$ BEGIN PERFORM FROM {t}lease WHERE cardinality(ids) = 2 FOR UPDATE; END $$");
+    gate_open(&gates[0]); /* the second settles it, and waits for the row */
+    for (double end = now_s() + 0.3; now_s() < end;)
+        nap();
+    gate_open(&gates[1]); /* of the same batch: nobody may, for now */
+    for (double end = now_s() + 0.3; now_s() < end;)
+        nap();
+    begin = now_s();
+    gate_open(&gates[2]);
+    AWAIT(rig_stats(&rig).done == 1);
+    printf("after %.3f s\n", now_s() - begin);
+    CHECK(now_s() - begin < 5);
+    t_rollback(rig.conn);
+    rig_drain(&rig);
+    CHECK_INT(done(&rig), 3);
+    rig_end(&rig);
+}
+
+static int once(void *context, const ph_candidate *stores, size_t count, size_t last)
+{
+    _Atomic int *said = context;
+
+    (void)count;
+    (void)last;
+    return stores[0].ready && (*said)++ == 0 ? 0 : -1;
+}
+
+TEST(nothing_is_claimed_that_the_callback_has_not_chosen)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    static _Atomic int said;
+    struct rig rig;
+
+    open_pg(&rig);
+    put_many(rig.side, "t", 10, NULL);
+    rig.opts.batch_size = 3;
+    rig.opts.select = once;
+    rig.opts.select_context = &said;
+    rig_run(&rig, NULL, play, &part);
+    AWAIT(rig_stats(&rig).done == 3);
+    AWAIT(said > 3);
+    CHECK_INT(rig_stats(&rig).claimed, 3);
+    rig_end(&rig);
+}
