@@ -90,3 +90,53 @@ TEST(nothing_is_claimed_that_the_callback_has_not_chosen)
     CHECK_INT(rig_stats(&rig).claimed, 3);
     rig_end(&rig);
 }
+
+static ph_verdict play_by_topic(void *context, ph_work *work)
+{
+    return strcmp(ph_work_delivery(work)->topic, "stream") == 0 ? play(context, work)
+                                                                : PH_VERDICT_DONE;
+}
+
+/* The second claims when a stream goes on, and finds as much as it has asked for, or only a last
+ * attempt, which it leaves. Nothing rings, and the first would look in seconds. */
+static void check_rest(int attempts)
+{
+    struct gate gate = GATE_INIT;
+    struct part part = { .verdict = PH_VERDICT_DONE, .gate = &gate };
+    struct rig rig;
+    double begin;
+
+    open_pg(&rig);
+    rig.opts.doorbell = PH_DOORBELL_OFF;
+    rig.opts.poll_ms = 10000;
+    rig.opts.threads = 2;
+    rig.opts.prefetch = -1;
+    rig_put_stream(&rig, "stream", "s", 1);
+    rig_run(&rig, NULL, play_by_topic, &part);
+    gate_await(&gate, 1);
+    AWAIT(rig_stats(&rig).empty_claims == 9); /* each pause is twice as long as the one before */
+    t_begin(rig.conn);
+    for (int i = 0; i < 10; i++) {
+        ph_message message = a_message("t", "x");
+
+        message.max_attempts = attempts;
+        OK(ph_enqueue(rig.side, t_tx(rig.conn), &message, 0, NULL, &t_err));
+    }
+    t_commit(rig.conn);
+    begin = now_s();
+    gate_open(&gate);
+    AWAIT(rig_stats(&rig).done == 11);
+    printf("after %.3f s\n", now_s() - begin);
+    CHECK(now_s() - begin < 2);
+    rig_end(&rig);
+}
+
+TEST(where_the_second_finds_much_the_first_looks_too)
+{
+    check_rest(0);
+}
+
+TEST(a_last_attempt_that_the_second_leaves_is_claimed_by_the_first)
+{
+    check_rest(1);
+}

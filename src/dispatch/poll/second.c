@@ -10,6 +10,7 @@
 #define OFF_US 5000000      /* so long the first does without, after a call that failed */
 #define OFF_MAX_US 60000000 /* … and twice as long each time, up to this */
 #define NOTHING_US 10000    /* the first looks no sooner, if the second has found nothing */
+#define SOME_US 5000        /* … and no later, if it has found as much as it asked for */
 #define SLEEP_MAX_US 60000000
 
 /* Last attempts, and the threads that are kept for them, are the first one's affair: it settles what was
@@ -75,12 +76,39 @@ static void share(ph_dispatcher *dispatcher, int room, struct ph__exchange_io *i
     io->last[PH_OUTBOX] = io->last[PH_INBOX] = PH__LAST_NOT;
 }
 
-/* The first need not look again at once. */
-static void found_nothing(struct ph__db *db)
+/* Is there more than it has claimed, as far as it has seen? Where there was room for one it has not
+ * looked behind both doors. */
+static bool is_more(const ph_dispatcher *dispatcher, const struct ph__exchange_io *io)
+{
+    bool more = false;
+
+    for (int door = 0; door < PH__SIDES; door++) {
+        if (dispatcher->handlers.sides[door].count > 0)
+            more |= io->claimed[door] == io->room[door] || io->more[door] || io->last_waits[door];
+    }
+    return more;
+}
+
+/* A claim of its own may have shown it otherwise. */
+static void let_first_look(struct ph__db *db, int64_t pause_us)
+{
+    int64_t at_us = ph__boot_us() + pause_us;
+
+    if (db->visit.busy) { /* what its claim shows may have come before this */
+        db->claim.stream_free |= db->claim.through;
+        return;
+    }
+    db->claim.through = false;
+    db->claim.next_us = ph__earlier(db->claim.next_us, at_us);
+    if (at_us < db->dispatcher->pollers.asleep_until_us)
+        ph__wake_for(db);
+}
+
+/* It need not look at once. */
+static void let_first_rest(struct ph__db *db)
 {
     int64_t now_us = ph__boot_us();
 
-    db->dispatcher->stats.empty_claims++;
     if (db->visit.busy || db->doorbell.rung || db->doorbell.hear ||
         db->dispatcher->stop.drain_waiters > 0)
         return;
@@ -89,11 +117,23 @@ static void found_nothing(struct ph__db *db)
         db->claim.next_us = ph__earlier(now_us + NOTHING_US, ph__unrung_us(db, now_us));
 }
 
+static void note_claim(struct ph__db *db, const struct ph__exchange_io *io)
+{
+    bool found = io->claimed[PH_OUTBOX] + io->claimed[PH_INBOX] > 0;
+    bool more = is_more(db->dispatcher, io);
+
+    db->dispatcher->stats.empty_claims += !found;
+    db->claim.more &= more;
+    if (more)
+        let_first_look(db, found ? SOME_US : 0);
+    else if (!found)
+        let_first_rest(db);
+}
+
 /* What came of it; with the lock held. */
 static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, int r)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
-    int claimed = io->claimed[PH_OUTBOX] + io->claimed[PH_INBOX];
     bool was_short = dispatcher->room.short_of_it || dispatcher->room.wake_at >= 0;
     long ignored;
 
@@ -110,10 +150,8 @@ static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, 
     dispatcher->second.off_us = 0;
     dispatcher->stats.exchanges += io->settled || room > 0;
     db->works.exchanges += io->settled || room > 0;
-    if (room > 0 && claimed < room)
-        db->claim.more = false;
-    if (room > 0 && claimed == 0)
-        found_nothing(db);
+    if (room > 0)
+        note_claim(db, io);
     ph__drain_look(dispatcher);
     /* The room that it saw taken is free again, or there is some by what was settled. */
     if ((room > 0 && was_short) ||
