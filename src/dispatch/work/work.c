@@ -69,6 +69,7 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
 {
     ph_dispatcher *dispatcher = work->batch->dispatcher;
     struct ph__db *db = work->batch->db;
+    bool unblocks = db->settle.blocked && !work->batch->settled_by;
 
     if (work->state == PH__BEHIND) {
         dispatcher->works.behind--;
@@ -79,8 +80,7 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
     if (db->settle.decided.count == 0)
         db->settle.since_us = ph__boot_us();
     ph__work_push(&db->settle.decided, work);
-    if (!work->batch->settled_by)
-        db->settle.blocked = false;
+    db->settle.blocked &= !unblocks;
     dispatcher->works.decided++;
     if (work->delivery->stream && (verb != PH_ACK || !work->behind))
         db->claim.stream_free = true;
@@ -88,9 +88,9 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
         ph__run_go_on(work);
     else if (!work->given_back)
         ph__run_cut(work);
-    /* A poller wakes up for the first one (its timer), for a full load, and when there is nothing more
-     * to wait for. */
-    if (db->settle.decided.count == 1 || db->settle.decided.count >= PH__SETTLE_MAX ||
+    /* A poller wakes up for the first one that it may settle (its timer), for a full load, and when there
+     * is nothing more to wait for. */
+    if (db->settle.decided.count == 1 || unblocks || db->settle.decided.count >= PH__SETTLE_MAX ||
         db->works.waiting + db->works.running == 0)
         ph__wake_to_settle(db);
 }
