@@ -151,7 +151,7 @@ static bool create_order(struct service *service, ph_store *outbox, const struct
     printf("%s: order %d %s\n", tenant, order->id,
            order->card_refused ? "rolled back, and its message with it"
                                : "stored with its message");
-    /* Nobody needs to hear the bell of this database. One that is new to the dispatcher is looked at
+    /* Nobody needs to hear the doorbell of this database. One that is new to the dispatcher is looked at
      * in any case. */
     (void)!ph_dispatcher_wake(service->dispatcher, tenant, NULL);
     return true;

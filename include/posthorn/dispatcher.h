@@ -147,7 +147,7 @@ typedef enum {
 } ph_doorbell;
 
 /* The order in which a dispatcher claims from the stores of a set. Only those take part that may
- * have something: a store that had nothing is left out until its bell rings or poll_ms is over. What
+ * have something: a store that had nothing is left out until its doorbell rings or poll_ms is over. What
  * was handled is settled without regard to the order. */
 typedef enum {
     PH_SELECT_ROUND_ROBIN = 0, /* one batch from each, in the order of their ids, then from the start */
@@ -345,7 +345,7 @@ PH_API const ph_served *ph_served_list_at(const ph_served_list *list, size_t ind
 PH_API void ph_served_list_free(ph_served_list *list);
 
 /* There are new messages in the store with this id: look there at once. For producers in the same
- * process, after their commit, where no bell can be heard: behind a pooler, or in a set with more
+ * process, after their commit, where no doorbell can be heard: behind a pooler, or in a set with more
  * databases than connections. Any thread; cheap; also from a handler.
  * Errors: PH_ENOTFOUND (it serves no such store), PH_EINVAL. */
 PH_API PH_MUST_CHECK int ph_dispatcher_wake(ph_dispatcher *dispatcher, const char *store_id,

@@ -94,7 +94,7 @@ int bench_dispatcher(struct bench *bench, int64_t expected, struct bench_result 
 /* ------------------------------------------------------------------ latency */
 
 /* When each message was enqueued, stored, and met its handler; 0: not yet. */
-struct stations {
+struct moments {
     int64_t count;
     int64_t *called_us, *returned_us;
     atomic_int_fast64_t *started_us;
@@ -102,13 +102,13 @@ struct stations {
 
 static ph_verdict note_time(void *context, ph_work *work)
 {
-    struct stations *stations = context;
+    struct moments *moments = context;
     int64_t now_us = cli_now_us(), zero = 0;
     const char *number = ph_work_delivery(work)->correlation_id;
     long long i = number ? strtoll(number, NULL, 10) : -1;
 
-    if (i >= 0 && i < stations->count)
-        atomic_compare_exchange_strong(&stations->started_us[i], &zero, now_us);
+    if (i >= 0 && i < moments->count)
+        atomic_compare_exchange_strong(&moments->started_us[i], &zero, now_us);
     return PH_VERDICT_DONE;
 }
 
@@ -122,7 +122,7 @@ static void sleep_until(int64_t at_us)
 }
 
 /* One message every 10 ms, whatever the one before took. Returns how many. */
-static int64_t produce(struct bench *bench, struct stations *stations, int *code)
+static int64_t produce(struct bench *bench, struct moments *moments, int *code)
 {
     struct cli *cli = bench->cli;
     int64_t began_us = cli_now_us(), i;
@@ -131,33 +131,33 @@ static int64_t produce(struct bench *bench, struct stations *stations, int *code
 
     bench_message(bench, &message);
     message.correlation_id = number;
-    for (i = 0; i < stations->count && !cli_interrupted(); i++) {
+    for (i = 0; i < moments->count && !cli_interrupted(); i++) {
         snprintf(number, sizeof(number), "%lld", (long long)i);
         sleep_until(began_us + i * 1000000 / BENCH_LATENCY_RATE);
-        stations->called_us[i] = cli_now_us();
+        moments->called_us[i] = cli_now_us();
         if (ph_enqueue(cli->store, PH_OWN_TX, &message, 0, NULL, &cli->err) < 0) {
             *code = cli_fail_store(cli);
             break;
         }
-        stations->returned_us[i] = cli_now_us();
-        cli_progress_at(cli, i, stations->count);
+        moments->returned_us[i] = cli_now_us();
+        cli_progress_at(cli, i, moments->count);
     }
     return i;
 }
 
 /* Fills both results from what was noted. */
-static void sum_up(const struct stations *stations, int64_t produced, int64_t us,
+static void sum_up(const struct moments *moments, int64_t produced, int64_t us,
                    struct bench_result results[2])
 {
     static const char *const phases[] = { "latency_from_call", "latency_from_commit" };
-    int64_t *times = cli_need(calloc((size_t)stations->count + 1, sizeof(*times)));
+    int64_t *times = cli_need(calloc((size_t)moments->count + 1, sizeof(*times)));
 
     for (int which = 0; which < 2; which++) {
-        const int64_t *from = which == 0 ? stations->called_us : stations->returned_us;
+        const int64_t *from = which == 0 ? moments->called_us : moments->returned_us;
         int64_t count = 0;
 
         for (int64_t i = 0; i < produced; i++) {
-            int64_t started_us = atomic_load(&stations->started_us[i]);
+            int64_t started_us = atomic_load(&moments->started_us[i]);
 
             if (started_us)
                 times[count++] = started_us > from[i] ? started_us - from[i] : 0;
@@ -170,42 +170,42 @@ static void sum_up(const struct stations *stations, int64_t produced, int64_t us
     free(times);
 }
 
-static int measure(struct bench *bench, ph_dispatcher *dispatcher, struct stations *stations,
+static int measure(struct bench *bench, ph_dispatcher *dispatcher, struct moments *moments,
                    struct bench_result results[2])
 {
     struct cli *cli = bench->cli;
     int64_t began_us = cli_now_us(), produced;
     int code = CLI_OK;
 
-    produced = produce(bench, stations, &code);
+    produced = produce(bench, moments, &code);
     if (code == CLI_OK && ph_dispatcher_drain(dispatcher, LATENCY_DRAIN_MS, &cli->err) < 0)
         code = cli_fail_store(cli);
     if (code == CLI_OK)
         code = stop(bench, dispatcher);
     if (code == CLI_OK)
-        sum_up(stations, produced, cli_now_us() - began_us, results);
+        sum_up(moments, produced, cli_now_us() - began_us, results);
     return code;
 }
 
 int bench_latency(struct bench *bench, int64_t count, struct bench_result ret_results[2])
 {
-    struct stations stations = { .count = count };
+    struct moments moments = { .count = count };
     ph_dispatcher *dispatcher = NULL;
     ph_store *store = NULL;
     int code;
 
-    stations.called_us = cli_need(calloc((size_t)count, sizeof(int64_t)));
-    stations.returned_us = cli_need(calloc((size_t)count, sizeof(int64_t)));
-    stations.started_us = cli_need(calloc((size_t)count, sizeof(*stations.started_us)));
+    moments.called_us = cli_need(calloc((size_t)count, sizeof(int64_t)));
+    moments.returned_us = cli_need(calloc((size_t)count, sizeof(int64_t)));
+    moments.started_us = cli_need(calloc((size_t)count, sizeof(*moments.started_us)));
     cli_progress_begin(bench->cli, "latency", count);
-    code = start(bench, note_time, &stations, &store, &dispatcher);
+    code = start(bench, note_time, &moments, &store, &dispatcher);
     if (code == CLI_OK)
-        code = measure(bench, dispatcher, &stations, ret_results);
+        code = measure(bench, dispatcher, &moments, ret_results);
     cli_progress_end(bench->cli);
     ph_dispatcher_free(dispatcher); /* no handler runs after this: what it writes to may go */
     ph_close(store);
-    free(stations.called_us);
-    free(stations.returned_us);
-    free(stations.started_us);
+    free(moments.called_us);
+    free(moments.returned_us);
+    free(moments.started_us);
     return code;
 }

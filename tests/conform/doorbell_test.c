@@ -108,7 +108,7 @@ TEST(a_ring_is_not_lost_in_other_calls)
     CHECK(taken);
 }
 
-TEST(calls_work_while_the_bell_rings)
+TEST(calls_work_while_the_doorbell_rings)
 {
     ph_store *producer = t_open(NULL), *store = listener("");
     ph_owner owner = ph_owner_new();

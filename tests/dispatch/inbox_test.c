@@ -260,7 +260,7 @@ TEST(both_doors_are_drained_with_room_for_one)
     rig_end(&rig);
 }
 
-TEST(the_bell_rings_for_the_inbox_too)
+TEST(the_doorbell_rings_for_the_inbox_too)
 {
     static struct part part = { .verdict = PH_VERDICT_DONE };
     struct rig rig;

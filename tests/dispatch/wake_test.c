@@ -89,8 +89,8 @@ TEST(a_thread_whose_work_was_kept_gets_the_next_message)
     rig_end(&rig);
 }
 
-/* On SQLite every commit is a bell, whomever it concerns. */
-TEST(a_dispatcher_does_not_run_at_every_bell_that_is_not_for_it)
+/* On SQLite every commit is a doorbell, whomever it concerns. */
+TEST(a_dispatcher_does_not_run_at_every_doorbell_that_is_not_for_it)
 {
     static struct part part = { .verdict = PH_VERDICT_DONE };
     double begin, took;

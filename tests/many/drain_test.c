@@ -323,7 +323,7 @@ TEST(timers_of_cold_stores_are_in_time)
     fleet_end(&fleet);
 }
 
-/* The bell rings when the log is written; the timer can be seen when that is on the disk. Somebody who
+/* The doorbell rings when the log is written; the timer can be seen when that is on the disk. Somebody who
  * came in between found nothing, and then another store has taken the connection. */
 TEST(a_timer_whose_commit_takes_its_time_is_in_time)
 {

@@ -20,7 +20,7 @@ static void let_pass(int ms)
     for (double soon_end = now_s() + 30; !(cond); nap())                                           \
     t_check(__FILE__, __LINE__, NULL, "soon: " #cond, now_s() < soon_end)
 
-/* Nothing happens but for bells, and in a minute. */
+/* Nothing happens but for doorbells, and in a minute. */
 static void init_patient(struct fleet *fleet, int connections)
 {
     fleet_init(fleet, connections);
@@ -185,7 +185,7 @@ TEST(stores_that_are_all_slow_are_served_at_the_same_time)
 
 /* The first has messages for as long as we look, and handlers are quicker than the disk: so nobody
  * ever rests. */
-TEST(a_bell_is_heard_though_the_crew_is_always_at_work)
+TEST(a_doorbell_is_heard_though_the_pollers_are_always_at_work)
 {
     struct fleet fleet;
     int messages = 400 * 25;
@@ -236,13 +236,13 @@ static int first_ready(void *context, const ph_candidate *stores, size_t count, 
 }
 
 /* There is one connection, which the first has when a message comes for it and the second needs it. */
-TEST(a_bell_that_rings_while_the_connection_is_given_up_is_heard)
+TEST(a_doorbell_that_rings_while_the_connection_is_given_up_is_heard)
 {
     struct fleet fleet;
     int want = 0;
 
     if (!t_is_pg())
-        t_not_here("the bell does not need the connection");
+        t_not_here("the doorbell does not need the connection");
     init_patient(&fleet, 1);
     fleet.opts.select = first_ready;
     fleet_add(&fleet, 0, 2);

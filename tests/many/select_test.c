@@ -245,7 +245,7 @@ static void start_patient(struct fleet *fleet)
     fleet_add(fleet, 0, 2);
     base_put(base_at(0), "t", 1); /* so there is always something to ask for */
     fleet_run(fleet, count_up, &tally);
-    /* The second one has nothing, and is left alone until its bell rings. */
+    /* The second one has nothing, and is left alone until its doorbell rings. */
     AWAIT(fleet_stats(fleet).empty_claims >= 1);
 }
 

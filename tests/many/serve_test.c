@@ -214,7 +214,7 @@ TEST(sqlite_and_postgresql_in_one_set)
         base_check(base_at(n));
 }
 
-/* Two stores in one database: other tables, the same bell. */
+/* Two stores in one database: other tables, the same doorbell. */
 TEST(two_stores_in_one_database)
 {
     ph_store_opts opts = PH_STORE_OPTS_INIT;
@@ -251,8 +251,8 @@ TEST(two_stores_in_one_database)
 
 /* ------------------------------------------------------------------- it is noticed */
 
-/* With one connection all but one store have none: each file's bell is heard nevertheless. */
-TEST(a_message_in_a_file_without_a_connection_is_noticed_by_its_bell)
+/* With one connection all but one store have none: each file's doorbell is heard nevertheless. */
+TEST(a_message_in_a_file_without_a_connection_is_noticed_by_its_doorbell)
 {
     struct fleet fleet;
 
@@ -272,7 +272,7 @@ TEST(a_message_in_a_file_without_a_connection_is_noticed_by_its_bell)
     fleet_end(&fleet);
 }
 
-/* The bell rings when the log is written; the commit can be seen when that is on the disk. Somebody
+/* The doorbell rings when the log is written; the commit can be seen when that is on the disk. Somebody
  * who came in between found nothing, and has gone with the connection to another store. */
 TEST(a_commit_that_takes_its_time_is_noticed_when_it_is_there)
 {
@@ -299,7 +299,7 @@ TEST(a_commit_that_takes_its_time_is_noticed_when_it_is_there)
     fleet_end(&fleet);
 }
 
-/* Without bells, and polled hardly ever: whoever knows better can say so. */
+/* Without doorbells, and polled hardly ever: whoever knows better can say so. */
 TEST(a_store_that_is_woken_is_looked_at_at_once)
 {
     struct fleet fleet;

@@ -45,7 +45,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-TEST(the_bell_rings_from_sql)
+TEST(the_doorbell_rings_from_sql)
 {
     ph_store *store = t_open(NULL);
     struct t_conn *conn = a_connection(NULL);
@@ -121,7 +121,7 @@ TEST(a_connection_lost_after_a_ring_is_made_anew)
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}message"), 5);
 }
 
-/* A schema whose roles were granted before there was a bell. */
+/* A schema whose roles were granted before there was a doorbell. */
 TEST(a_producer_that_may_not_ring_enqueues)
 {
     ph_store_opts opts = PH_STORE_OPTS_INIT;

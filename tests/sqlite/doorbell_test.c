@@ -10,7 +10,7 @@
 
 #define HANG_MS 60000 /* generous: to tell a hang from a slow machine */
 
-/* Waits for the bell; false if nothing comes in that time. */
+/* Waits for the doorbell; false if nothing comes in that time. */
 static bool rings(ph_store *store, int fd, int timeout_ms)
 {
     ph__deadline limit = ph__deadline_in(timeout_ms);
@@ -38,7 +38,7 @@ static size_t claimable(ph_store *store)
 }
 
 #ifndef __linux__
-TEST(there_is_no_bell_here)
+TEST(there_is_no_doorbell_here)
 {
     CHECK_INT(listen_to(t_open(NULL)), -1);
 }
@@ -131,7 +131,7 @@ TEST(a_commit_on_a_connection_of_the_callers_wakes_us)
     CHECK(is_quiet(fd));
 }
 
-TEST(a_bell_that_rang_before_we_slept_is_heard)
+TEST(a_doorbell_that_rang_before_we_slept_is_heard)
 {
     ph_store *store = t_open(NULL), *other = t_open(NULL);
 
@@ -217,7 +217,7 @@ TEST(a_log_that_was_replaced_is_watched_again)
     CHECK(rings(store, fd, HANG_MS));
 }
 
-TEST(the_bell_survives_a_handler_that_spoils_the_connection)
+TEST(the_doorbell_survives_a_handler_that_spoils_the_connection)
 {
     ph_store *store = t_open(NULL), *other = t_open(NULL);
     int fd = listen_to(store);
@@ -234,7 +234,7 @@ TEST(the_bell_survives_a_handler_that_spoils_the_connection)
 
 #endif
 
-TEST(a_file_that_is_not_there_yet_has_no_bell)
+TEST(a_file_that_is_not_there_yet_has_no_doorbell)
 {
     ph_store *store = NULL;
     PH__CALL(call);

@@ -69,5 +69,5 @@ END {
     printf "(the median of %d rings, which took %d to %d calls)\n", heard, calls[order[1]],
         calls[order[heard]]
     if (heard < rings)
-        printf "%d of %d rings do not count: a look was quicker than the bell\n", rings - heard, rings
+        printf "%d of %d rings do not count: a look was quicker than the doorbell\n", rings - heard, rings
 }

@@ -204,7 +204,7 @@ int ph__pg_dial(struct ph__call *call, struct ph__pg_own *own)
     own->writable = false;
     own->ended = false;
     own->lent = false;
-    own->bell = PG_BELL_UNKNOWN;
+    own->doorbell = PG_DOORBELL_UNKNOWN;
     own->ringing = false;
     own->mute = false;
     own->schema_checked = false;

@@ -1,6 +1,6 @@
 /* doorbell.c - LISTEN and NOTIFY: dispatchers are woken when messages come.
  *
- * The bell is a hint and no more: whoever does not hear it looks by itself a
+ * The doorbell is a hint and no more: whoever does not hear it looks by itself a
  * moment later. So it may be lost with a connection, is left out when it rang a
  * moment ago, and nobody waits for it: an enqueue sends it after its own answer
  * has come, and the next call on the connection reads what the server said. */
@@ -51,20 +51,20 @@ static int start_listening(struct ph__call *call, struct ph__pg_own *own)
         r = ph__pg_run_text(call, own->conn, sql, NULL);
     }
     if (r == 0)
-        own->bell = pooled ? PG_BELL_NONE : PG_BELL_LISTENING;
+        own->doorbell = pooled ? PG_DOORBELL_NONE : PG_DOORBELL_LISTENING;
     return r;
 }
 
 int ph__pg_doorbell_listen(struct ph__call *call, const char *ns, int *ret_fd)
 {
     struct ph__pg_own *own = call->store->own;
-    bool anew = own->bell == PG_BELL_UNKNOWN;
+    bool anew = own->doorbell == PG_DOORBELL_UNKNOWN;
     int r = anew ? start_listening(call, own) : 0;
 
     (void)ns; /* one channel for all: the payload names the namespace */
     if (r < 0)
         return r;
-    *ret_fd = own->bell == PG_BELL_LISTENING ? PQsocket(own->conn) : -1;
+    *ret_fd = own->doorbell == PG_DOORBELL_LISTENING ? PQsocket(own->conn) : -1;
     return anew && *ret_fd >= 0;
 }
 

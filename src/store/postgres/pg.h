@@ -166,7 +166,7 @@ struct ph__pg_bounds {
 };
 
 /* Are we woken by this connection? */
-enum ph__pg_bell { PG_BELL_UNKNOWN, PG_BELL_LISTENING, PG_BELL_NONE };
+enum ph__pg_doorbell { PG_DOORBELL_UNKNOWN, PG_DOORBELL_LISTENING, PG_DOORBELL_NONE };
 
 struct ph__pg_own {
     PGconn *conn; /* NULL: not connected */
@@ -178,7 +178,7 @@ struct ph__pg_own {
     ph__deadline stay_until; /* on a read-only server: until the others are tried again */
     bool ended;              /* the server has said that it ends the session */
     bool lent;               /* a handler has had this connection */
-    enum ph__pg_bell bell;
+    enum ph__pg_doorbell doorbell;
     bool ringing;             /* a ring was sent, and its answer has not been read */
     bool mute;                /* the server refuses rings: none are sent along with enqueues */
     ph__deadline quiet_until; /* no ring before that */

@@ -81,7 +81,7 @@ static int end(struct ph__call *call, struct ph__pg_own *own, bool commit, bool 
 
     ph__pg_channel(call->store, channel);
     ph__buffer_text(&sql, commit ? "COMMIT" CLEAN_UP : "ROLLBACK" CLEAN_UP);
-    if (own->bell == PG_BELL_LISTENING)
+    if (own->doorbell == PG_DOORBELL_LISTENING)
         ph__buffer_printf(&sql, "LISTEN \"%s\"; ", channel);
     ph__buffer_text(&sql, "SELECT pg_catalog.pg_advisory_unlock_all()");
     r = sql.failed ? ph__fail_memory(call->err)

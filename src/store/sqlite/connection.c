@@ -284,7 +284,7 @@ static int attach(struct ph__call *call)
             return ph__fail_memory(call->err);
         own->timeout_ms = call->store->timeout_ms;
         own->lends = call->store->lends;
-        own->bell.fd = -1;
+        own->doorbell.fd = -1;
         call->store->own = own;
     }
     own->deadline = own->run_until = call->deadline;
@@ -331,7 +331,7 @@ void ph__sqlite_close(struct ph__sqlite *own)
     sqlite3_close_v2(own->db);
     own->db = NULL;
     own->schema_checked = own->code_checked = own->wal_known = false;
-    own->bell.version_known = false;
+    own->doorbell.version_known = false;
 }
 
 void ph__sqlite_disconnect(ph_store *store)

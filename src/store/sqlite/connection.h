@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 /* The doorbell (doorbell.c). */
-struct ph__sqlite_bell {
+struct ph__sqlite_doorbell {
     int fd;             /* inotify's; -1: none */
     bool armed;         /* both files are watched */
     bool version_known; /* of the present connection */
@@ -36,7 +36,7 @@ struct ph__sqlite {
     bool lent;         /* a handler has db, in a transaction (lend.c) */
     bool ended;        /* it has ended that transaction itself */
     int timeout_ms;    /* the store's: how long a statement of the handler waits for a lock */
-    struct ph__sqlite_bell bell;
+    struct ph__sqlite_doorbell doorbell;
 };
 
 /* The seam's verbs. */

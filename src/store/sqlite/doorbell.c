@@ -1,6 +1,6 @@
 /* doorbell.c - to be woken when somebody else has committed.
  *
- * On SQLite the commit itself is the bell: it writes to the log (or, without
+ * On SQLite the commit itself is the doorbell: it writes to the log (or, without
  * one, to the file), which inotify tells; and PRAGMA data_version says whether
  * that was another connection's commit. A log is written before it is synced,
  * and what is in it can be seen only after that. So an event that has nothing to
@@ -19,10 +19,10 @@
 
 void ph__sqlite_doorbell_remove(struct ph__sqlite *own)
 {
-    if (own->bell.fd >= 0)
-        close(own->bell.fd);
-    own->bell.fd = -1;
-    own->bell.armed = false;
+    if (own->doorbell.fd >= 0)
+        close(own->doorbell.fd);
+    own->doorbell.fd = -1;
+    own->doorbell.armed = false;
 }
 
 #ifdef __linux__
@@ -36,38 +36,38 @@ static void arm(struct ph__sqlite *own)
 {
     const char *file = sqlite3_db_filename(own->db, "main");
     const char *const paths[] = { file, sqlite3_filename_wal(file) };
-    struct ph__sqlite_bell *bell = &own->bell;
+    struct ph__sqlite_doorbell *doorbell = &own->doorbell;
     int watched = 0;
 
-    if (bell->fd < 0)
-        bell->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    for (size_t i = 0; bell->fd >= 0 && i < sizeof(paths) / sizeof(*paths); i++) {
+    if (doorbell->fd < 0)
+        doorbell->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    for (size_t i = 0; doorbell->fd >= 0 && i < sizeof(paths) / sizeof(*paths); i++) {
         uint32_t events = COMMITTED | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
 
-        if (inotify_add_watch(bell->fd, paths[i], events) >= 0)
+        if (inotify_add_watch(doorbell->fd, paths[i], events) >= 0)
             watched++;
         else if (access(paths[i], F_OK) == 0) { /* not missing, but not to be watched */
             ph__sqlite_doorbell_remove(own);
             return;
         }
     }
-    bell->armed = watched == 2;
+    doorbell->armed = watched == 2;
 }
 
 /* Reads what has come; true if there was anything. */
-static bool drain(struct ph__sqlite_bell *bell)
+static bool drain(struct ph__sqlite_doorbell *doorbell)
 {
     _Alignas(struct inotify_event) char events[4096];
     bool any = false;
     ssize_t length;
 
-    while (bell->fd >= 0 && (length = read(bell->fd, events, sizeof(events))) > 0) {
+    while (doorbell->fd >= 0 && (length = read(doorbell->fd, events, sizeof(events))) > 0) {
         any = true;
         for (const char *at = events; at < events + length;) {
             const struct inotify_event *event = (const void *)at;
 
             if (event->mask & MOVED)
-                bell->armed = false;
+                doorbell->armed = false;
             at += sizeof(*event) + event->len;
         }
     }
@@ -79,9 +79,9 @@ static void arm(struct ph__sqlite *own)
     (void)own;
 }
 
-static bool drain(struct ph__sqlite_bell *bell)
+static bool drain(struct ph__sqlite_doorbell *doorbell)
 {
-    (void)bell;
+    (void)doorbell;
     return false;
 }
 #endif
@@ -89,7 +89,7 @@ static bool drain(struct ph__sqlite_bell *bell)
 /* Has another connection committed since the last look? Waits for nothing. */
 static bool has_changed(ph_store *store)
 {
-    struct ph__sqlite_bell *bell = &((struct ph__sqlite *)store->own)->bell;
+    struct ph__sqlite_doorbell *doorbell = &((struct ph__sqlite *)store->own)->doorbell;
     ph_error err;
     struct ph__call call = { .store = store, .err = &err };
     struct ph__sqlite_tx tx;
@@ -101,9 +101,9 @@ static bool has_changed(ph_store *store)
     query = ph__query(&tx, PH__SQL_data_version);
     if (ph__query_one(&query, &version, 0) < 0)
         return false;
-    changed = !bell->version_known || version != bell->version;
-    bell->version_known = true;
-    bell->version = version;
+    changed = !doorbell->version_known || version != doorbell->version;
+    doorbell->version_known = true;
+    doorbell->version = version;
     return changed;
 }
 
@@ -136,12 +136,12 @@ int ph__sqlite_doorbell_listen(struct ph__call *call, const char *ns, int *ret_f
 {
     struct ph__sqlite *own = call->store->own;
 
-    (void)ns;                        /* a commit does not say whom it concerns */
-    if (own->db && own->bell.fd < 0) /* from here on; a new connection rings once instead */
+    (void)ns;                            /* a commit does not say whom it concerns */
+    if (own->db && own->doorbell.fd < 0) /* from here on; a new connection rings once instead */
         (void)has_changed(call->store);
-    if (own->db && !own->bell.armed)
+    if (own->db && !own->doorbell.armed)
         arm(own);
-    *ret_fd = own->bell.fd;
+    *ret_fd = own->doorbell.fd;
     return 0;
 }
 
@@ -153,7 +153,7 @@ bool ph__sqlite_doorbell_taken(ph_store *store, const char *ns)
     (void)ns;
     if (!own || !own->db)
         return false;
-    rung = drain(&own->bell);
+    rung = drain(&own->doorbell);
     return has_changed(store) || (rung && wait_for_writer(store));
 }
 
