@@ -26,11 +26,10 @@ struct ph__doorbell {
 
 /* How a database is doing; health.c has a table of what each means. */
 enum ph__health {
-    PH__NEW,        /* not reached yet */
-    PH__UNDEPLOYED, /* … and its schema is to be made, which may take long */
+    PH__NEW,      /* not reached yet */
+    PH__DOUBTFUL, /* it may take long: its schema is to be made, or another on its server failed so */
     PH__WELL,
     PH__SLOW,    /* its last call took long */
-    PH__SUSPECT, /* another on its server took long, and failed */
     PH__FAILING, /* its last call failed */
     PH__REFUSED  /* schema, rights or credentials will not do */
 };
@@ -102,43 +101,7 @@ struct ph__plan {
     bool chores;     /* something else is due that is worth a visit */
     unsigned due;    /* chores, a bit each, whether or not they are worth a visit of their own */
     int room;        /* messages to claim; 0: none */
-    int64_t wake_us; /* otherwise: when to look again */
-    int64_t urge_us; /* when it must act even if it is not its turn to claim */
-};
-
-/* What a chore may look at. */
-struct ph__chore_look {
-    const struct ph__db *db;
-    int64_t now_us;
-    int room;         /* for claims here */
-    int64_t claim_us; /* not before that */
-    bool lazy;        /* what is decided can wait for its turn to claim */
-    bool second;      /* the second poller settles */
-};
-
-/* Something to be done for a database, apart from claims. The questions are answered from memory. */
-struct ph__chore {
-    const char *name;
-    bool apart;     /* it does not go with the exchange */
-    bool in_outage; /* it is done also while the database cannot be used */
-    int64_t (*due_us)(const struct ph__chore_look *look); /* INT64_MAX: never */
-    int64_t (*visit_us)(
-        const struct ph__chore_look *look); /* when it is worth a visit; NULL: when due */
-    void (*run)(struct ph__db *db,
-                int64_t now_us); /* NULL: the exchange, or the visit itself, does */
-};
-
-enum ph__chore_number {
-    PH__CHORE_SETTLE,
-    PH__CHORE_RENEW,
-    PH__CHORE_HEARTBEAT,
-    PH__CHORE_RETRY,
-    PH__CHORE_LISTEN,
-    PH__CHORE_LEAVE,
-    PH__CHORE_RETENTION,
-    PH__CHORE_SCHEDULE,
-    PH__CHORE_UNCLAIMED,
-    PH__CHORES
+    int64_t wake_us; /* when something else comes due */
 };
 
 /* A poller's visit. */

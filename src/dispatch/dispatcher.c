@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #define CALL_TIMEOUT_MIN_MS 1000
 
@@ -37,13 +35,9 @@ static int init_conditions(ph_dispatcher *dispatcher)
 
 static int init_sync(ph_dispatcher *dispatcher, ph_error *err)
 {
-    dispatcher->wakeups.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (dispatcher->wakeups.wake_fd < 0 || ph__wakeups_open(dispatcher) < 0) {
-        ph__fail(err, PH_ENOMEM, "no file descriptor for the dispatcher: %s", strerror(errno));
-        if (dispatcher->wakeups.wake_fd >= 0)
-            close(dispatcher->wakeups.wake_fd);
-        return PH_ENOMEM;
-    }
+    if (ph__wakeups_open(dispatcher) < 0)
+        return ph__fail(err, PH_ENOMEM, "no file descriptor for the dispatcher: %s",
+                        strerror(errno));
     if (ph__lock_init(&dispatcher->lock) == 0) {
         if (pthread_mutex_init(&dispatcher->logging.lock, NULL) == 0) {
             if (init_conditions(dispatcher) == 0)
@@ -53,14 +47,12 @@ static int init_sync(ph_dispatcher *dispatcher, ph_error *err)
         ph__lock_destroy(&dispatcher->lock);
     }
     ph__wakeups_close(dispatcher);
-    close(dispatcher->wakeups.wake_fd);
     return ph__fail_memory(err);
 }
 
 static void destroy_sync(ph_dispatcher *dispatcher)
 {
     ph__wakeups_close(dispatcher);
-    close(dispatcher->wakeups.wake_fd);
     pthread_cond_destroy(&dispatcher->wait.changed);
     pthread_cond_destroy(&dispatcher->wait.discover);
     pthread_cond_destroy(&dispatcher->wait.second_ready);
@@ -244,6 +236,7 @@ void ph_dispatcher_free(ph_dispatcher *dispatcher)
 
 static int prepare_start(ph_dispatcher *dispatcher, ph_error *err)
 {
+    PH__NEEDS_LOCK(dispatcher);
     if (dispatcher->phase.started || dispatcher->phase.stopping)
         return ph__fail(err, PH_EINVAL,
                         "a dispatcher is started once; make a new one with ph_dispatcher_new()");
@@ -281,16 +274,6 @@ static int take_connections(ph_dispatcher *dispatcher, ph_error *err)
     return PH_ESTATE;
 }
 
-static int enter_set(ph_dispatcher *dispatcher, ph_error *err)
-{
-    int r = take_connections(dispatcher, err);
-
-    if (r < 0)
-        return r;
-    dispatcher->dbs.changed = true;
-    return 0;
-}
-
 void ph__dispatcher_leave_set(ph_dispatcher *dispatcher)
 {
     int given;
@@ -317,9 +300,10 @@ int ph_dispatcher_start(ph_dispatcher *dispatcher, ph_error *reterr)
     ph__lock(dispatcher);
     r = prepare_start(dispatcher, reterr);
     if (r == 0 && dispatcher->set)
-        r = enter_set(dispatcher, reterr);
+        r = take_connections(dispatcher, reterr);
     if (r == 0) {
         dispatcher->phase.started = dispatcher->phase.starting = true;
+        dispatcher->dbs.changed = dispatcher->set != NULL;
     }
     ph__unlock(dispatcher);
     if (r < 0)

@@ -51,8 +51,8 @@ static void check_counters(const ph_dispatcher *dispatcher)
 
     for (size_t i = 0; i < dispatcher->dbs.count; i++)
         add(&totals, dispatcher->dbs.items[i]);
-    for (const struct ph__db *s = dispatcher->dbs.retired; s; s = s->watch.next)
-        add(&totals, s);
+    for (const struct ph__db *db = dispatcher->dbs.retired; db; db = db->watch.next)
+        add(&totals, db);
     PH__ASSERT(dispatcher->works.waiting.count == totals.waiting);
     PH__ASSERT(dispatcher->works.running == totals.running);
     PH__ASSERT(dispatcher->works.in_flight == totals.in_flight);

@@ -14,14 +14,6 @@
 #define CONNECTIONS_MAX 2
 #define IN_FLIGHT_MAX 1000000
 
-static int check_range(int64_t value, int64_t from, int64_t to, const char *what, ph_error *err)
-{
-    if (value >= from && value <= to)
-        return 0;
-    return ph__fail(err, PH_EINVAL, "%s is %lld; allowed are %lld to %lld, or 0 for the default",
-                    what, (long long)value, (long long)from, (long long)to);
-}
-
 void ph__opts_fill(ph_dispatcher_opts *opts, int batches)
 {
     if (!opts->ns)
@@ -47,26 +39,29 @@ void ph__opts_fill(ph_dispatcher_opts *opts, int batches)
 
 int ph__opts_check(ph_dispatcher_opts *opts, ph_error *err)
 {
+    const struct {
+        const char *name;
+        int64_t value, from, to;
+    } ranges[] = {
+        { "threads", opts->threads, 1, THREADS_MAX },
+        { "batch_size", opts->batch_size, 1, PH_BATCH_MAX },
+        { "prefetch", opts->prefetch, -1, PH_BATCH_MAX },
+        { "in_flight_max", opts->in_flight_max, 1, IN_FLIGHT_MAX },
+        { "lease_s", opts->lease_s, 1, PH_LEASE_MAX_S },
+        { "defer_ms", opts->defer_ms, 1, INT32_MAX },
+        { "message_limit", opts->message_limit, 0, INT64_MAX },
+        { "retention_ms", opts->retention_ms, -1, INT32_MAX },
+        { "connections", opts->connections, 0, CONNECTIONS_MAX },
+    };
     int third_ms, r = ph__name_check(opts->ns, "namespace", true, err);
 
-    if (r == 0)
-        r = check_range(opts->threads, 1, THREADS_MAX, "threads", err);
-    if (r == 0)
-        r = check_range(opts->batch_size, 1, PH_BATCH_MAX, "batch_size", err);
-    if (r == 0)
-        r = check_range(opts->prefetch, -1, PH_BATCH_MAX, "prefetch", err);
-    if (r == 0)
-        r = check_range(opts->in_flight_max, 1, IN_FLIGHT_MAX, "in_flight_max", err);
-    if (r == 0)
-        r = check_range(opts->lease_s, 1, PH_LEASE_MAX_S, "lease_s", err);
-    if (r == 0)
-        r = check_range(opts->defer_ms, 1, INT32_MAX, "defer_ms", err);
-    if (r == 0)
-        r = check_range(opts->message_limit, 0, INT64_MAX, "message_limit", err);
-    if (r == 0)
-        r = check_range(opts->retention_ms, -1, INT32_MAX, "retention_ms", err);
-    if (r == 0)
-        r = check_range(opts->connections, 0, CONNECTIONS_MAX, "connections", err);
+    for (size_t i = 0; r == 0 && i < sizeof(ranges) / sizeof(*ranges); i++) {
+        if (ranges[i].value < ranges[i].from || ranges[i].value > ranges[i].to)
+            r = ph__fail(err, PH_EINVAL,
+                         "%s is %lld; allowed are %lld to %lld, or 0 for the default",
+                         ranges[i].name, (long long)ranges[i].value, (long long)ranges[i].from,
+                         (long long)ranges[i].to);
+    }
     if (r == 0 && opts->doorbell != PH_DOORBELL_AUTO && opts->doorbell != PH_DOORBELL_OFF)
         r = ph__fail(err, PH_EINVAL,
                      "doorbell %d is not a ph_doorbell; give PH_DOORBELL_AUTO or PH_DOORBELL_OFF",

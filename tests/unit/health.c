@@ -207,7 +207,7 @@ TEST(another_kind_of_failure_has_pauses_of_its_own)
     CHECK_INT(db->health.step_us, 50 * M_MS);
 }
 
-TEST(who_took_long_to_fail_makes_others_of_its_server_suspect)
+TEST(who_took_long_to_fail_makes_others_of_its_server_doubtful)
 {
     ph_dispatcher *dispatcher = m_dispatcher();
     struct ph__db *db = m_db_of_set(dispatcher), *same = m_db_of_set(dispatcher);
@@ -223,7 +223,7 @@ TEST(who_took_long_to_fail_makes_others_of_its_server_suspect)
     succeed(db);
     db->visit.began_us = m_now_us - PH__SLOW_US;
     fail(db, PH_ECONNECT);
-    CHECK_INT(same->health.state, PH__SUSPECT);
+    CHECK_INT(same->health.state, PH__DOUBTFUL);
     CHECK_INT(elsewhere->health.state, PH__WELL);
     CHECK_INT(db->health.state, PH__FAILING);
 }

@@ -132,12 +132,12 @@ TEST(among_others_what_is_decided_waits_for_the_turn_to_claim)
     db->claim.next_us = M_START;
     m_decide(db, 1);
     CHECK(!plan(db).act && plan(db).claim);
-    CHECK_INT(plan(db).urge_us, M_START + 20 * M_MS);
+    CHECK_INT(plan(db).wake_us, M_START + 20 * M_MS);
     m_now_us += 20 * M_MS;
     CHECK(plan(db).act);
     db->has_connection = false;
     CHECK(!plan(db).act);
-    CHECK_INT(plan(db).urge_us, M_START + 500 * M_MS);
+    CHECK_INT(plan(db).wake_us, M_START + 500 * M_MS);
     m_now_us = M_START + 500 * M_MS;
     CHECK(plan(db).act);
 }
@@ -179,10 +179,8 @@ TEST(leases_are_renewed_only_with_something_in_flight)
 
     db->leases.renew_us = M_START + M_SECOND;
     CHECK_INT(plan(db).wake_us, M_START + 60 * M_SECOND);
-    CHECK_INT(plan(db).urge_us, FOREVER_US);
     db->works.in_flight = db->works.running = 1;
     CHECK_INT(plan(db).wake_us, M_START + M_SECOND);
-    CHECK_INT(plan(db).urge_us, M_START + M_SECOND);
     m_now_us += M_SECOND;
     CHECK(plan(db).act);
     CHECK_INT(plan(db).due, BIT(RENEW));
@@ -196,7 +194,7 @@ TEST(the_heart_beats_when_its_time_has_come)
 
     db->heart.beat_us = M_START + 1;
     CHECK(!plan(db).act);
-    CHECK_INT(plan(db).urge_us, M_START + 1);
+    CHECK_INT(plan(db).wake_us, M_START + 1);
     m_now_us++;
     CHECK(plan(db).act && !plan(db).chores && !plan(db).claim);
     CHECK_INT(plan(db).due, BIT(HEARTBEAT));

@@ -57,11 +57,11 @@ static bool has_found(struct ph__db *s, const struct ph__exchange_io *io, bool *
 
 /* How things were when a claim began. */
 struct before {
-    bool quiet; /* nothing was in batch anywhere but what is settled with it */
+    bool quiet; /* nothing was in flight anywhere but what is settled with it */
     uint64_t claim, arrivals;
 };
 
-/* Has every door been looked at, since nothing was in batch, and nothing been there? Otherwise, and
+/* Has every door been looked at, since nothing was in flight, and nothing been there? Otherwise, and
  * also if what came has ended already, a handler may have stored messages since. With the lock held. */
 static void note_dry(struct ph__db *s, const struct ph__exchange_io *io,
                      const struct before *before)
@@ -187,7 +187,7 @@ static int room_in(const struct ph__db *s, int room, bool any_stream)
 void ph__act(struct ph__poller *poller, struct ph__db *s, const struct ph__plan *plan)
 {
     ph_dispatcher *dispatcher = s->dispatcher;
-    bool renew = plan->due & 1u << PH__CHORE_RENEW;
+    bool renew = PH__IS_DUE(plan, RENEW);
     struct ph__exchange_io io = { .settle = !plan->outage, .renew = renew };
     int64_t began_us = ph__boot_us(), took_us;
     struct before before;

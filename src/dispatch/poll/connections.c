@@ -15,17 +15,17 @@ struct ph__db *ph__connection_spare(const ph_dispatcher *dispatcher)
 
     PH__NEEDS_LOCK(dispatcher);
     for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        struct ph__db *s = dispatcher->dbs.items[i];
-        bool held = s->works.in_flight > 0;
+        struct ph__db *db = dispatcher->dbs.items[i];
+        bool held = db->works.in_flight > 0;
 
-        if (s->visit.busy || !s->has_connection)
+        if (db->visit.busy || !db->has_connection)
             continue;
         if (!found || held < (found->works.in_flight > 0) ||
             (held == (found->works.in_flight > 0) &&
-             (s->visit.worked_us < found->visit.worked_us ||
-              (s->visit.worked_us == found->visit.worked_us &&
-               s->claim.at_us < found->claim.at_us))))
-            found = s;
+             (db->visit.worked_us < found->visit.worked_us ||
+              (db->visit.worked_us == found->visit.worked_us &&
+               db->claim.at_us < found->claim.at_us))))
+            found = db;
     }
     return found;
 }
@@ -86,27 +86,28 @@ static unsigned doors_of(const ph_dispatcher *dispatcher)
     return doors;
 }
 
-static struct outlook look_ahead(struct ph__db *s)
+static struct outlook look_ahead(struct ph__db *db)
 {
     struct outlook outlook = { .in_us = INT64_MAX };
     PH__CALL(call);
     ph_error err, spare;
 
-    if (!s->watch.name || s->health.retry_us || !s->store->own)
+    if (!db->watch.name || db->health.retry_us || !db->store->own)
         return outlook;
     outlook.known =
-        ph__call_begin(&call, s->store, PH_OWN_TX, s->health.limit_ms, &err, &spare) == 0 &&
-        s->store->backend->outlook(&call, s->dispatcher->opts.ns, doors_of(s->dispatcher),
-                                   &outlook.in_us, &outlook.due) == 0;
+        ph__call_begin(&call, db->store, PH_OWN_TX, db->health.limit_ms, &err, &spare) == 0 &&
+        db->store->backend->outlook(&call, db->dispatcher->opts.ns, doors_of(db->dispatcher),
+                                    &outlook.in_us, &outlook.due) == 0;
     return outlook;
 }
 
-/* How long it is left alone; with the lock held. */
+/* How long it is left alone. */
 static void cool(struct ph__db *db, const struct outlook *outlook)
 {
     int64_t now_us = ph__boot_us(), pause_us = cold_pause_us(db), planned_us;
     bool known = db->watch.name && !db->watch.lost && outlook->known;
 
+    PH__NEEDS_LOCK(db->dispatcher);
     if (db->doorbell.rung || db->claim.found || db->visit.woken)
         return; /* it is waited for */
     if (known && !outlook->due)
@@ -127,8 +128,7 @@ static void wake_if_due(struct ph__db *db)
     long ignored;
     struct ph__plan plan = ph__plan(db, ph__room(dispatcher, &ignored), ph__boot_us());
 
-    if (!plan.act && !plan.claim && !plan.chores &&
-        plan.wake_us >= dispatcher->pollers.asleep_until_us)
+    if (!ph__plan_is_due(&plan) && plan.wake_us >= dispatcher->pollers.asleep_until_us)
         return;
     ph__poller_call(dispatcher);
     ph__wake_asleep(dispatcher);

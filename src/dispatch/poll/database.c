@@ -91,38 +91,38 @@ static int64_t first_retention_us(const ph_dispatcher *dispatcher)
 int ph__db_new(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_store *store,
                struct ph__db **ret_db, ph_error *err)
 {
-    struct ph__db *s = ph__alloc_zero(1, sizeof(*s));
+    struct ph__db *db = ph__alloc_zero(1, sizeof(*db));
     int r = 0;
 
-    if (!s)
+    if (!db)
         return ph__fail_memory(err);
-    s->dispatcher = dispatcher;
-    s->store = store;
-    s->entry = entry;
-    s->id = ph__strdup(store->id);
-    s->server = entry ? server_of(store) : NULL;
-    if (!s->id)
+    db->dispatcher = dispatcher;
+    db->store = store;
+    db->entry = entry;
+    db->id = ph__strdup(store->id);
+    db->server = entry ? server_of(store) : NULL;
+    if (!db->id)
         r = ph__fail_memory(err);
     if (r == 0 && dispatcher->opts.schedule)
-        r = ph_scheduler_new(store, NULL, &s->schedule.scheduler, err);
+        r = ph_scheduler_new(store, NULL, &db->schedule.scheduler, err);
     if (r < 0) {
-        s->entry = NULL;
-        s->store = NULL;
-        ph__db_free(s);
+        db->entry = NULL;
+        db->store = NULL;
+        ph__db_free(db);
         return r;
     }
-    s->health.limit_ms = s->health.chore_ms = ph__db_limit_ms(s);
-    s->health.state = entry && store->deploy ? PH__UNDEPLOYED : PH__NEW;
-    s->doorbell.fd = -1;
-    s->claim.max = PH__CLAIM_MAX;
-    s->claim.last_count = -1;
-    s->claim.through = true;
-    s->retention_us = first_retention_us(dispatcher);
-    s->heart.owner = ph_owner_new();
-    s->settle.decided.last = &s->settle.decided.first;
-    s->leases.renew_us = INT64_MAX;
-    take_callbacks(s);
-    *ret_db = s;
+    db->health.limit_ms = db->health.chore_ms = ph__db_limit_ms(db);
+    db->health.state = entry && store->deploy ? PH__DOUBTFUL : PH__NEW;
+    db->doorbell.fd = -1;
+    db->claim.max = PH__CLAIM_MAX;
+    db->claim.last_count = -1;
+    db->claim.through = true;
+    db->retention_us = first_retention_us(dispatcher);
+    db->heart.owner = ph_owner_new();
+    db->settle.decided.last = &db->settle.decided.first;
+    db->leases.renew_us = INT64_MAX;
+    take_callbacks(db);
+    *ret_db = db;
     return 0;
 }
 
@@ -159,3 +159,11 @@ void ph__db_leave(struct ph__db *db)
     ph__db_disconnect(db);
     ph__say(db, PH_LOG_INFO, "left: the set has this database no more", NULL, NULL, NULL);
 }
+
+/* All is settled, and nobody has more to say. */
+static int64_t leave_us(const struct ph__chore_look *look)
+{
+    return look->db->leaving && look->db->works.in_flight == 0 ? 0 : INT64_MAX;
+}
+
+const struct ph__chore ph__chore_leave = { .apart = true, .in_outage = true, .due_us = leave_us };

@@ -4,7 +4,6 @@
 #include "core/error.h"
 #include "util/alloc.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define ROOM_FIRST 16
@@ -13,12 +12,12 @@
 
 /* ------------------------------------------------------------- coming and going */
 
-/* With the lock held. */
 static int make_room(ph_dispatcher *dispatcher)
 {
     size_t room = dispatcher->dbs.room ? dispatcher->dbs.room * 2 : ROOM_FIRST;
     struct ph__db **grown;
 
+    PH__NEEDS_LOCK(dispatcher);
     if (dispatcher->dbs.count < dispatcher->dbs.room)
         return 0;
     grown = ph__realloc(dispatcher->dbs.items, room * sizeof(*grown));
@@ -55,6 +54,7 @@ static void free_retired(ph_dispatcher *dispatcher)
 {
     struct ph__db **at = &dispatcher->dbs.retired;
 
+    PH__NEEDS_LOCK(dispatcher);
     while (*at) {
         struct ph__db *db = *at;
 
@@ -130,102 +130,69 @@ static int add(ph_dispatcher *dispatcher, struct ph__entry *entry, ph_error *err
     return ph__fail_memory(err);
 }
 
-static int by_address(const void *left, const void *right)
+/* It is claimed from no more. */
+static void drain(struct ph__db *db)
 {
-    uintptr_t a = *(const uintptr_t *)left, b = *(const uintptr_t *)right;
-
-    return (a > b) - (a < b);
+    PH__NEEDS_LOCK(db->dispatcher);
+    if (db->leaving)
+        return;
+    db->leaving = true;
+    db->leaving_us = ph__boot_us();
+    ph__waiting_release(db, INT64_MAX);
 }
 
-static bool has(struct ph__entry *const *entries, size_t count, const struct ph__entry *entry)
+/* Drains what the set has no more, and keeps the entries that have no database yet; both lists are by
+ * id. */
+static size_t compare(ph_dispatcher *dispatcher, struct ph__entry **entries, size_t count)
 {
-    return count > 0 && bsearch(&entry, entries, count, sizeof(*entries), by_address);
-}
+    size_t at = 0, kept = 0;
 
-/* What the set has no more is claimed from no more. With the lock held. */
-static void drain_others(ph_dispatcher *dispatcher, struct ph__entry *const *sorted, size_t count)
-{
-    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        struct ph__db *db = dispatcher->dbs.items[i];
-
-        if (db->leaving || has(sorted, count, db->entry))
-            continue;
-        db->leaving = true;
-        db->leaving_us = ph__boot_us();
-        ph__waiting_release(db, INT64_MAX);
-    }
-}
-
-/* There was no memory for all that has changed: another time. With the lock held. */
-static void update_later(ph_dispatcher *dispatcher)
-{
-    dispatcher->dbs.changed = true;
-    dispatcher->dbs.update_us = ph__boot_us() + NO_MEMORY_US;
-}
-
-/* Which of them have no database yet, by id; with the lock held. */
-static size_t keep_new(ph_dispatcher *dispatcher, struct ph__entry **entries, size_t count)
-{
-    struct ph__entry **known = ph__alloc_zero(count + 1, sizeof(*known));
-    size_t known_count = 0, kept = 0;
-
-    for (size_t i = 0; known && i < dispatcher->dbs.count && known_count < count; i++) {
-        if (!dispatcher->dbs.items[i]->leaving)
-            known[known_count++] = dispatcher->dbs.items[i]->entry;
-    }
-    if (known)
-        qsort(known, known_count, sizeof(*known), by_address);
+    PH__NEEDS_LOCK(dispatcher);
     for (size_t i = 0; i < count; i++) {
-        if (known && !has(known, known_count, entries[i]))
-            entries[kept++] = entries[i];
-        else
+        bool served = false;
+
+        for (; at < dispatcher->dbs.count; at++) {
+            struct ph__db *db = dispatcher->dbs.items[at];
+
+            if (strcmp(db->id, ph__entry_id(entries[i])) > 0)
+                break;
+            if (db->entry == entries[i] && !db->leaving)
+                served = true;
+            else
+                drain(db);
+        }
+        if (served)
             ph__entry_unref(dispatcher->set, entries[i]);
+        else
+            entries[kept++] = entries[i];
     }
-    if (!known)
-        update_later(dispatcher);
-    ph__dealloc(known);
+    for (; at < dispatcher->dbs.count; at++)
+        drain(dispatcher->dbs.items[at]);
     return kept;
-}
-
-/* Those that are missing; false: not all of them could be made. */
-static bool add_all(ph_dispatcher *dispatcher, struct ph__entry *const *entries, size_t count)
-{
-    bool all = true;
-    ph_error err;
-
-    for (size_t i = 0; i < count; i++)
-        all &= add(dispatcher, entries[i], &err) == 0;
-    return all;
 }
 
 void ph__databases_update(ph_dispatcher *dispatcher)
 {
-    struct ph__entry **entries = NULL, **sorted = NULL;
+    struct ph__entry **entries = NULL;
     size_t count = 0;
     uint64_t version;
     ph_error err;
     bool whole = ph__set_entries(dispatcher->set, &entries, &count, &version, &err) == 0;
 
-    if (whole)
-        sorted = ph__alloc_zero(count + 1, sizeof(*sorted));
-    if (sorted) {
-        memcpy(sorted, entries, count * sizeof(*sorted));
-        qsort(sorted, count, sizeof(*sorted), by_address);
-    }
     ph__lock(dispatcher);
-    if (sorted)
-        drain_others(dispatcher, sorted, count);
-    count = keep_new(dispatcher, entries, count);
+    if (whole)
+        count = compare(dispatcher, entries, count);
     free_retired(dispatcher);
     ph__unlock(dispatcher);
-    whole = add_all(dispatcher, entries, count) && sorted;
-    if (!whole) {
-        ph__lock(dispatcher);
-        update_later(dispatcher);
-        ph__unlock(dispatcher);
-    }
-    ph__dealloc(sorted);
+    for (size_t i = 0; i < count; i++)
+        whole &= add(dispatcher, entries[i], &err) == 0;
     ph__dealloc(entries);
+    if (whole)
+        return;
+    ph__lock(dispatcher); /* there was no memory for all that has changed: another time */
+    dispatcher->dbs.changed = true;
+    dispatcher->dbs.update_us = ph__boot_us() + NO_MEMORY_US;
+    ph__unlock(dispatcher);
 }
 
 void ph__databases_changed(void *context)
@@ -243,9 +210,10 @@ void ph__databases_changed(void *context)
 
 /* ------------------------------------------------------------------- discovery */
 
-/* Who drains waits for that; with the lock held. */
+/* Who drains waits for that. */
 static void set_discovered(ph_dispatcher *dispatcher)
 {
+    PH__NEEDS_LOCK(dispatcher);
     if (!dispatcher->discovery.done)
         pthread_cond_broadcast(&dispatcher->wait.changed);
     dispatcher->discovery.done = true;

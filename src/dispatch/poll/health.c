@@ -11,10 +11,9 @@
  * may just be made, or it takes somebody to change it. In a set others wait for the connection. */
 static const struct ph__health_meaning meanings[] = {
     [PH__NEW] = { PH__SHARE_ALL, true, 0, 0, 0 },
-    [PH__UNDEPLOYED] = { PH__SHARE_FEW, false, 0, 0, 0 },
+    [PH__DOUBTFUL] = { PH__SHARE_FEW, false, 0, 0, 0 },
     [PH__WELL] = { PH__SHARE_ALL, true, 0, 0, 0 },
     [PH__SLOW] = { PH__SHARE_MOST, false, 0, 0, 0 },
-    [PH__SUSPECT] = { PH__SHARE_FEW, false, 0, 0, 0 },
     [PH__FAILING] = { PH__SHARE_FEW, false, 50000, 5000000, 15000000 },
     [PH__REFUSED] = { PH__SHARE_FEW, false, 500000, 30000000, 30000000 },
 };
@@ -52,6 +51,13 @@ int64_t ph__retry_step_us(enum ph__health health, int64_t step_us, bool in_set)
     return step_us < longest_us ? step_us : longest_us;
 }
 
+static int64_t retry_us(const struct ph__chore_look *look)
+{
+    return look->db->health.retry_us ? look->db->health.retry_us : INT64_MAX;
+}
+
+const struct ph__chore ph__chore_retry = { .in_outage = true, .due_us = retry_us };
+
 /* Time does not help, but somebody may. */
 static enum ph__health health_after(const struct ph__db *db, const ph_error *err)
 {
@@ -77,6 +83,7 @@ static void set_retry(struct ph__db *db, enum ph__health after, int64_t now_us)
     struct ph__db_health *health = &db->health;
     bool same = (after == PH__REFUSED) == (health->state == PH__REFUSED);
 
+    PH__NEEDS_LOCK(db->dispatcher);
     if (now_us < health->retry_us) /* it was a renewal, which is tried in between */
         return;
     health->step_us = ph__retry_step_us(after, same ? health->step_us : 0, db->entry != NULL);
@@ -85,20 +92,21 @@ static void set_retry(struct ph__db *db, enum ph__health after, int64_t now_us)
 }
 
 /* Who had to wait long for nothing here may have to there: no more than a few pollers shall find
- * out. A server that has said why is there; and whoever was suspected in vain is so only once. */
-static void suspect_server(struct ph__db *db, const ph_error *err, int64_t now_us)
+ * out. A server that has said why is there; and whoever was doubted in vain is so only once. */
+static void doubt_server(struct ph__db *db, const ph_error *err, int64_t now_us)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
 
+    PH__NEEDS_LOCK(dispatcher);
     if (!db->server || now_us - db->visit.began_us < PH__SLOW_US || err->sqlstate[0] ||
         db->health.said_codes)
         return;
     for (size_t i = 0; i < dispatcher->dbs.count; i++) {
         struct ph__db *other = dispatcher->dbs.items[i];
 
-        if (other->health.state < PH__SUSPECT && other->server &&
+        if (other->health.state < PH__FAILING && other->server &&
             strcmp(other->server, db->server) == 0)
-            other->health.state = PH__SUSPECT;
+            other->health.state = PH__DOUBTFUL;
     }
 }
 
@@ -146,7 +154,7 @@ void ph__db_failed(struct ph__db *db, const ph_error *err)
     health->state = after;
     if (db->entry) {
         ph__db_extend(db, err, &health->limit_ms);
-        suspect_server(db, err, now_us);
+        doubt_server(db, err, now_us);
     }
     forgotten = give_up_if_gone(db, now_us);
     pthread_cond_broadcast(&dispatcher->wait.changed);

@@ -97,6 +97,13 @@ ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher)
     return owner;
 }
 
+static int64_t beat_us(const struct ph__chore_look *look)
+{
+    return look->db->heart.beat_us;
+}
+
+const struct ph__chore ph__chore_heartbeat = { .due_us = beat_us };
+
 void ph__instance_evicted(struct ph__db *db)
 {
     ph_dispatcher *dispatcher = db->dispatcher;

@@ -11,9 +11,10 @@ struct survey {
     int64_t wake_us;
 };
 
-static bool is_due(const struct ph__plan *plan)
+/* Something is due there that does not wait for its turn to claim. */
+static bool is_urgent(const struct ph__db *db)
 {
-    return plan->act || plan->claim || plan->chores;
+    return db->visit.plan.act || db->visit.plan.chores;
 }
 
 /* Scattered, so that sums of them differ. */
@@ -27,15 +28,13 @@ static uint64_t mark_of(const struct ph__db *db)
 /* What all databases together mean for each. */
 static void look_at_all(ph_dispatcher *dispatcher, int64_t now_us)
 {
-    if (!dispatcher->set)
-        return; /* it is the only one */
     dispatcher->pick.any_well = false;
     dispatcher->room.held_up = 0;
     for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        const struct ph__db *s = dispatcher->dbs.items[i];
+        const struct ph__db *db = dispatcher->dbs.items[i];
 
-        dispatcher->pick.any_well |= ph__health_meaning(s->health.state)->share == PH__SHARE_ALL;
-        dispatcher->room.held_up += ph__db_is_held_up(s, now_us) ? s->works.waiting : 0;
+        dispatcher->pick.any_well |= ph__health_meaning(db->health.state)->share == PH__SHARE_ALL;
+        dispatcher->room.held_up += ph__db_is_held_up(db, now_us) ? db->works.waiting : 0;
     }
 }
 
@@ -73,26 +72,21 @@ static struct survey look_round(ph_dispatcher *dispatcher, int64_t now_us)
                               ph__connection_spare(dispatcher);
     for (size_t i = 0; i < count; i++) {
         size_t at = (dispatcher->pick.urgent_turn + i) % count;
-        struct ph__db *s = dispatcher->dbs.items[at];
+        struct ph__db *db = dispatcher->dbs.items[at];
 
-        if (s->visit.busy)
+        if (db->visit.busy)
             continue;
-        survey.wake_us = ph__earlier(survey.wake_us, ph__reserve_lapse(s, now_us));
-        s->visit.plan = ph__plan(s, room, now_us);
-        if (!is_due(&s->visit.plan)) { /* otherwise it waits for a poller, not for time */
-            if (s->visit.plan.wake_us < survey.wake_us)
-                survey.wake_us = s->visit.plan.wake_us;
+        survey.wake_us = ph__earlier(survey.wake_us, ph__reserve_lapse(db, now_us));
+        db->visit.plan = ph__plan(db, room, now_us);
+        if (!is_urgent(db)) /* otherwise it waits for a poller, not for time */
+            survey.wake_us = ph__earlier(survey.wake_us, db->visit.plan.wake_us);
+        if (!ph__db_can_be_served(db, survey.connections_left))
             continue;
-        }
-        if (!ph__db_can_be_served(s, survey.connections_left))
-            continue;
-        if (!s->visit.plan.act && !s->visit.plan.chores && s->visit.plan.urge_us < survey.wake_us)
-            survey.wake_us = s->visit.plan.urge_us;
-        survey.ready += s->visit.plan.claim;
-        survey.ready_mark += s->visit.plan.claim ? mark_of(s) : 0;
-        survey.urgents += s->visit.plan.act || s->visit.plan.chores;
-        if (!survey.urgent && (s->visit.plan.act || s->visit.plan.chores)) {
-            survey.urgent = s;
+        survey.ready += db->visit.plan.claim;
+        survey.ready_mark += db->visit.plan.claim ? mark_of(db) : 0;
+        survey.urgents += is_urgent(db);
+        if (!survey.urgent && is_urgent(db)) {
+            survey.urgent = db;
             survey.urgent_at = at;
         }
     }
@@ -128,7 +122,7 @@ static bool is_more(ph_dispatcher *dispatcher, const struct survey *survey,
                     const struct ph__db *picked)
 {
     bool one_by_one = dispatcher->opts.selection == PH_SELECT_DRAIN_FIRST;
-    int urgents = survey->urgents - (picked->visit.plan.act || picked->visit.plan.chores);
+    int urgents = survey->urgents - is_urgent(picked);
     int ready = survey->ready - picked->visit.plan.claim, taken;
     long ignored;
     bool room;
@@ -155,12 +149,8 @@ static struct ph__db *pick_only(ph_dispatcher *dispatcher, struct ph__db **ret_v
 
     *ret_wake_us = ph__reserve_lapse(db, now_us);
     db->visit.plan = ph__plan(db, look_for_room(dispatcher), now_us);
-    if (!is_due(&db->visit.plan)) {
-        *ret_wake_us = ph__earlier(*ret_wake_us, db->visit.plan.wake_us);
-        return NULL;
-    }
-    dispatcher->pick.others_ready = false;
-    return db->has_connection || ph__connection_take(db, ret_victim) ? db : NULL;
+    *ret_wake_us = ph__earlier(*ret_wake_us, db->visit.plan.wake_us);
+    return ph__plan_is_due(&db->visit.plan) && ph__connection_take(db, ret_victim) ? db : NULL;
 }
 
 static struct ph__db *pick_among(ph_dispatcher *dispatcher, struct ph__db **ret_victim,
@@ -170,7 +160,6 @@ static struct ph__db *pick_among(ph_dispatcher *dispatcher, struct ph__db **ret_
     struct survey survey = look_round(dispatcher, now_us);
     struct ph__db *db;
 
-    PH__NEEDS_LOCK(dispatcher);
     if (!choice_stands(dispatcher, &survey) && make_choice(dispatcher, &survey, now_us)) {
         if (dispatcher->phase.ending)
             return NULL;
@@ -180,13 +169,10 @@ static struct ph__db *pick_among(ph_dispatcher *dispatcher, struct ph__db **ret_
     }
     *ret_wake_us = survey.wake_us;
     /* The strategy wants to wait, but not for ever; who asks it now goes on by itself. */
-    if (survey.ready > 0 && !dispatcher->pick.chosen && !dispatcher->pick.selecting) {
-        int64_t again_us =
-            dispatcher->opts.select ? dispatcher->pick.choose_us : now_us + PH__STUCK_US;
-
-        if (again_us < survey.wake_us)
-            *ret_wake_us = again_us;
-    }
+    if (survey.ready > 0 && !dispatcher->pick.chosen && !dispatcher->pick.selecting)
+        *ret_wake_us =
+            ph__earlier(*ret_wake_us, dispatcher->opts.select ? dispatcher->pick.choose_us
+                                                              : now_us + PH__STUCK_US);
     /* Neither keeps the other from its turn. */
     db = survey.urgent && (!dispatcher->pick.chosen || dispatcher->pick.urgent_first)
              ? survey.urgent

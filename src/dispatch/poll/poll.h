@@ -33,9 +33,52 @@ void ph__databases_changed(void *dispatcher);         /* the set says so; no loc
 void ph__databases_free(ph_dispatcher *dispatcher);
 void *ph__discover(void *dispatcher); /* the thread that asks the sources of the set */
 
+/* What a chore may look at. */
+struct ph__chore_look {
+    const struct ph__db *db;
+    int64_t now_us;
+    bool lazy;   /* what is decided can wait for its turn to claim */
+    bool second; /* the second poller settles */
+};
+
+/* Something to be done for a database, apart from claims. The questions are answered from memory, with
+ * the lock held. */
+struct ph__chore {
+    bool apart;     /* it does not go with the exchange */
+    bool in_outage; /* it is done also while the database cannot be used */
+    int64_t (*due_us)(const struct ph__chore_look *look); /* INT64_MAX: never */
+    /* When it is worth a visit; NULL: when due. */
+    int64_t (*visit_us)(const struct ph__chore_look *look);
+    /* By who has the database, no lock; NULL: the exchange, or the visit itself, does it. */
+    void (*run)(struct ph__db *db, int64_t now_us);
+};
+
+/* A chore is a row here, and a ph__chore_… in a file. They are run in this order. */
+#define PH__CHORE_MAP(X)                                                                           \
+    X(SETTLE, settle)                                                                              \
+    X(RENEW, renew)                                                                                \
+    X(HEARTBEAT, heartbeat)                                                                        \
+    X(RETRY, retry)                                                                                \
+    X(LISTEN, listen)                                                                              \
+    X(LEAVE, leave)                                                                                \
+    X(RETENTION, retention)                                                                        \
+    X(SCHEDULE, schedule)                                                                          \
+    X(UNCLAIMED, unclaimed)
+#define PH__CHORE_DECLARE(NUMBER, name) extern const struct ph__chore ph__chore_##name;
+#define PH__CHORE_NUMBER(NUMBER, name) PH__CHORE_##NUMBER,
+PH__CHORE_MAP(PH__CHORE_DECLARE)
+enum ph__chore_number { PH__CHORE_MAP(PH__CHORE_NUMBER) PH__CHORES };
+extern const struct ph__chore *const ph__chores[PH__CHORES];
+
+#define PH__IS_DUE(plan, NUMBER) ((plan)->due & 1u << PH__CHORE_##NUMBER)
+
 /* plan.c: with the lock held */
 /* Told from memory alone, and nothing changes by it. */
 struct ph__plan ph__plan(const struct ph__db *db, int room, int64_t now_us);
+static inline bool ph__plan_is_due(const struct ph__plan *plan)
+{
+    return plan->act || plan->claim || plan->chores;
+}
 
 /* second.c: with the lock held */
 void *ph__second_poll(void *poller); /* its thread; no lock */
@@ -49,9 +92,10 @@ bool ph__db_can_be_served(const struct ph__db *db, bool connections_left);
 bool ph__db_is_ready(const struct ph__db *db, bool connections_left); /* … to be claimed from */
 /* Which to claim from next; NULL: none for now. */
 struct ph__db *ph__choose(ph_dispatcher *dispatcher, bool connections_left, int64_t now_us);
-/* What the callback says; lets go of the lock while it asks. */
+/* What the callback says; lets go of the lock while it asks: afterwards things may be different. */
 struct ph__db *ph__ask(ph_dispatcher *dispatcher, bool connections_left, int64_t now_us);
-/* The turn moves on to this one. */
+/* The turn moves on to this one. Those before it that are just settling, and may have more, come
+ * first afterwards. */
 void ph__turn_on(ph_dispatcher *dispatcher, size_t to);
 
 /* pick.c: with the lock held */
@@ -89,16 +133,7 @@ void ph__file_unwatch(struct ph__db *db);    /* with the lock */
 /* Sleeps until something rings; with the lock, which it lets go meanwhile. */
 void ph__wakeups_wait(ph_dispatcher *dispatcher, int64_t wait_us);
 
-/* Chores: the table, and those with a file of their own (retention.c, schedule.c, unclaimed.c). */
-extern const struct ph__chore ph__chores[PH__CHORES];
-int64_t ph__retention_us(const struct ph__chore_look *look);
-int64_t ph__retention_visit_us(const struct ph__chore_look *look);
-void ph__retention_run(struct ph__db *db, int64_t now_us);
-int64_t ph__schedule_us(const struct ph__chore_look *look);
-void ph__schedule_run(struct ph__db *db, int64_t now_us);
-int64_t ph__unclaimed_us(const struct ph__chore_look *look);
-int64_t ph__unclaimed_visit_us(const struct ph__chore_look *look);
-void ph__unclaimed_run(struct ph__db *db, int64_t now_us);
+/* unclaimed.c: no lock */
 void ph__unclaimed_free(ph_dispatcher *dispatcher);
 
 /* visit.c: by who has the database; no lock */

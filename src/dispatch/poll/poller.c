@@ -19,9 +19,10 @@ void ph__poller_call(ph_dispatcher *dispatcher)
         pthread_cond_signal(&dispatcher->wait.pollers_ready);
 }
 
-/* Somebody must watch, and somebody may help; with the lock held. */
+/* Somebody must watch, and somebody may help. */
 static void call_others(ph_dispatcher *dispatcher)
 {
+    PH__NEEDS_LOCK(dispatcher);
     if (dispatcher->pollers.waiting > 0 &&
         (!dispatcher->pollers.watched || dispatcher->pick.others_ready))
         pthread_cond_signal(&dispatcher->wait.pollers_ready);
@@ -29,11 +30,11 @@ static void call_others(ph_dispatcher *dispatcher)
         ph__wake_asleep(dispatcher);
 }
 
-/* With the lock held, before and after. */
 static void begin(struct ph__db *db)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
 
+    PH__NEEDS_LOCK(dispatcher);
     db->visit.busy = true;
     db->doorbell.hear = db->visit.woken = false;
     db->visit.began_us = ph__boot_us();
@@ -95,9 +96,10 @@ static void visit(struct ph__poller *poller, struct ph__db *db, struct ph__db *v
     end(db);
 }
 
-/* Hears the wake-ups, for so long; with the lock held, which it lets go meanwhile. */
+/* Hears the wake-ups, for so long; lets go of the lock meanwhile. */
 static void watch(ph_dispatcher *dispatcher, int64_t wait_us)
 {
+    PH__NEEDS_LOCK(dispatcher);
     dispatcher->pollers.watched = true;
     ph__wakeups_wait(dispatcher, wait_us);
     dispatcher->pollers.watched = dispatcher->pollers.asleep = false;
@@ -113,18 +115,17 @@ static void hear_in_passing(ph_dispatcher *dispatcher)
         watch(dispatcher, 0);
 }
 
-/* Waits until there may be something to do; with the lock held, which it lets go meanwhile. */
+/* Waits until there may be something to do; lets go of the lock meanwhile. */
 static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
 {
     int64_t now_us = ph__boot_us();
 
-    if (dispatcher->times.limit_us < wake_us && !dispatcher->pollers.maintaining)
-        wake_us = dispatcher->times.limit_us;
-    if (dispatcher->dbs.changed && dispatcher->dbs.update_us < wake_us &&
-        !dispatcher->pollers.maintaining)
-        wake_us = dispatcher->dbs.update_us;
-    if (wake_us > now_us + SLEEP_MAX_US)
-        wake_us = now_us + SLEEP_MAX_US;
+    PH__NEEDS_LOCK(dispatcher);
+    wake_us = ph__earlier(wake_us, now_us + SLEEP_MAX_US);
+    if (!dispatcher->pollers.maintaining)
+        wake_us = ph__earlier(wake_us, dispatcher->times.limit_us);
+    if (!dispatcher->pollers.maintaining && dispatcher->dbs.changed)
+        wake_us = ph__earlier(wake_us, dispatcher->dbs.update_us);
     if (dispatcher->pollers.watched) {
         if (dispatcher->pollers.asleep && wake_us < dispatcher->pollers.asleep_until_us)
             ph__wake_asleep(dispatcher);
@@ -138,13 +139,15 @@ static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
     watch(dispatcher, wake_us - now_us);
 }
 
-/* What concerns no database, or all of them; by one at a time. True: time has passed. */
+/* What concerns no database, or all of them; by one at a time. Lets go of the lock meanwhile. True: time
+ * has passed. */
 static bool tend(ph_dispatcher *dispatcher)
 {
     int64_t now_us = ph__boot_us();
     bool dbs = dispatcher->dbs.changed && now_us >= dispatcher->dbs.update_us;
     bool due = now_us >= dispatcher->times.limit_us, missing = dispatcher->pool.missing > 0, again;
 
+    PH__NEEDS_LOCK(dispatcher);
     if (dispatcher->pollers.maintaining || !(dbs || due || missing))
         return false;
     dispatcher->pollers.maintaining = true;
@@ -170,6 +173,7 @@ static struct ph__db *next_to_finish(const ph_dispatcher *dispatcher)
 {
     struct ph__db *found = NULL;
 
+    PH__NEEDS_LOCK(dispatcher);
     for (size_t i = 0; i < dispatcher->dbs.count; i++) {
         struct ph__db *db = dispatcher->dbs.items[i];
 
@@ -196,11 +200,12 @@ static void finish_all(struct ph__poller *poller)
     }
 }
 
-/* What it could not settle comes back, and gets its time. With the lock held. */
+/* What it could not settle comes back, and gets its time. */
 static void wait_for_second(ph_dispatcher *dispatcher)
 {
     int64_t least_us;
 
+    PH__NEEDS_LOCK(dispatcher);
     if (!dispatcher->second.running)
         return;
     while (dispatcher->second.running)

@@ -15,7 +15,7 @@ static bool is_idle(const struct ph__db *db)
     return !db->claim.found || db->dispatcher->room.short_of_it;
 }
 
-int64_t ph__retention_us(const struct ph__chore_look *look)
+static int64_t due_us(const struct ph__chore_look *look)
 {
     const struct ph__db *db = look->db;
 
@@ -25,15 +25,12 @@ int64_t ph__retention_us(const struct ph__chore_look *look)
 }
 
 /* Without a connection it waits for another reason to come, for long. */
-int64_t ph__retention_visit_us(const struct ph__chore_look *look)
+static int64_t visit_us(const struct ph__chore_look *look)
 {
-    int64_t due_us = ph__retention_us(look);
-
-    return due_us == INT64_MAX || look->db->has_connection ? due_us
-                                                           : due_us + 2 * every_us(look->db);
+    return due_us(look) + (look->db->has_connection ? 0 : 2 * every_us(look->db));
 }
 
-void ph__retention_run(struct ph__db *db, int64_t now_us)
+static void run(struct ph__db *db, int64_t now_us)
 {
     int64_t count = 0;
     ph_error err;
@@ -50,3 +47,7 @@ void ph__retention_run(struct ph__db *db, int64_t now_us)
     if (err.code == PH_EPERM)
         db->retention_us = 0;
 }
+
+const struct ph__chore ph__chore_retention = {
+    .apart = true, .due_us = due_us, .visit_us = visit_us, .run = run
+};

@@ -38,31 +38,31 @@ static ph_serving serving_of(const struct ph__db *db)
     return db->health.connected ? PH_SERVING_SERVED : PH_SERVING_NEW;
 }
 
-/* With the lock held. */
 static int fill(ph_served_list *list, const ph_dispatcher *dispatcher, ph_error *err)
 {
     size_t count = dispatcher->dbs.count;
 
+    PH__NEEDS_LOCK(dispatcher);
     list->items = ph__arena_alloc(&list->arena, count * sizeof(*list->items));
     if (!list->items)
         return ph__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
-        const struct ph__db *s = dispatcher->dbs.items[i];
-        const char *id = ph__arena_copy(&list->arena, s->id, strlen(s->id));
+        const struct ph__db *db = dispatcher->dbs.items[i];
+        const char *id = ph__arena_copy(&list->arena, db->id, strlen(db->id));
 
         if (!id)
             return ph__fail_memory(err);
         list->items[list->count++] = (ph_served){
             .id = id,
-            .serving = serving_of(s),
-            .connected = s->has_connection,
-            .in_flight = (int)s->works.in_flight,
-            .claimed = s->claim.total,
-            .done = s->works.done,
-            .exchanges = s->works.exchanges,
-            .outages = s->health.outages,
-            .owner = s->heart.owner,
-            .last_error = s->health.last_error,
+            .serving = serving_of(db),
+            .connected = db->has_connection,
+            .in_flight = (int)db->works.in_flight,
+            .claimed = db->claim.total,
+            .done = db->works.done,
+            .exchanges = db->works.exchanges,
+            .outages = db->health.outages,
+            .owner = db->heart.owner,
+            .last_error = db->health.last_error,
         };
     }
     return 0;

@@ -8,6 +8,7 @@ size_t ph__db_index(const ph_dispatcher *dispatcher, uint64_t serial)
 {
     size_t i = 0;
 
+    PH__NEEDS_LOCK(dispatcher);
     while (i < dispatcher->dbs.count && dispatcher->dbs.items[i]->serial != serial)
         i++;
     return i;
@@ -23,9 +24,9 @@ static bool is_kept_back(const struct ph__db *db)
     return db->entry && ph__share_is_used_up(ph__health_meaning(db->health.state)->share, &use);
 }
 
-/* Nobody talks to it, it has a connection or can get one, and it is not kept back. */
 bool ph__db_can_be_served(const struct ph__db *db, bool connections_left)
 {
+    PH__NEEDS_LOCK(db->dispatcher);
     return !db->visit.busy && (db->has_connection || connections_left) && !is_kept_back(db);
 }
 
@@ -56,12 +57,11 @@ static bool is_greeting(const ph_dispatcher *dispatcher, int64_t now_us)
     return false;
 }
 
-/* The turn moves on to this one. Those before it that are just settling, and may have more, come
- * first afterwards. */
 void ph__turn_on(ph_dispatcher *dispatcher, size_t to)
 {
     size_t count = dispatcher->dbs.count;
 
+    PH__NEEDS_LOCK(dispatcher);
     for (size_t i = dispatcher->pick.claim_turn % count; i != to; i = (i + 1) % count) {
         struct ph__db *db = dispatcher->dbs.items[i];
 
@@ -87,11 +87,11 @@ static struct ph__db *next_in_turn(ph_dispatcher *dispatcher, bool connections_l
     struct ph__db *next = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        struct ph__db *s = dispatcher->dbs.items[(dispatcher->pick.claim_turn + i) % count];
+        struct ph__db *db = dispatcher->dbs.items[(dispatcher->pick.claim_turn + i) % count];
 
-        if (ph__db_is_ready(s, connections_left) && !(greeting && s->claim.at_us) &&
-            (!next || rank(s) < rank(next)))
-            next = s;
+        if (ph__db_is_ready(db, connections_left) && !(greeting && db->claim.at_us) &&
+            (!next || rank(db) < rank(next)))
+            next = db;
     }
     return next;
 }
@@ -101,6 +101,7 @@ struct ph__db *ph__choose(ph_dispatcher *dispatcher, bool connections_left, int6
     size_t count = dispatcher->dbs.count;
     size_t last = ph__db_index(dispatcher, dispatcher->pick.last_chosen);
 
+    PH__NEEDS_LOCK(dispatcher);
     if (last < count && dispatcher->opts.selection == PH_SELECT_DRAIN_FIRST) {
         struct ph__db *db = dispatcher->dbs.items[last];
 
@@ -118,7 +119,6 @@ static int64_t claimed_ago_us(const struct ph__db *db, int64_t now_us)
     return now_us > db->claim.at_us ? now_us - db->claim.at_us : 1;
 }
 
-/* Asks the callback, without the lock: afterwards things may be different. */
 struct ph__db *ph__ask(ph_dispatcher *dispatcher, bool connections_left, int64_t now_us)
 {
     size_t count = dispatcher->dbs.count,
@@ -128,13 +128,14 @@ struct ph__db *ph__ask(ph_dispatcher *dispatcher, bool connections_left, int64_t
     size_t at = SIZE_MAX;
     int answer;
 
+    PH__NEEDS_LOCK(dispatcher);
     for (size_t i = 0; candidates && serials && i < count; i++) {
-        const struct ph__db *s = dispatcher->dbs.items[i];
+        const struct ph__db *db = dispatcher->dbs.items[i];
 
-        serials[i] = s->serial;
+        serials[i] = db->serial;
         candidates[i] =
-            (ph_candidate){ s->id, ph__db_is_ready(s, connections_left), s->claim.last_count,
-                            claimed_ago_us(s, now_us), (int)s->works.in_flight };
+            (ph_candidate){ db->id, ph__db_is_ready(db, connections_left), db->claim.last_count,
+                            claimed_ago_us(db, now_us), (int)db->works.in_flight };
     }
     dispatcher->pick.choose_us = now_us + (int64_t)dispatcher->opts.poll_ms * 1000;
     if (candidates && serials) {

@@ -37,73 +37,78 @@ static bool is_news(ph_dispatcher *dispatcher, int door, const char *topic, int6
     return true;
 }
 
-static void warn(struct ph__db *s, int door, const struct ph__unclaimed *found, size_t at,
+static void warn(struct ph__db *db, int door, const struct ph__unclaimed *found, size_t at,
                  int64_t now_us)
 {
     char count[24], oldest[24];
     ph_log_field fields[] = { { "topic", found->items[at].topic },
                               { "door", door == PH_INBOX ? "inbox" : "outbox" },
-                              { "namespace", s->dispatcher->opts.ns },
+                              { "namespace", db->dispatcher->opts.ns },
                               { "count", count },
                               { "oldest_s", oldest } };
     bool news;
 
-    pthread_mutex_lock(&s->dispatcher->logging.lock);
-    news = is_news(s->dispatcher, door, found->items[at].topic, now_us);
-    pthread_mutex_unlock(&s->dispatcher->logging.lock);
-    if (!news || !ph__log_source_wants(&s->log, PH_LOG_WARN))
+    pthread_mutex_lock(&db->dispatcher->logging.lock);
+    news = is_news(db->dispatcher, door, found->items[at].topic, now_us);
+    pthread_mutex_unlock(&db->dispatcher->logging.lock);
+    if (!news || !ph__log_source_wants(&db->log, PH_LOG_WARN))
         return;
     snprintf(count, sizeof(count), "%lld", (long long)found->items[at].count);
     snprintf(oldest, sizeof(oldest), "%lld",
              (long long)(found->now - found->items[at].oldest) / 1000000);
-    ph__log_from(&s->log, PH_LOG_WARN, "dispatcher",
+    ph__log_from(&db->log, PH_LOG_WARN, "dispatcher",
                  "messages are due that no live instance claims, and there is no handler for them "
                  "here",
                  fields, 5);
 }
 
-static int look(struct ph__db *s, int door, int64_t now_us)
+static int look(struct ph__db *db, int door, int64_t now_us)
 {
     struct ph__unclaimed found = { 0 };
     PH__CALL(call);
     ph_error spare;
-    int r = ph__call_begin(&call, s->store, PH_OWN_TX, s->health.chore_ms, NULL, &spare);
+    int r = ph__call_begin(&call, db->store, PH_OWN_TX, db->health.chore_ms, NULL, &spare);
 
     if (r == 0)
-        r = s->store->backend->unclaimed(&call, (ph_door)door, s->dispatcher->opts.ns, &found);
+        r = db->store->backend->unclaimed(&call, (ph_door)door, db->dispatcher->opts.ns, &found);
     for (size_t i = 0; r == 0 && i < found.count; i++)
-        warn(s, door, &found, i, now_us);
+        warn(db, door, &found, i, now_us);
     ph__arena_free(&found.arena);
     return r;
 }
 
 /* Nobody wakes up for it. */
-int64_t ph__unclaimed_us(const struct ph__chore_look *look)
+static int64_t due_us(const struct ph__chore_look *look)
 {
     return look->db->leaving || look->now_us < look->db->unclaimed_us ? INT64_MAX : 0;
 }
 
 /* It goes with a visit that is made anyway. */
-int64_t ph__unclaimed_visit_us(const struct ph__chore_look *look)
+static int64_t visit_us(const struct ph__chore_look *look)
 {
     (void)look;
     return INT64_MAX;
 }
 
-void ph__unclaimed_run(struct ph__db *s, int64_t now_us)
+static void run(struct ph__db *db, int64_t now_us)
 {
     int r = 0;
 
-    if (s->unclaimed_us == 0) {
-        s->unclaimed_us = now_us + FIRST_US;
+    if (db->unclaimed_us == 0) {
+        db->unclaimed_us = now_us + FIRST_US;
         return;
     }
-    s->unclaimed_us = now_us + EVERY_US;
+    db->unclaimed_us = now_us + EVERY_US;
     for (int door = 0; r == 0 && door < PH__SIDES; door++) {
-        if (s->dispatcher->handlers.sides[door].topics) /* otherwise it claims all of them itself */
-            r = look(s, door, now_us);
+        if (db->dispatcher->handlers.sides[door]
+                .topics) /* otherwise it claims all of them itself */
+            r = look(db, door, now_us);
     }
 }
+
+const struct ph__chore ph__chore_unclaimed = {
+    .apart = true, .due_us = due_us, .visit_us = visit_us, .run = run
+};
 
 void ph__unclaimed_free(ph_dispatcher *dispatcher)
 {

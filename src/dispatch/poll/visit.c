@@ -14,127 +14,127 @@
 #define LATE_CALL_MS 200
 
 /* Is there nothing to do for the moment? */
-static bool may_rest(struct ph__db *s)
+static bool may_rest(struct ph__db *db)
 {
-    ph_dispatcher *dispatcher = s->dispatcher;
+    ph_dispatcher *dispatcher = db->dispatcher;
     struct ph__plan plan;
     bool rests;
     long wake_at;
 
     ph__lock(dispatcher);
-    plan = ph__plan(s, ph__room(dispatcher, &wake_at), ph__boot_us());
-    rests = !plan.act && !plan.claim && !plan.chores && !dispatcher->phase.ending;
+    plan = ph__plan(db, ph__room(dispatcher, &wake_at), ph__boot_us());
+    rests = !ph__plan_is_due(&plan) && !dispatcher->phase.ending;
     ph__unlock(dispatcher);
     return rests;
 }
 
 /* What a visit costs: processor time where the database is a file, and otherwise time, since most of
  * it is spent by the server. */
-static int64_t cost_clock_us(const struct ph__db *s)
+static int64_t cost_clock_us(const struct ph__db *db)
 {
     struct timespec now;
 
-    if (!s->store->backend->file)
+    if (!db->store->backend->file)
         return ph__boot_us();
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* Where it had to connect first, only to find nothing. */
-static void note_cost(struct ph__db *s, int64_t cost_us)
+static void note_cost(struct ph__db *db, int64_t cost_us)
 {
-    s->visit.cost_us += (cost_us - s->visit.cost_us) / (s->visit.cost_us ? 4 : 1);
+    db->visit.cost_us += (cost_us - db->visit.cost_us) / (db->visit.cost_us ? 4 : 1);
 }
 
 /* To make a schema may take longer than any call: it has the time that the user allows. That the
  * database is there is found out before. */
-static bool deploy(struct ph__db *s)
+static bool deploy(struct ph__db *db)
 {
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     ph_error err;
     int r;
 
-    if (!s->store->deploy)
+    if (!db->store->deploy)
         return true;
-    r = ph_schema_inspect(s->store, s->health.limit_ms, &status, &err);
+    r = ph_schema_inspect(db->store, db->health.limit_ms, &status, &err);
     if (r == 0)
-        r = ph_migrate(s->store, s->store->timeout_ms, NULL, &err);
+        r = ph_migrate(db->store, db->store->timeout_ms, NULL, &err);
     if (r < 0) {
-        ph__db_failed(s, &err);
+        ph__db_failed(db, &err);
         return false;
     }
-    s->store->deploy = false;
-    ph__lock(s->dispatcher);
-    if (s->health.state == PH__UNDEPLOYED)
-        s->health.state = PH__NEW;
-    ph__unlock(s->dispatcher);
+    db->store->deploy = false;
+    ph__lock(db->dispatcher);
+    if (db->health.state == PH__DOUBTFUL)
+        db->health.state = PH__NEW;
+    ph__unlock(db->dispatcher);
     return true;
 }
 
 /* One of a set that was never reached is greeted before anything is claimed: the room of a claim
  * that waits in vain would be missing elsewhere. Returns how much there is after that. */
-static int greet(struct ph__poller *poller, struct ph__db *s, int wanted)
+static int greet(struct ph__poller *poller, struct ph__db *db, int wanted)
 {
     const struct ph__plan hello = { .act = true };
     long ignored;
     int room = 0;
 
-    if (!deploy(s))
+    if (!deploy(db))
         return 0;
-    ph__act(poller, s, &hello);
-    if (s->health.retry_us)
+    ph__act(poller, db, &hello);
+    if (db->health.retry_us)
         return 0;
-    ph__lock(s->dispatcher);
-    room = ph__room(s->dispatcher, &ignored);
+    ph__lock(db->dispatcher);
+    room = ph__room(db->dispatcher, &ignored);
     room = room < wanted ? room : wanted;
-    s->turn.owed = room == 0 && wanted > 0; /* others were faster: the turn that it had was none */
-    ph__claim_begin(s, room);
-    ph__unlock(s->dispatcher);
+    db->turn.owed = room == 0 && wanted > 0; /* others were faster: the turn that it had was none */
+    ph__claim_begin(db, room);
+    ph__unlock(db->dispatcher);
     return room;
 }
 
-static void exchange(struct ph__poller *poller, struct ph__db *s, struct ph__plan plan)
+static void exchange(struct ph__poller *poller, struct ph__db *db, struct ph__plan plan)
 {
-    if (ph__db_is_new(s)) {
-        plan.room = greet(poller, s, plan.room);
+    if (ph__db_is_new(db)) {
+        plan.room = greet(poller, db, plan.room);
         if (plan.room == 0)
             return;
     }
-    ph__act(poller, s, &plan);
+    ph__act(poller, db, &plan);
 }
 
 /* What is due and does not go with the exchange. */
-static void run_chores(struct ph__db *s, const struct ph__plan *plan)
+static void run_chores(struct ph__db *db, const struct ph__plan *plan)
 {
-    for (unsigned i = 0; i < PH__CHORES && !s->health.retry_us; i++) {
-        if (plan->due & 1u << i && ph__chores[i].run)
-            ph__chores[i].run(s, ph__boot_us());
+    for (unsigned i = 0; i < PH__CHORES && !db->health.retry_us; i++) {
+        if (plan->due & 1u << i && ph__chores[i]->run)
+            ph__chores[i]->run(db, ph__boot_us());
     }
 }
 
-void ph__serve(struct ph__poller *poller, struct ph__db *s, const struct ph__plan *given)
+void ph__serve(struct ph__poller *poller, struct ph__db *db, const struct ph__plan *given)
 {
-    int64_t now_us = ph__boot_us(), began_us = cost_clock_us(s);
-    bool cold = s->store->own == NULL && s->heart.registered;
+    int64_t now_us = ph__boot_us(), began_us = cost_clock_us(db);
+    bool cold = db->store->own == NULL && db->heart.registered;
     struct ph__plan plan = *given;
 
-    if (plan.due & 1u << PH__CHORE_LISTEN && !ph__db_rang(s) && now_us < s->claim.next_us)
+    if (PH__IS_DUE(&plan, LISTEN) && !ph__db_rang(db) && now_us < db->claim.next_us)
         plan.claim = false, plan.room = 0; /* it was nothing, or not for us */
     if (plan.act || plan.claim)
-        exchange(poller, s, plan);
+        exchange(poller, db, plan);
     /* Notifications that nobody takes pile up. */
-    if (now_us - s->doorbell.heard_us >= HEAR_US)
-        (void)ph__db_rang(s);
-    run_chores(s, &plan);
-    if (cold && s->claim.last_count == 0)
-        note_cost(s, cost_clock_us(s) - began_us);
-    if (may_rest(s))
-        ph__db_rest(s);
+    if (now_us - db->doorbell.heard_us >= HEAR_US)
+        (void)ph__db_rang(db);
+    run_chores(db, &plan);
+    if (cold && db->claim.last_count == 0)
+        note_cost(db, cost_clock_us(db) - began_us);
+    if (may_rest(db))
+        ph__db_rest(db);
 }
 
-void ph__db_finish(struct ph__poller *poller, struct ph__db *s)
+void ph__db_finish(struct ph__poller *poller, struct ph__db *db)
 {
-    ph_dispatcher *dispatcher = s->dispatcher;
+    ph_dispatcher *dispatcher = db->dispatcher;
     const struct ph__plan settle = { .act = true };
 
     for (;;) {
@@ -142,22 +142,22 @@ void ph__db_finish(struct ph__poller *poller, struct ph__db *s)
         size_t left;
 
         ph__lock(dispatcher);
-        left = s->settle.decided.count;
+        left = db->settle.decided.count;
         finish_us = dispatcher->stop.finish_us;
         ph__unlock(dispatcher);
         if (left == 0)
             break;
-        if (s->health.retry_us && ph__boot_us() >= finish_us)
+        if (db->health.retry_us && ph__boot_us() >= finish_us)
             return;
-        if (ph__boot_us() >= finish_us && s->health.limit_ms > LATE_CALL_MS)
-            s->health.limit_ms = LATE_CALL_MS; /* there may be many, and none of them answer */
-        ph__act(poller, s, &settle);
-        if (s->health.retry_us)
+        if (ph__boot_us() >= finish_us && db->health.limit_ms > LATE_CALL_MS)
+            db->health.limit_ms = LATE_CALL_MS; /* there may be many, and none of them answer */
+        ph__act(poller, db, &settle);
+        if (db->health.retry_us)
             (void)poll(NULL, 0, FINISH_NAP_MS);
     }
     /* Otherwise nobody would hear it; and where some did not, not for ever. */
-    if (!s->health.retry_us &&
+    if (!db->health.retry_us &&
         (ph__boot_us() < dispatcher->stop.leave_us || !dispatcher->stop.leave_failed) &&
-        !ph__instance_leave(s))
+        !ph__instance_leave(db))
         dispatcher->stop.leave_failed = true;
 }

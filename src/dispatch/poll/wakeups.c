@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -115,11 +116,11 @@ static void rings(ph_dispatcher *dispatcher, int folder, const char *name)
     if (length <= wal || strcmp(name + length - wal, WAL) != 0)
         return; /* a checkpoint writes to the file itself */
     length -= wal;
-    for (struct ph__db *s = *slot_of(dispatcher, folder, name, length); s; s = s->watch.next) {
-        if (s->watch.folder != folder || strlen(s->watch.name) != length ||
-            memcmp(s->watch.name, name, length) != 0)
+    for (struct ph__db *db = *slot_of(dispatcher, folder, name, length); db; db = db->watch.next) {
+        if (db->watch.folder != folder || strlen(db->watch.name) != length ||
+            memcmp(db->watch.name, name, length) != 0)
             continue;
-        ph__db_wake(s);
+        ph__db_wake(db);
     }
 }
 
@@ -127,10 +128,10 @@ static void rings(ph_dispatcher *dispatcher, int folder, const char *name)
 static void all_ring(ph_dispatcher *dispatcher)
 {
     for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        struct ph__db *s = dispatcher->dbs.items[i];
+        struct ph__db *db = dispatcher->dbs.items[i];
 
-        if (s->watch.name)
-            ph__db_wake(s);
+        if (db->watch.name)
+            ph__db_wake(db);
     }
 }
 
@@ -138,12 +139,12 @@ static void all_ring(ph_dispatcher *dispatcher)
 static void folder_lost(ph_dispatcher *dispatcher, int folder)
 {
     for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        struct ph__db *s = dispatcher->dbs.items[i];
+        struct ph__db *db = dispatcher->dbs.items[i];
 
-        if (!s->watch.name || s->watch.folder != folder)
+        if (!db->watch.name || db->watch.folder != folder)
             continue;
-        s->watch.lost = true;
-        ph__db_wake(s);
+        db->watch.lost = true;
+        ph__db_wake(db);
     }
 }
 
@@ -219,6 +220,7 @@ int ph__wakeups_open(ph_dispatcher *dispatcher)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = WAKE_MARK };
 
+    dispatcher->wakeups.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     dispatcher->wakeups.poll_fd = epoll_create1(EPOLL_CLOEXEC);
     dispatcher->wakeups.inotify_fd = dispatcher->set ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC) : -1;
     if (dispatcher->wakeups.poll_fd >= 0 && epoll_ctl(dispatcher->wakeups.poll_fd, EPOLL_CTL_ADD,
@@ -230,10 +232,13 @@ int ph__wakeups_open(ph_dispatcher *dispatcher)
 
 void ph__wakeups_close(ph_dispatcher *dispatcher)
 {
-    if (dispatcher->wakeups.poll_fd >= 0)
-        close(dispatcher->wakeups.poll_fd);
-    if (dispatcher->wakeups.inotify_fd >= 0)
-        close(dispatcher->wakeups.inotify_fd);
+    int fds[] = { dispatcher->wakeups.wake_fd, dispatcher->wakeups.poll_fd,
+                  dispatcher->wakeups.inotify_fd };
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
 }
 
 static void heard(ph_dispatcher *dispatcher, uint64_t mark)
@@ -247,15 +252,15 @@ static void heard(ph_dispatcher *dispatcher, uint64_t mark)
         read_folders(dispatcher);
     } else {
         for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-            struct ph__db *s = dispatcher->dbs.items[i];
+            struct ph__db *db = dispatcher->dbs.items[i];
 
-            if (s->serial != mark)
+            if (db->serial != mark)
                 continue;
-            if (s->visit.busy)
-                s->visit.woken = true;
+            if (db->visit.busy)
+                db->visit.woken = true;
             else
-                s->doorbell.hear = true;
-            s->doorbell.armed = false;
+                db->doorbell.hear = true;
+            db->doorbell.armed = false;
         }
     }
 }

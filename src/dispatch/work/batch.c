@@ -223,8 +223,7 @@ size_t ph__works_forget(struct ph__db *db)
         dispatcher->works.decided--;
         dispatcher->works.in_flight--;
         db->works.in_flight--;
-        dispatcher->refs -=
-            ph__work_unref(work); /* never the last: the user or the pollers has one */
+        dispatcher->refs -= ph__work_unref(work); /* never the last: the user or a poller has one */
     }
     return count;
 }
@@ -288,7 +287,7 @@ size_t ph__works_evict(struct ph__db *db)
             count++;
         }
         next = batch->next;
-        dispatcher->refs -= end_batch(batch); /* never the last: the pollers has one */
+        dispatcher->refs -= end_batch(batch); /* never the last: a poller has one */
     }
     return count;
 }

@@ -50,11 +50,12 @@ static struct ph_work *over_time(ph_dispatcher *dispatcher, int64_t now_us, cons
     return NULL;
 }
 
-/* When to look again; with the lock held. */
+/* When to look again. */
 static int64_t next_limit(const ph_dispatcher *dispatcher, int64_t now_us)
 {
     int64_t next = NEVER;
 
+    PH__NEEDS_LOCK(dispatcher);
     for (const struct ph_work *work = dispatcher->works.active; work; work = work->hold.older) {
         int64_t limit = work->hold.limit_us;
 
@@ -89,7 +90,7 @@ void ph__limits_enforce(ph_dispatcher *dispatcher)
         ph__say(work->batch->db, PH_LOG_ERROR, what, work, NULL, NULL);
         ph__lock(dispatcher);
         is_free = ph__work_unref(work);
-        dispatcher->refs -= is_free; /* never the last: the pollers has one */
+        dispatcher->refs -= is_free; /* never the last: a poller has one */
         ph__unlock(dispatcher);
     }
 }

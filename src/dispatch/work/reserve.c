@@ -19,6 +19,7 @@ static long unreserved(const ph_dispatcher *dispatcher)
 
 bool ph__threads_are_reserved(const ph_dispatcher *dispatcher)
 {
+    PH__NEEDS_LOCK(dispatcher);
     return dispatcher->reserve.count > 0 && unreserved(dispatcher) <= 0;
 }
 
@@ -39,6 +40,7 @@ static bool can_reserve(const struct ph__db *db)
 
 bool ph__thread_is_free_for(const struct ph__db *db)
 {
+    PH__NEEDS_LOCK(db->dispatcher);
     return db->last.reserved > 0 || can_reserve(db);
 }
 

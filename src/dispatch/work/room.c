@@ -28,6 +28,7 @@ int ph__tx_waiting_max(const ph_dispatcher *dispatcher)
 
 bool ph__db_is_held_up(const struct ph__db *db, int64_t now_us)
 {
+    PH__NEEDS_LOCK(db->dispatcher);
     return db->works.waiting > 0 && db->tx.full_us && now_us - db->tx.full_us >= PH__HELD_UP_US;
 }
 
@@ -60,7 +61,7 @@ void ph__claim_end(struct ph__db *db)
     db->claim.under_way = 0;
 }
 
-/* So many more may be in batch. */
+/* So many more may be in flight. */
 static long left_in_flight(const ph_dispatcher *dispatcher)
 {
     const ph_dispatcher_opts *opts = &dispatcher->opts;

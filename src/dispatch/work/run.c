@@ -45,7 +45,7 @@ void ph__run_turn(struct ph_work *work)
     }
 }
 
-/* A handler in a transaction acknowledges there, and not what the pollers has yet to send. */
+/* A handler in a transaction acknowledges there, and not what is yet to be sent. */
 static bool needs_settled(const struct ph_work *work)
 {
     return work->handler && work->handler->in_transaction;

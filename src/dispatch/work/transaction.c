@@ -23,6 +23,7 @@ int64_t ph__transaction_delay_ms(const struct ph_work *work)
 {
     int64_t left_us;
 
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     if (!work->handler->in_transaction || !work->batch->db->tx.retry_us)
         return 0;
     left_us = work->batch->db->tx.retry_us - ph__boot_us();

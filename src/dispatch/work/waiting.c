@@ -94,6 +94,7 @@ void ph__waiting_take(struct ph__db *db, int64_t claimed_us, struct ph__work_lis
     ph_dispatcher *dispatcher = db->dispatcher;
     struct ph__work_list all = dispatcher->works.waiting;
 
+    PH__NEEDS_LOCK(dispatcher);
     *taken = (struct ph__work_list){ .last = &taken->first };
     if (db->works.waiting == 0)
         return;

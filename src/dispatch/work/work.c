@@ -54,6 +54,7 @@ bool ph__work_let_go(struct ph_work *work)
 {
     ph_dispatcher *dispatcher = work->batch->dispatcher;
 
+    PH__NEEDS_LOCK(dispatcher);
     if (work->hold.newer)
         work->hold.newer->hold.older = work->hold.older;
     else
@@ -191,7 +192,7 @@ bool ph__work_returned(struct ph_work *work, ph_verdict verdict)
     bool is_free = false;
 
     PH__NEEDS_LOCK(work->batch->dispatcher);
-    if (ph_work_cancelled(work)) /* perhaps by the fence alone, while the pollers was busy */
+    if (ph_work_cancelled(work)) /* perhaps by the fence alone, while the pollers were busy */
         ph__work_cancel(work);
     work->hold.returned = true;
     dispatcher->works.running--;
@@ -235,7 +236,7 @@ void ph__work_set_error(struct ph_work *work, const char *text)
 
     PH__NEEDS_LOCK(work->batch->dispatcher);
     if (work->state == PH__DECIDED || work->state == PH__SETTLED)
-        return; /* the pollers may be reading it */
+        return; /* a poller may be reading it */
     ph__dealloc(work->decision.error);
     work->decision.error = NULL;
     if (!text)
