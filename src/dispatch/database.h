@@ -164,10 +164,11 @@ struct ph__schedule_state {
     int64_t next_us;         /* … if nobody plans anything before */
 };
 
-/* One database. All with the lock held, but: dispatcher, entry, store, serial, server, id and log
- * do not change; schedule, retention_us, unclaimed_us, doorbell.fd, the parts of health but state
- * and last_error, claim.found, .backoff_us, .empty, .in_hand and .door_turn and
- * heart.registered and .beat_us belong to who visits it, and to who holds the lock while nobody does. */
+/* One database. All with the lock held, but: dispatcher, entry, store, serial, server, id and log do not
+ * change, and these belong to who visits it, and to who holds the lock while nobody does: schedule,
+ * retention_us, unclaimed_us, visit.cost_us and .worked_us, of doorbell all but armed and hear, of
+ * health what is not told to others (state, connected, outages and last_error are), claim.next_us,
+ * .found, .backoff_us, .empty, .in_hand and .door_turn, heart.registered and .beat_us. */
 struct ph__db {
     ph_dispatcher *dispatcher;
     struct ph__entry *entry; /* of the set; NULL: the store is the user's */

@@ -52,6 +52,8 @@ struct ph__decision {
     int64_t delay_ms; /* PH_DELAY_POLICY: none given */
 };
 
+/* All with the lock held, but: batch, delivery, lease, handler and no_handler do not change, and tx and
+ * store belong to the thread that runs it. */
 struct ph_work {
     struct ph__batch *batch;
     size_t refs; /* not settled, held by a handler, held by a poller for a moment */
@@ -77,7 +79,8 @@ struct ph_work {
     bool evicted;  /* forgotten, since the instance was taken for dead */
 };
 
-/* One claimed batch: one lease. */
+/* One claimed batch: one lease. All with the lock held, but: dispatcher, db, door, owner, messages, count
+ * and claimed_us do not change once it is added. */
 struct ph__batch {
     ph_dispatcher *dispatcher;
     struct ph__db *db;
