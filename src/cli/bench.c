@@ -9,14 +9,20 @@
 #define PHASES_MAX 8
 #define SWEEP_BATCH 100
 
+struct row {
+    const char *phase;
+    int64_t messages, ms, per_second, p50_us, p99_us, max_us;
+};
+
+#define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
 static const struct cli_field fields[] = {
-    { "phase", CLI_F_TEXT, "what was measured: a stable word", "PHASE", NULL },
-    { "messages", CLI_F_NUMBER, "how many", "MESSAGES", NULL },
-    { "ms", CLI_F_NUMBER, "how long that took, in milliseconds", "MS", NULL },
-    { "per_second", CLI_F_NUMBER, "messages per second", "PER SECOND", NULL },
-    { "p50_us", CLI_F_NUMBER, "latency: half were not slower, in microseconds", "P50 US", NULL },
-    { "p99_us", CLI_F_NUMBER, "latency: 99 of 100 were not slower", "P99 US", NULL },
-    { "max_us", CLI_F_NUMBER, "latency: the slowest", "MAX US", NULL },
+    ROW("phase", phase, TEXT, "Phase", "what was measured: a stable word"),
+    ROW("messages", messages, NUMBER, "Messages", "how many"),
+    ROW("ms", ms, NUMBER, "ms", "how long that took, in milliseconds"),
+    ROW("per_second", per_second, NUMBER, "Per second", "messages per second"),
+    ROW("p50_us", p50_us, NUMBER, "p50 us", "latency: half were not slower, in microseconds"),
+    ROW("p99_us", p99_us, NUMBER, "p99 us", "latency: 99 of 100 were not slower"),
+    ROW("max_us", max_us, NUMBER, "max us", "latency: the slowest"),
     { 0 },
 };
 
@@ -108,22 +114,17 @@ static int clear_away(struct bench *bench)
 
 /* ------------------------------------------------------------------ measure */
 
-static json_t *latency_json(const struct bench_result *result, int64_t us)
-{
-    return result->has_latency ? json_integer(us) : json_null();
-}
-
 static void show(struct cli *cli, const struct bench_result *result)
 {
     int64_t us = result->us > 0 ? result->us : 1;
+    struct row row = { result->phase,     result->messages,
+                       result->us / 1000, result->messages * 1000000 / us,
+                       result->p50_us,    result->p99_us,
+                       result->max_us };
 
-    cli_row(cli,
-            json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "phase", result->phase, "messages",
-                      (json_int_t)result->messages, "ms", (json_int_t)(result->us / 1000),
-                      "per_second", (json_int_t)(result->messages * 1000000 / us), "p50_us",
-                      latency_json(result, result->p50_us), "p99_us",
-                      latency_json(result, result->p99_us), "max_us",
-                      latency_json(result, result->max_us)));
+    if (!result->has_latency)
+        row.p50_us = row.p99_us = row.max_us = CLI_NO_NUMBER;
+    cli_row(cli, &row);
 }
 
 static int measure(struct bench *bench, struct bench_result *results, int *ret_count)

@@ -2,44 +2,27 @@
 #include "commands.h"
 #include "stream.h"
 
+#define ROW(...) CLI_FIELD(ph_checkpoint_info, __VA_ARGS__)
 const struct cli_field cli_checkpoint_fields[] = {
-    { "consumer", CLI_F_TEXT, "who reads the stream", "Consumer", NULL },
-    { "seq", CLI_F_NUMBER, "all messages up to this number are completed", "Seq", NULL },
-    { "lag", CLI_F_NUMBER, "messages of the stream above it", "Lag", NULL },
-    { "ahead", CLI_F_NUMBER, "how many of these are completed already, above a gap", "Ahead",
-      NULL },
-    { "error_seq", CLI_F_NUMBER, "the message above seq that failed last; or null", "Failed seq",
-      NULL },
-    { "error_at", CLI_F_TIME, "when that was; or null", "Failed at", NULL },
-    { "error", CLI_F_TEXT, "what the consumer said; or null", "Error", NULL },
-    { "updated_at", CLI_F_TIME, "when it last changed", "Updated", NULL },
-    { "rewound_at", CLI_F_TIME, "when it was last set by hand; null: never", "Rewound", NULL },
+    ROW("consumer", consumer, TEXT, "Consumer", "who reads the stream"),
+    ROW("seq", seq, NUMBER, "Seq", "all messages up to this number are completed"),
+    ROW("lag", lag, NUMBER, "Lag", "messages of the stream above it"),
+    ROW("ahead", ahead, NUMBER, "Ahead", "how many of these are completed already, above a gap"),
+    ROW("error_seq", error_seq, NUMBER, "Failed seq",
+        "the message above seq that failed last; or null", .or_null = true),
+    ROW("error_at", error_at, TIME, "Failed at", "when that was; or null"),
+    ROW("error", error, TEXT, "Error", "what the consumer said; or null"),
+    ROW("updated_at", updated_at, TIME, "Updated", "when it last changed"),
+    ROW("rewound_at", rewound_at, TIME, "Rewound", "when it was last set by hand; null: never"),
     { 0 },
 };
 
-static json_t *checkpoint_json(const ph_checkpoint_info *c)
+int cli_checkpoints(struct cli *cli, const struct cli_stream *stream, const char *consumer,
+                    ph_checkpoint_list **ret_list)
 {
-    return json_pack("{s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "consumer",
-                     cli_json_text(c->consumer), "seq", (json_int_t)c->seq, "lag",
-                     (json_int_t)c->lag, "ahead", (json_int_t)c->ahead, "error_seq",
-                     c->error_seq ? json_integer(c->error_seq) : json_null(), "error_at",
-                     cli_json_time(c->error_at), "error", cli_json_text(c->error), "updated_at",
-                     cli_json_time(c->updated_at), "rewound_at", cli_json_time(c->rewound_at));
-}
-
-int cli_checkpoints_json(struct cli *cli, const struct cli_stream *stream, const char *consumer,
-                         json_t **ret_array)
-{
-    ph_checkpoint_list *list = NULL;
-
     if (ph_checkpoint_list_get(cli->store, PH_OWN_TX, stream->door->door, stream->ns, stream->key,
-                               consumer, cli->timeout_ms, &list, &cli->err) < 0)
+                               consumer, cli->timeout_ms, ret_list, &cli->err) < 0)
         return cli_fail_store(cli);
-    *ret_array = cli_need(json_array());
-    for (size_t i = 0; i < ph_checkpoint_list_count(list); i++)
-        json_array_append_new(*ret_array,
-                              cli_need(checkpoint_json(ph_checkpoint_list_at(list, i))));
-    ph_checkpoint_list_free(list);
     return CLI_OK;
 }
 
@@ -47,20 +30,16 @@ int cli_checkpoints_json(struct cli *cli, const struct cli_stream *stream, const
 static int print(struct cli *cli, const struct cli_stream *stream, const char *consumer,
                  int64_t *ret_seq)
 {
-    json_t *array = NULL;
-    int code = cli_checkpoints_json(cli, stream, consumer, &array);
+    ph_checkpoint_list *list = NULL;
+    int code = cli_checkpoints(cli, stream, consumer, &list);
 
-    if (code != CLI_OK)
-        return code;
     *ret_seq = -1;
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        json_t *row = json_array_get(array, i);
-
-        *ret_seq = json_integer_value(json_object_get(row, "seq"));
-        cli_row(cli, json_incref(row));
+    for (size_t i = 0; i < ph_checkpoint_list_count(list); i++) {
+        *ret_seq = ph_checkpoint_list_at(list, i)->seq;
+        cli_row(cli, ph_checkpoint_list_at(list, i));
     }
-    json_decref(array);
-    return CLI_OK;
+    ph_checkpoint_list_free(list);
+    return code;
 }
 
 /* --------------------------------------------------------------------------- list */
@@ -142,8 +121,11 @@ static int fail(struct cli *cli, const struct cli_stream *stream, int64_t seq)
                     stream->key, (long long)seq, (long long)last);
 }
 
-static int report(struct cli *cli, bool failed)
+enum { COMPLETE, FAIL };
+
+static int report(struct cli *cli)
 {
+    bool failed = cli->command->kind == FAIL;
     struct cli_stream stream = cli_stream_named(cli);
     ph_checkpoint_result result = {
         stream.door->door, stream.ns, stream.key, cli->operands[1], 0, failed, NULL
@@ -164,16 +146,6 @@ static int report(struct cli *cli, bool failed)
         cli_note(cli, "nothing recorded: %.80s is already past %lld", cli->operands[1],
                  (long long)result.seq);
     return code;
-}
-
-static int run_complete(struct cli *cli)
-{
-    return report(cli, false);
-}
-
-static int run_fail(struct cli *cli)
-{
-    return report(cli, true);
 }
 
 static const struct cli_option complete_options[] = { CLI_STREAM_OPTIONS, { 0 } };
@@ -200,7 +172,8 @@ const struct cli_command cli_checkpoint_complete = {
         { "posthorn checkpoint complete order-17 report 3", "Not the next one: it stays there" },
         { "posthorn checkpoint complete order-17 report 2", "The gap is closed: it is 3" }),
     .exits = report_exits,
-    .run = run_complete,
+    .run = report,
+    .kind = COMPLETE,
 };
 
 const struct cli_command cli_checkpoint_fail = {
@@ -220,7 +193,8 @@ const struct cli_command cli_checkpoint_fail = {
         { "posthorn checkpoint fail order-17 report 1 --error 'no disk space'",
           "It did not work" }),
     .exits = report_exits,
-    .run = run_fail,
+    .run = report,
+    .kind = FAIL,
 };
 
 /* ------------------------------------------------------------------------- rewind */

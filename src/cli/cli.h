@@ -9,8 +9,9 @@
 #ifndef POSTHORN_CLI_H
 #define POSTHORN_CLI_H
 
-#include <jansson.h>
-#include <posthorn/posthorn.h>
+#include "fields.h"
+
+#include <stdarg.h>
 #include <stdio.h>
 
 enum cli_exit {
@@ -76,29 +77,6 @@ struct cli_option {
 #define CLI_THE_QUEUE "the queue; without it the default one, whose name is empty"
 #define CLI_ONLY_QUEUE "only this queue ('' is the default one)"
 
-enum cli_field_type {
-    CLI_F_TEXT,
-    CLI_F_NUMBER, /* right-aligned */
-    CLI_F_BOOL,
-    CLI_F_TIME,
-    CLI_F_LIFETIME, /* seconds, null for ever; as text "7 d" or "forever" */
-    CLI_F_FROM_NOW, /* seconds; as text "in 3 h" or "5 min ago" */
-    CLI_F_AGO,      /* the same, but of what is past, and not negative */
-    CLI_F_UUID,
-    CLI_F_STATE, /* a word that has a colour */
-    CLI_F_JSON,  /* any JSON value */
-    CLI_F_ROWS,  /* an array of objects, described by fields */
-};
-
-/* A member of the objects that --json prints, and a column (or line) of the text form. */
-struct cli_field {
-    const char *name; /* NULL ends the table */
-    enum cli_field_type type;
-    const char *help;
-    const char *heading;            /* in the text form (tables: in capitals); NULL: only in JSON */
-    const struct cli_field *fields; /* CLI_F_ROWS */
-};
-
 /* A command line as a user would type it, for a shell. A test runs all examples of a verb in
  * order, in one shell, against a database with the schema in it, and expects exit code 0. */
 struct cli_example {
@@ -155,6 +133,7 @@ struct cli_command {
     bool graceful;   /* SIGINT and SIGTERM only make cli_interrupted() true; a second one ends it */
     bool hidden;     /* not for people: in no help and no completion */
     int (*run)(struct cli *cli); /* returns an exit code */
+    int kind;                    /* tells apart the verbs that share their run() */
 };
 
 struct cli_variable {
@@ -234,8 +213,8 @@ const char *cli_text(const struct cli *cli, const char *option);
 int64_t cli_number(const struct cli *cli, const char *option);
 /* The index of the word in choices; -1: none. */
 int cli_word(const struct cli *cli, const char *option);
-/* The 16 bytes of a CLI_ID; NULL: not given. */
-const uint8_t *cli_id(const struct cli *cli, const char *option);
+/* Copies a CLI_ID. false: it was not given, and *ret_id is as it was. */
+bool cli_id(const struct cli *cli, const char *option, uint8_t ret_id[16]);
 /* A CLI_TIME in microseconds; 0: not given. "now" and "+10m" count from the database's clock if
  * the store is open, otherwise from this machine's. Returns an exit code. */
 int cli_time(struct cli *cli, const char *option, int64_t *ret_time);
@@ -274,15 +253,14 @@ int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store);
 
 /* Joins that calls of the library end are collected from now on; before cli_open(). */
 void cli_joins_watch(struct cli *cli);
-/* Tells of those since the last time. tell: a note each in the text form, otherwise the member
- * joins_completed of the row, if there are any. note: always notes. */
-void cli_joins_tell(struct cli *cli, json_t *row);
+/* Tells of those since the last time. tell: a note each in the text form, otherwise an array for
+ * CLI_ENDED_FIELD, NULL if there are none. note: always notes. */
+json_t *cli_joins_tell(struct cli *cli);
 void cli_joins_note(struct cli *cli);
 extern const struct cli_field cli_ended_fields[];
-#define CLI_ENDED_FIELD(text)                                                                      \
-    {                                                                                              \
-        "joins_completed", CLI_F_ROWS, text "; absent if there is none", NULL, cli_ended_fields    \
-    }
+#define CLI_ENDED_FIELD(row, member, text)                                                         \
+    CLI_FIELD(row, "joins_completed", member, ROWS, NULL, text "; absent if there is none",        \
+              .fields = cli_ended_fields)
 
 /* The URL without password, for people. */
 const char *cli_url_shown(struct cli *cli);
@@ -292,7 +270,8 @@ void cli_store_opts(struct cli *cli, ph_store_opts *ret_opts);
 
 /* The line of a command ("migrate up") for this database: with the options that name it, unless
  * a password is among them. */
-const char *cli_command_line(struct cli *cli, const char *command);
+const char *cli_command_line(struct cli *cli, const char *command, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* -------------------------------------------------------------------- many databases */
 
@@ -322,8 +301,9 @@ int cli_each(struct cli *cli, const struct cli_each *each);
 /* For the member failed: a row that says so. As an object, or printed. */
 json_t *cli_json_failed(struct cli *cli);
 void cli_row_failed(struct cli *cli, void *context);
-/* Prints a row for all stores together: takes over the reference, as cli_row(). */
-void cli_row_total(struct cli *cli, json_t *row);
+/* Prints a row for all stores together; the same from an object. */
+void cli_row_total(struct cli *cli, const void *row);
+void cli_row_total_json(struct cli *cli, json_t *row);
 /* The members of CLI_TOTAL_FIELDS alone. Returns true if some have failed. */
 bool cli_json_total(struct cli *cli, json_t *row);
 
@@ -350,29 +330,21 @@ int cli_stores_list(struct cli *cli, const ph_database_list **ret_list);
 /* Asks the sources of the set again. Returns an exit code. */
 int cli_stores_refresh(struct cli *cli);
 
-#define CLI_STORE_FIELD(text)                                                                      \
-    {                                                                                              \
-        "store", CLI_F_TEXT, text "; absent without a set", "Store", NULL                          \
-    }
+/* Members that the frame adds. */
+#define CLI_STORE_FIELD(text) CLI_FIELD_ADDED("store", TEXT, "Store", text "; absent without a set")
 #define CLI_ITS_STORE CLI_STORE_FIELD("the database of a set that it is in")
 #define CLI_STORE_OR_ALL CLI_STORE_FIELD("the database of a set; null: all together")
 #define CLI_ERROR_FIELD                                                                            \
-    {                                                                                              \
-        "error", CLI_F_TEXT,                                                                       \
-            "why there is nothing else to tell of this database of a set; absent if there is",     \
-            NULL, NULL                                                                             \
-    }
-
+    CLI_FIELD_ADDED(                                                                               \
+        "error", TEXT, NULL,                                                                       \
+        "why there is nothing else to tell of this database of a set; absent if there is")
 #define CLI_TOTAL_FIELDS                                                                           \
-    { "stores", CLI_F_NUMBER,                                                                      \
-      "how many databases the set has, those that are left out included; only of all together",    \
-      NULL, NULL },                                                                                \
-    {                                                                                              \
-        "failed", CLI_F_NUMBER,                                                                    \
-            "how many of them are not in the numbers, and sources of the set that could not be "   \
-            "asked; only of all together",                                                         \
-            NULL, NULL                                                                             \
-    }
+    CLI_FIELD_ADDED("stores", NUMBER, NULL,                                                        \
+                    "how many databases the set has, those that are left out included; only of "   \
+                    "all together"),                                                               \
+        CLI_FIELD_ADDED("failed", NUMBER, NULL,                                                    \
+                        "how many of them are not in the numbers, and sources of the set that "    \
+                        "could not be asked; only of all together")
 
 /* ------------------------------------------------------------------------ output */
 
@@ -380,13 +352,15 @@ int cli_stores_refresh(struct cli *cli);
 void cli_layout_set(struct cli *cli, enum cli_layout layout);
 /* Other columns than the table's, before the first row. */
 void cli_columns_set(struct cli *cli, const char *columns);
-/* Prints a row, which has the command's fields; takes over the reference. NULL: no memory. */
-void cli_row(struct cli *cli, json_t *row);
+/* Prints a row: a struct that the command's fields describe. */
+void cli_row(struct cli *cli, const void *row);
+/* The same from an object with these members; takes over the reference. */
+void cli_row_json(struct cli *cli, json_t *row);
 /* Text that is neither a row nor words about it: straight to stdout. */
 void cli_print(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_write(struct cli *cli, const char *bytes, size_t length);
-/* A table in the middle of other text (text form only); rows is an array of objects. */
-void cli_table(struct cli *cli, const struct cli_field *fields, const json_t *rows);
+/* The rows of a field as a table in the middle of other text (text form only). */
+void cli_table(struct cli *cli, const struct cli_field *field, const json_t *rows);
 /* Makes what was printed so far visible, rows that wait to be aligned too; for verbs that go on
  * for long. */
 void cli_flush(struct cli *cli);
@@ -402,12 +376,7 @@ enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_RED, CLI_GREEN, CLI_YELLOW }
 /* The escape sequences around a text on stdout; "" where there are no colours. */
 const char *cli_colour(const struct cli *cli, enum cli_colour colour);
 
-/* JSON values from the library's; never NULL unless memory is out. */
-json_t *cli_json_text(const char *text); /* NULL: null; invalid UTF-8 is replaced */
 json_t *cli_json_bytes(const char *text, size_t length);
-json_t *cli_json_time(int64_t time);       /* 0: null */
-json_t *cli_json_id(const uint8_t id[16]); /* zero: null */
-json_t *cli_json_parsed(const char *json); /* a JSON text; NULL: null */
 /* What is wrong with a JSON text, and where; jansson's own words quote it. */
 const char *cli_json_error(struct cli *cli, const json_error_t *error);
 
@@ -460,6 +429,8 @@ bool cli_interrupted(void);
 void *cli_alloc(struct cli *cli, size_t size);
 char *cli_strdup(struct cli *cli, const char *text);
 char *cli_printf(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *cli_vprintf(struct cli *cli, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 /* For memory that comes elsewhere: ends the command if it is NULL. */
 void *cli_need(void *memory);
 

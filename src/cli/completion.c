@@ -40,6 +40,15 @@ static bool takes_value(const struct cli_option *option)
     return option->type != CLI_SWITCH && option->type != CLI_REST;
 }
 
+/* The options for every verb that take a value: "--db | --store". */
+static void global_values(struct cli *cli, const char *between)
+{
+    for (const struct cli_option *option = cli_global_options; option->name; option++) {
+        if (takes_value(option))
+            cli_print(cli, "%s--%s", option == cli_global_options ? "" : between, option->name);
+    }
+}
+
 /* Calls each() for every first word, once per family, in the order of the help. */
 static void first_words(struct cli *cli, void (*each)(struct cli *, const char *, const char *))
 {
@@ -170,10 +179,7 @@ static void bash(struct cli *cli)
                    "            else\n"
                    "                case $word in\n"
                    "                ");
-    for (const struct cli_option *option = cli_global_options; option->name; option++) {
-        if (takes_value(option))
-            cli_print(cli, "%s--%s", option == cli_global_options ? "" : " | ", option->name);
-    }
+    global_values(cli, " | ");
     cli_print(cli, ") skip=1 ;;\n");
     bash_rests(cli);
     cli_print(cli, "                -*) ;;\n"
@@ -275,10 +281,7 @@ static void zsh(struct cli *cli)
                    "        fi\n"
                    "        case $word in\n"
                    "        (");
-    for (const struct cli_option *option = cli_global_options; option->name; option++) {
-        if (takes_value(option))
-            cli_print(cli, "%s--%s", option == cli_global_options ? "" : "|", option->name);
-    }
+    global_values(cli, "|");
     cli_print(cli, ") skip=1 ;;\n"
                    "        (-*) ;;\n"
                    "        (*) if [[ -z $first ]]; then first=$word; elif [[ -z $second ]]; then "
@@ -372,10 +375,8 @@ static void fish(struct cli *cli)
                    "        end\n"
                    "        switch $word\n"
                    "            case");
-    for (const struct cli_option *option = cli_global_options; option->name; option++) {
-        if (takes_value(option))
-            cli_print(cli, " --%s", option->name);
-    }
+    cli_print(cli, " ");
+    global_values(cli, " ");
     cli_print(cli, "\n"
                    "                set skip 1\n"
                    "            case '-*'\n"

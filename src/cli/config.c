@@ -4,9 +4,15 @@
 
 #include <stdlib.h>
 
+struct row {
+    const char *name;
+    json_t *value;
+    const char *source;
+};
+
 static void row(struct cli *cli, const char *name, json_t *value, const char *source)
 {
-    cli_row(cli, json_pack("{s:s, s:o, s:s}", "name", name, "value", value, "source", source));
+    cli_row(cli, &(struct row){ name, value, source });
 }
 
 /* from: what the file says that names the database; or NULL. */
@@ -71,14 +77,14 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_field fields[] = {
-    { "name", CLI_F_TEXT,
-      "database (as it was named; several times for a set), store (ID=URL of each database of a "
-      "set), schema, table_prefix, timeout, owner, backends, version, schema_version",
-      "Name", NULL },
-    { "value", CLI_F_JSON, "what is in effect; a password is shown as ***", "Value", NULL },
-    { "source", CLI_F_TEXT,
-      "the option, variable or file it comes from, the set file of a store, default or library",
-      "Source", NULL },
+    CLI_FIELD(struct row, "name", name, TEXT, "Name",
+              "database (as it was named; several times for a set), store (ID=URL of each database "
+              "of a set), schema, table_prefix, timeout, owner, backends, version, schema_version"),
+    CLI_FIELD(struct row, "value", value, JSON, "Value",
+              "what is in effect; a password is shown as ***"),
+    CLI_FIELD(struct row, "source", source, TEXT, "Source",
+              "the option, variable or file it comes from, the set file of a store, default or "
+              "library"),
     { 0 },
 };
 

@@ -17,11 +17,29 @@ struct task {
     int64_t total, done;
 };
 
-static json_t *retry_json(ph_work_id id, const uint8_t *retried)
-{
-    return json_pack("{s:o, s:o}", "work_id", cli_json_id(id.b), "new_work_id",
-                     retried ? cli_json_id(retried) : json_null());
-}
+struct retried {
+    ph_work_id id, new_id;
+};
+
+static const struct cli_field retry_fields[] = {
+    CLI_FIELD(struct retried, "work_id", id, UUID, "Work id", "the dead letter"),
+    CLI_STORE_FIELD("the database of a set that it is in; null: none has it"),
+    CLI_FIELD(struct retried, "new_work_id", new_id, UUID, "New work id",
+              "what it is now; null: it was no dead letter, or put back before"),
+    { 0 },
+};
+
+struct discarded {
+    int64_t count;
+};
+
+static const struct cli_field discard_fields[] = {
+    CLI_STORE_OR_ALL,
+    CLI_FIELD(struct discarded, "discarded", count, NUMBER, "Discarded", "how many were deleted"),
+    CLI_TOTAL_FIELDS,
+    CLI_ERROR_FIELD,
+    { 0 },
+};
 
 static int retry(struct cli *cli, const ph_work_id *ids, size_t count, int64_t *done, bool *is_done)
 {
@@ -33,7 +51,7 @@ static int retry(struct cli *cli, const ph_work_id *ids, size_t count, int64_t *
         is_done[i] = !ph_id_is_zero(retried[i].b);
         *done += is_done[i];
         if (is_done[i] || !cli_is_set(cli)) /* another store may have it */
-            cli_row(cli, retry_json(ids[i], retried[i].b));
+            cli_row(cli, &(struct retried){ ids[i], retried[i] });
     }
     return CLI_OK;
 }
@@ -200,7 +218,7 @@ static int one(struct cli *cli, void *context)
     code = cli_given(cli, "all") ? each_matching(cli, task) : each_named(cli, task);
     cli_progress_end(cli);
     if (task->counted && cli_is_set(cli) && code == CLI_OK)
-        cli_row(cli, json_pack("{s:I}", "discarded", (json_int_t)(task->done - before)));
+        cli_row(cli, &(struct discarded){ task->done - before });
     return code;
 }
 
@@ -212,9 +230,9 @@ static void print_rest(struct cli *cli, const struct task *task)
 
         if (task->settled[i])
             continue;
-        row = cli_need(retry_json(task->ids.refs[i].work_id, NULL));
-        json_object_set_new(row, "store", json_null());
-        cli_row(cli, row);
+        row = cli_object(retry_fields, &(struct retried){ .id = task->ids.refs[i].work_id });
+        cli_set(row, "store", json_null());
+        cli_row_json(cli, row);
     }
 }
 
@@ -258,9 +276,9 @@ static int run_discard(struct cli *cli)
         return code;
     code = run_task(cli, &task);
     if (cli_is_set(cli))
-        cli_row_total(cli, json_pack("{s:I}", "discarded", (json_int_t)task.done));
+        cli_row_total(cli, &(struct discarded){ task.done });
     else
-        cli_row(cli, json_pack("{s:I}", "discarded", (json_int_t)task.done));
+        cli_row(cli, &(struct discarded){ task.done });
     return code;
 }
 
@@ -278,14 +296,6 @@ static const struct cli_exit_note exits[] = {
     { CLI_FAILED, "some ids are not those of dead letters; the others were dealt with" },
     { CLI_NOT_FOUND, "none of the ids is that of a dead letter; or --all, and there are none" },
     { 0, NULL },
-};
-
-static const struct cli_field retry_fields[] = {
-    { "work_id", CLI_F_UUID, "the dead letter", "Work id", NULL },
-    CLI_STORE_FIELD("the database of a set that it is in; null: none has it"),
-    { "new_work_id", CLI_F_UUID, "what it is now; null: it was no dead letter, or put back before",
-      "New work id", NULL },
-    { 0 },
 };
 
 const struct cli_command cli_dead_retry = {
@@ -311,14 +321,6 @@ const struct cli_command cli_dead_retry = {
     .every_store = true,
     .graceful = true,
     .run = run_retry,
-};
-
-static const struct cli_field discard_fields[] = {
-    CLI_STORE_OR_ALL,
-    { "discarded", CLI_F_NUMBER, "how many were deleted", "Discarded", NULL },
-    CLI_TOTAL_FIELDS,
-    CLI_ERROR_FIELD,
-    { 0 },
 };
 
 const struct cli_command cli_dead_discard = {

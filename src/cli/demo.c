@@ -12,11 +12,16 @@
 #define LEASE_S 1
 #define WAIT_MS 15000 /* for anything that takes milliseconds */
 
+struct row {
+    const char *step, *expected, *seen;
+    bool ok;
+};
+
 static const struct cli_field fields[] = {
-    { "step", CLI_F_TEXT, "what was tried", NULL, NULL },
-    { "expected", CLI_F_TEXT, "what should come of it", NULL, NULL },
-    { "seen", CLI_F_TEXT, "what came of it", NULL, NULL },
-    { "ok", CLI_F_BOOL, "are they the same?", NULL, NULL },
+    CLI_FIELD(struct row, "step", step, TEXT, NULL, "what was tried"),
+    CLI_FIELD(struct row, "expected", expected, TEXT, NULL, "what should come of it"),
+    CLI_FIELD(struct row, "seen", seen, TEXT, NULL, "what came of it"),
+    CLI_FIELD(struct row, "ok", ok, BOOL, NULL, "are they the same?"),
     { 0 },
 };
 
@@ -56,8 +61,7 @@ static void check(struct demo *demo, const char *step, const char *expected, con
 
     demo->wrong += !ok;
     if (cli->format != CLI_TEXT_FORM) {
-        cli_row(cli, json_pack("{s:s, s:s, s:s, s:b}", "step", step, "expected", expected, "seen",
-                               seen, "ok", ok));
+        cli_row(cli, &(struct row){ step, expected, seen, ok });
         return;
     }
     cli_print(cli, "   %s%s%s %s%s%s\n", cli_colour(cli, ok ? CLI_GREEN : CLI_RED),
@@ -93,14 +97,13 @@ static void sleep_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-static int enqueue(struct demo *demo, const char *topic, const char *payload, int64_t due_at,
-                   ph_work_id *ret_id)
+static int enqueue(struct demo *demo, const char *payload, int64_t due_at, ph_work_id *ret_id)
 {
     struct cli *cli = demo->cli;
     ph_message message = PH_MESSAGE_INIT;
     ph_enqueued enqueued;
 
-    message.topic = topic;
+    message.topic = "mail.send";
     message.payload = payload;
     message.ns = demo->ns;
     message.due_at = due_at;
@@ -178,56 +181,50 @@ static int handle_until_settled(struct demo *demo, ph_work_id id)
 
 /* -------------------------------------------------------------------- steps */
 
+/* A message is stored, and handled until it is done or dead. */
+static int play(struct demo *demo, const char *payload, int64_t due_at, const char *step,
+                const char *expected, ph_work_id *ret_id)
+{
+    int code = enqueue(demo, payload, due_at, ret_id);
+
+    if (code == CLI_OK)
+        code = handle_until_settled(demo, *ret_id);
+    if (code == CLI_OK)
+        check(demo, step, expected, fate(demo, *ret_id));
+    return code;
+}
+
 static int step_handle(struct demo *demo)
 {
     ph_work_id id;
-    int code;
 
     begin_step(demo, "A message is stored, and handled",
                "posthorn enqueue mail.send '{\"to\":\"ada\"}'");
-    code = enqueue(demo, "mail.send", "{\"to\":\"ada\"}", 0, &id);
-    if (code != CLI_OK)
-        return code;
     say(demo, "It is in the database now. A worker claims it, handles it and says so:");
     say(demo, "$ posthorn work mail.send --once --exec cat");
-    code = handle_until_settled(demo, id);
-    if (code == CLI_OK)
-        check(demo, "handle", "done after 1 attempt", fate(demo, id));
-    return code;
+    return play(demo, "{\"to\":\"ada\"}", 0, "handle", "done after 1 attempt", &id);
 }
 
 static int step_retry(struct demo *demo)
 {
     ph_work_id id;
-    int code;
 
     begin_step(demo, "A handler fails, and the message is tried again",
                "posthorn work mail.send --exec ./send-mail   # exits with 1");
     say(demo, "The mail server does not answer the first time. The message waits for its backoff");
     say(demo,
         "(2 s at first unless its queue says otherwise; 0.4 s here) and is handed out again.");
-    code = enqueue(demo, "mail.send", "{\"to\":\"flaky\"}", 0, &id);
-    if (code == CLI_OK)
-        code = handle_until_settled(demo, id);
-    if (code == CLI_OK)
-        check(demo, "retry", "done after 2 attempts", fate(demo, id));
-    return code;
+    return play(demo, "{\"to\":\"flaky\"}", 0, "retry", "done after 2 attempts", &id);
 }
 
 static int step_poison(struct demo *demo, ph_work_id *ret_dead)
 {
-    int code;
-
     begin_step(demo, "A message that never works ends as a dead letter", "posthorn dead list");
     say(demo, "Three attempts are allowed here (10 unless its queue says otherwise). It does not");
     say(demo, "block the others, and it is not lost: it is kept with its errors.");
     demo->failing = true;
-    code = enqueue(demo, "mail.send", "{\"to\":\"nobody\"}", 0, ret_dead);
-    if (code == CLI_OK)
-        code = handle_until_settled(demo, *ret_dead);
-    if (code == CLI_OK)
-        check(demo, "dead", "dead (attempts) after 3 attempts", fate(demo, *ret_dead));
-    return code;
+    return play(demo, "{\"to\":\"nobody\"}", 0, "dead", "dead (attempts) after 3 attempts",
+                ret_dead);
 }
 
 static int step_replay(struct demo *demo, ph_work_id dead)
@@ -260,12 +257,9 @@ static int step_schedule(struct demo *demo)
                "posthorn enqueue mail.send '{\"to\":\"bob\"}' --due +1s");
     if (ph_clock(demo->store, PH_OWN_TX, 0, &now, &cli->err) < 0)
         return cli_fail_store(cli);
-    code = enqueue(demo, "mail.send", "{\"to\":\"bob\"}", now + 1000000, &id);
-    if (code == CLI_OK)
-        code = handle_until_settled(demo, id);
+    code = play(demo, "{\"to\":\"bob\"}", now + 1000000, "schedule", "done after 1 attempt", &id);
     if (code != CLI_OK)
         return code;
-    check(demo, "schedule", "done after 1 attempt", fate(demo, id));
     if (ph_outbox_find(demo->store, PH_OWN_TX, id, 0, &info, &cli->err) < 0)
         return cli_fail_store(cli);
     check(demo, "schedule", "not before its time",
@@ -284,7 +278,7 @@ static int step_recover(struct demo *demo)
 
     begin_step(demo, "A worker takes a message and never comes back",
                "posthorn claim --lease 1s   # and then the machine burns down");
-    code = enqueue(demo, "mail.send", "{\"to\":\"eve\"}", 0, &id);
+    code = enqueue(demo, "{\"to\":\"eve\"}", 0, &id);
     if (code != CLI_OK)
         return code;
     claim.ns = demo->ns;

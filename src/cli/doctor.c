@@ -4,56 +4,63 @@
 
 #include <string.h>
 
-static const struct cli_field finding_fields[] = {
-    { "check", CLI_F_TEXT, "what was looked at: a stable word", NULL, NULL },
-    { "level", CLI_F_STATE, "ok, info, warning or error", NULL, NULL },
-    { "text", CLI_F_TEXT, "what was found", NULL, NULL },
-    { "advice", CLI_F_TEXT, "what to do about it; null: nothing", NULL, NULL },
-    { 0 },
+struct finding {
+    ph_finding it;
+    const char *advice; /* with commands, not functions */
+};
+
+static const char *const levels[] = { "ok", "info", "warning", "error" };
+static const enum cli_colour level_colours[] = { CLI_GREEN, CLI_PLAIN, CLI_YELLOW, CLI_RED };
+
+#define FINDING(...) CLI_FIELD(struct finding, __VA_ARGS__)
+#define FINDING_FIELDS                                                                             \
+    FINDING("check", it.check, TEXT, NULL, "what was looked at: a stable word"),                   \
+        FINDING("level", it.level, STATE, "Level",                                                 \
+                "ok, info, warning or error; of a store: the worst", .words = levels),             \
+        FINDING("text", it.text, TEXT, NULL, "what was found"),                                    \
+        FINDING("advice", advice, TEXT, NULL, "what to do about it; null: nothing")
+
+static const struct cli_field finding_fields[] = { FINDING_FIELDS, { 0 } };
+
+/* A store of a set, and what was found in it. */
+struct line {
+    struct line *next;
+    const char *store, *error;
+    int counts[PH_FINDING_ERROR + 1];
+    ph_finding_level worst;
+    struct finding *findings;
+    size_t count;
 };
 
 #define OF_A_SET "; only of a set of databases"
-#define SET_COLUMNS "level ok info warnings errors"
+#define LINE(...) CLI_FIELD(struct line, __VA_ARGS__)
+#define COUNT_FIELDS                                                                               \
+    LINE("ok", counts[PH_FINDING_OK], NUMBER, "Ok", "how many findings are ok" OF_A_SET),          \
+        LINE("info", counts[PH_FINDING_INFO], NUMBER, "Info", "how many are infos" OF_A_SET),      \
+        LINE("warnings", counts[PH_FINDING_WARNING], NUMBER, "Warnings",                           \
+             "how many are warnings" OF_A_SET),                                                    \
+        LINE("errors", counts[PH_FINDING_ERROR], NUMBER, "Errors",                                 \
+             "how many are errors" OF_A_SET),                                                      \
+        CLI_FIELD_ROWS(struct line, "findings", findings, count, finding_fields, NULL,             \
+                       "those of this store" OF_A_SET)
 
-static const struct cli_field fields[] = {
-    CLI_STORE_OR_ALL,
-    { "check", CLI_F_TEXT, "what was looked at: a stable word", NULL, NULL },
-    { "level", CLI_F_STATE, "ok, info, warning or error; of a set: the worst", "Level", NULL },
-    { "text", CLI_F_TEXT, "what was found", NULL, NULL },
-    { "advice", CLI_F_TEXT, "what to do about it; null: nothing", NULL, NULL },
-    { "ok", CLI_F_NUMBER, "how many findings are ok" OF_A_SET, "Ok", NULL },
-    { "info", CLI_F_NUMBER, "how many are infos" OF_A_SET, "Info", NULL },
-    { "warnings", CLI_F_NUMBER, "how many are warnings" OF_A_SET, "Warnings", NULL },
-    { "errors", CLI_F_NUMBER, "how many are errors" OF_A_SET, "Errors", NULL },
-    { "findings", CLI_F_ROWS, "those of this store" OF_A_SET, NULL, finding_fields },
-    CLI_TOTAL_FIELDS,
-    CLI_ERROR_FIELD,
+static const struct cli_field line_fields[] = {
+    LINE("store", store, TEXT, NULL, "", .or_none = true),
+    LINE("error", error, TEXT, NULL, "", .or_none = true),
+    LINE("level", worst, STATE, NULL, "", .words = levels),
+    COUNT_FIELDS,
     { 0 },
 };
 
-static const struct {
-    const char *word;
-    enum cli_colour colour;
-} levels[] = {
-    [PH_FINDING_OK] = { "ok", CLI_GREEN },
-    [PH_FINDING_INFO] = { "info", CLI_PLAIN },
-    [PH_FINDING_WARNING] = { "warning", CLI_YELLOW },
-    [PH_FINDING_ERROR] = { "error", CLI_RED },
+/* What is printed: findings, or lines. */
+static const struct cli_field fields[] = {
+    CLI_STORE_OR_ALL, FINDING_FIELDS, COUNT_FIELDS, CLI_TOTAL_FIELDS, CLI_ERROR_FIELD, { 0 },
 };
 
 #define IDENTITY "identity"     /* a check of the library's */
 #define DEEP_TIMEOUT_MS 3600000 /* unless --timeout says otherwise */
 #define LEVEL_COLUMNS 7
 #define CHECK_COLUMNS 15
-
-static ph_finding_level level_of(const char *word)
-{
-    size_t i = 0;
-
-    while (strcmp(levels[i].word, word) != 0)
-        i++;
-    return (ph_finding_level)i;
-}
 
 /* The library's advice names functions. Here they become commands, as lines that can be copied. */
 static const struct {
@@ -79,7 +86,7 @@ static const struct {
 static bool is_door(const char *check)
 {
     return strcmp(check, "inbox") == 0 || strcmp(check, "timers") == 0 ||
-           strcmp(check, "job-runs") == 0;
+           strcmp(check, "job_runs") == 0;
 }
 
 static const char *advice_of(struct cli *cli, const ph_finding *finding)
@@ -94,40 +101,31 @@ static const char *advice_of(struct cli *cli, const ph_finding *finding)
         if (commands[i].by_door && is_door(finding->check))
             command = cli_printf(cli, "%s --door %s", command, finding->check);
         advice = cli_printf(cli, "%.*s%s%s%s", (int)(at - advice), advice, commands[i].before,
-                            cli_command_line(cli, command), at + strlen(commands[i].call));
+                            cli_command_line(cli, "%s", command), at + strlen(commands[i].call));
     }
     return advice;
 }
 
-static json_t *finding_json(struct cli *cli, const ph_finding *finding)
-{
-    return cli_need(json_pack("{s:s, s:s, s:o, s:o}", "check", finding->check, "level",
-                              levels[finding->level].word, "text", cli_json_text(finding->text),
-                              "advice", cli_json_text(advice_of(cli, finding))));
-}
-
 /* label: what stands before it, in so many columns. */
-static void print_finding(struct cli *cli, const char *label, int columns, const json_t *finding,
-                          const char *advice)
+static void print_finding(struct cli *cli, const char *label, int columns,
+                          const struct finding *finding, const char *advice)
 {
-    const char *level = json_string_value(json_object_get(finding, "level"));
-    const char *check = json_string_value(json_object_get(finding, "check"));
-    const char *text = json_string_value(json_object_get(finding, "text"));
     cli_print(cli, "%s%*s%s%-*s%s  %-*s %s\n", label, columns - (int)cli_text_width(label), "",
-              cli_colour(cli, levels[level_of(level)].colour), LEVEL_COLUMNS, level,
-              cli_colour(cli, CLI_PLAIN), CHECK_COLUMNS, check, cli_shown(cli, text));
+              cli_colour(cli, level_colours[finding->it.level]), LEVEL_COLUMNS,
+              levels[finding->it.level], cli_colour(cli, CLI_PLAIN), CHECK_COLUMNS,
+              finding->it.check, cli_shown(cli, finding->it.text));
     if (advice)
         cli_print(cli, "%*s -> %s\n", columns + LEVEL_COLUMNS + 1 + CHECK_COLUMNS, "", advice);
 }
 
-static void show(struct cli *cli, json_t *finding)
+static void show(struct cli *cli, const ph_finding *it)
 {
-    if (cli->format != CLI_TEXT_FORM) {
-        cli_row(cli, finding);
-        return;
-    }
-    print_finding(cli, "", 0, finding, json_string_value(json_object_get(finding, "advice")));
-    json_decref(finding);
+    const struct finding finding = { *it, advice_of(cli, it) };
+
+    if (cli->format == CLI_TEXT_FORM)
+        print_finding(cli, "", 0, &finding, finding.advice);
+    else
+        cli_row_json(cli, cli_object(finding_fields, &finding));
 }
 
 /* What only the command knows: which database it uses, and who told it to. */
@@ -172,82 +170,58 @@ static int examine(struct cli *cli, ph_report **ret_report)
 /* ------------------------------------------------------------- a set of databases */
 
 struct round {
-    json_t *rows; /* of a set: a line per store */
-    int counts[PH_FINDING_ERROR + 1];
-    ph_finding_level worst;
-    bool failed; /* a store could not be examined */
+    struct line *lines, **last; /* of a set */
+    ph_finding_level worst;     /* where it could be examined */
 };
 
-static json_t *counts_json(const int *counts, ph_finding_level worst)
+static struct line *add_line(struct cli *cli, struct round *round, const char *error)
 {
-    return cli_need(json_pack("{s:s, s:i, s:i, s:i, s:i}", "level", levels[worst].word, "ok",
-                              counts[PH_FINDING_OK], "info", counts[PH_FINDING_INFO], "warnings",
-                              counts[PH_FINDING_WARNING], "errors", counts[PH_FINDING_ERROR]));
+    struct line *line = cli_alloc(cli, sizeof(*line));
+
+    line->store = cli_strdup(cli, cli->place);
+    line->error = error;
+    *round->last = line;
+    round->last = &line->next;
+    return line;
 }
 
-static void add_finding(struct cli *cli, json_t *findings, int *counts, const ph_finding *finding)
+static void add_finding(struct cli *cli, struct line *line, const ph_finding *finding)
 {
-    counts[finding->level]++;
-    json_array_append_new(findings, finding_json(cli, finding));
-}
+    const char *advice = advice_of(cli, finding);
 
-static void add_store(struct cli *cli, struct round *round, const ph_finding *own,
-                      const ph_report *report, ph_finding_level worst)
-{
-    int counts[PH_FINDING_ERROR + 1] = { 0 };
-    json_t *findings = cli_need(json_array()), *row;
+    if ((line->count & (line->count + 1)) == 0) { /* full: 0, 1, 3, 7, … are in use */
+        struct finding *grown = cli_alloc(cli, (line->count + 1) * 2 * sizeof(*grown));
 
-    add_finding(cli, findings, counts, own);
-    for (size_t i = 0; i < ph_report_count(report); i++)
-        add_finding(cli, findings, counts, ph_report_at(report, i));
-    for (size_t i = 0; i <= PH_FINDING_ERROR; i++)
-        round->counts[i] += counts[i];
-    row = counts_json(counts, worst);
-    json_object_set_new(row, "store", cli_json_text(cli->place));
-    json_object_set_new(row, "findings", findings);
-    json_array_append_new(round->rows, row);
+        if (line->count)
+            memcpy(grown, line->findings, line->count * sizeof(*grown));
+        line->findings = grown;
+    }
+    line->findings[line->count++] =
+        (struct finding){ { cli_strdup(cli, finding->check), finding->level,
+                            cli_strdup(cli, finding->text), NULL },
+                          advice ? cli_strdup(cli, advice) : NULL };
+    line->counts[finding->level]++;
+    line->worst = finding->level > line->worst ? finding->level : line->worst;
 }
 
 /* It could not be examined: that is an error, too. */
 static void add_failed(struct cli *cli, void *context)
 {
-    struct round *round = context;
     const ph_finding finding = { .check = "set", .level = PH_FINDING_ERROR, .text = cli->said };
-    const int counts[] = { [PH_FINDING_ERROR] = 1 };
-    json_t *row = cli_json_failed(cli), *line = counts_json(counts, PH_FINDING_ERROR);
 
-    json_object_update(row, line);
-    json_decref(line);
-    json_object_set_new(row, "findings", json_pack("[o]", finding_json(cli, &finding)));
-    json_array_append_new(round->rows, row);
-    round->counts[PH_FINDING_ERROR]++;
-    round->failed = true;
+    add_finding(cli, add_line(cli, context, cli->said), &finding);
 }
 
-/* One more finding for a store that has a row. */
+/* One more finding for a store that has a line. */
 static void add_late(struct cli *cli, struct round *round, const char *store,
                      const ph_finding *finding)
 {
-    static const char *const members[] = { "ok", "info", "warnings", "errors" };
-    const char *member = members[finding->level];
-    json_t *row;
-    size_t i;
+    struct line *line = round->lines;
 
-    json_array_foreach(round->rows, i, row)
-    {
-        json_t *findings = json_object_get(row, "findings");
-        const char *level = json_string_value(json_object_get(row, "level"));
-
-        if (strcmp(json_string_value(json_object_get(row, "store")), store) != 0)
-            continue;
-        json_array_append_new(findings, finding_json(cli, finding));
-        json_object_set_new(row, member,
-                            json_integer(json_integer_value(json_object_get(row, member)) + 1));
-        if (level_of(level) < finding->level)
-            json_object_set_new(row, "level", json_string(levels[finding->level].word));
-        break;
-    }
-    round->counts[finding->level]++;
+    while (line && strcmp(line->store, store) != 0)
+        line = line->next;
+    if (line)
+        add_finding(cli, line, finding);
     round->worst = finding->level > round->worst ? finding->level : round->worst;
 }
 
@@ -258,139 +232,131 @@ static void add_key(struct cli *cli, void *context)
     add_late(cli, context, cli->place, &finding);
 }
 
-/* What is not as it should be, in order: the finding, the first store that has it, and how many
- * others have the same. */
-static json_t *gather(struct cli *cli, const struct round *round)
+/* Something that is not as it should be: the first store that has it, and how many others have the
+ * same. */
+struct same {
+    struct same *next;
+    const struct finding *finding;
+    const char *store, *label;
+    size_t others;
+};
+
+static bool is_same(const struct finding *a, const struct finding *b)
 {
-    json_t *all = cli_need(json_object()), *row, *finding;
-    size_t i, j;
+    return a->it.level == b->it.level && strcmp(a->it.check, b->it.check) == 0 &&
+           strcmp(a->it.text, b->it.text) == 0;
+}
 
-    json_array_foreach(round->rows, i, row)
-    {
-        json_array_foreach(json_object_get(row, "findings"), j, finding)
-        {
-            const char *level = json_string_value(json_object_get(finding, "level"));
-            const char *key = cli_printf(cli, "%s %s %s", level,
-                                         json_string_value(json_object_get(finding, "check")),
-                                         json_string_value(json_object_get(finding, "text")));
-            json_t *same = json_object_get(all, key);
-
-            if (strcmp(level, levels[PH_FINDING_OK].word) == 0)
-                continue;
-            if (same)
-                json_object_set_new(
-                    same, "others",
-                    json_integer(json_integer_value(json_object_get(same, "others")) + 1));
-            else
-                json_object_set_new(all, key,
-                                    json_pack("{s:O, s:O, s:i}", "finding", finding, "store",
-                                              json_object_get(row, "store"), "others", 0));
-        }
+static void gather_one(struct cli *cli, struct same **at, const char *store,
+                       const struct finding *finding)
+{
+    while (*at && !is_same((*at)->finding, finding))
+        at = &(*at)->next;
+    if (*at) {
+        (*at)->others++;
+        return;
     }
+    *at = cli_alloc(cli, sizeof(**at));
+    (*at)->finding = finding;
+    (*at)->store = store;
+}
+
+/* In order. */
+static struct same *gather(struct cli *cli, const struct round *round)
+{
+    struct same *all = NULL;
+
+    for (const struct line *line = round->lines; line; line = line->next)
+        for (size_t i = 0; i < line->count; i++)
+            if (line->findings[i].it.level != PH_FINDING_OK)
+                gather_one(cli, &all, line->store, &line->findings[i]);
     return all;
 }
 
-static const char *label_of(struct cli *cli, const json_t *item)
-{
-    const char *store = cli_shown(cli, json_string_value(json_object_get(item, "store")));
-    json_int_t others = json_integer_value(json_object_get(item, "others"));
-
-    return others ? cli_printf(cli, "%s and %lld more", store, (long long)others) : store;
-}
-
 /* What cures the schema of one store cures that of all, without --store. */
-static const char *advice_for(struct cli *cli, const json_t *item)
+static const char *advice_for(struct cli *cli, const struct same *same)
 {
-    const char *store = json_string_value(json_object_get(item, "store"));
-    const char *advice =
-        json_string_value(json_object_get(json_object_get(item, "finding"), "advice"));
-    const char *option = cli_printf(cli, " --store %s", cli_quoted(cli, store));
+    const char *advice = same->finding->advice;
+    const char *option = cli_printf(cli, " --store %s", cli_quoted(cli, same->store));
     const char *at = advice && strstr(advice, "migrate up") ? strstr(advice, option) : NULL;
 
-    if (!at || json_integer_value(json_object_get(item, "others")) == 0)
+    if (!at || same->others == 0)
         return advice;
     return cli_printf(cli, "%.*s%s", (int)(at - advice), advice, at + strlen(option));
 }
 
 static void print_findings(struct cli *cli, const struct round *round)
 {
-    json_t *all = gather(cli, round), *item;
+    struct same *all = gather(cli, round);
     size_t widest = 0;
-    const char *key;
 
     cli_flush(cli);
-    cli_print(cli, "%s", json_object_size(all) ? "\n" : "");
-    json_object_foreach(all, key, item)
-    {
-        size_t width = cli_text_width(label_of(cli, item));
+    cli_print(cli, "%s", all ? "\n" : "");
+    for (struct same *same = all; same; same = same->next) {
+        const char *store = cli_shown(cli, same->store);
 
-        widest = width > widest ? width : widest;
+        same->label =
+            same->others ? cli_printf(cli, "%s and %zu more", store, same->others) : store;
+        widest = cli_text_width(same->label) > widest ? cli_text_width(same->label) : widest;
     }
-    json_object_foreach(all, key, item)
-        print_finding(cli, label_of(cli, item), (int)widest + 2, json_object_get(item, "finding"),
-                      advice_for(cli, item));
-    json_decref(all);
+    for (const struct same *same = all; same; same = same->next)
+        print_finding(cli, same->label, (int)widest + 2, same->finding, advice_for(cli, same));
 }
 
 static void print_round(struct cli *cli, const struct round *round)
 {
-    ph_finding_level worst = round->failed ? PH_FINDING_ERROR : round->worst;
-    json_t *row;
-    size_t i;
+    struct line all = { 0 };
 
-    cli_columns_set(cli, SET_COLUMNS);
-    json_array_foreach(round->rows, i, row) cli_row(cli, json_incref(row));
-    cli_row_total(cli, counts_json(round->counts, worst));
+    cli_columns_set(cli, "level ok info warnings errors");
+    for (const struct line *line = round->lines; line; line = line->next) {
+        cli_row_json(cli, cli_object(line_fields, line));
+        for (size_t i = 0; i <= PH_FINDING_ERROR; i++)
+            all.counts[i] += line->counts[i];
+        all.worst = line->worst > all.worst ? line->worst : all.worst;
+    }
+    cli_row_total_json(cli, cli_object(line_fields, &all));
     if (cli->format == CLI_TEXT_FORM)
         print_findings(cli, round);
 }
 
 /* What the database says it is; NULL: nothing. */
-static const char *identity_of(const json_t *row)
+static const char *identity_of(const struct line *line)
 {
-    const json_t *finding;
-    size_t i;
-
-    json_array_foreach(json_object_get(row, "findings"), i, finding)
-    {
-        if (strcmp(json_string_value(json_object_get(finding, "check")), IDENTITY) == 0)
-            return json_string_value(json_object_get(finding, "text"));
+    for (size_t i = 0; i < line->count; i++) {
+        if (strcmp(line->findings[i].it.check, IDENTITY) == 0)
+            return line->findings[i].it.text;
     }
     return NULL;
 }
 
-static void add_twin(struct cli *cli, struct round *round, const json_t *row, const json_t *first)
+static void add_twin(struct cli *cli, struct round *round, const struct line *line,
+                     const struct line *first)
 {
-    const char *store = json_string_value(json_object_get(row, "store"));
     const ph_finding finding = {
         .check = IDENTITY,
         .level = PH_FINDING_WARNING,
-        .text = cli_printf(cli, "%s is the same database as %s, or a copy of it", store,
-                           json_string_value(json_object_get(first, "store"))),
+        .text = cli_printf(cli, "%s is the same database as %s, or a copy of it", line->store,
+                           first->store),
         .advice = "name each database once, or it is counted and served twice; ids of a copy can "
                   "be those of its original",
     };
 
-    add_late(cli, round, store, &finding);
+    add_late(cli, round, line->store, &finding);
 }
 
 /* Databases that are in the set under two ids. */
 static void find_twins(struct cli *cli, struct round *round)
 {
-    json_t *firsts = cli_need(json_object()), *row;
-    size_t i;
+    for (const struct line *line = round->lines; line; line = line->next) {
+        const char *identity = identity_of(line);
+        const struct line *first = round->lines;
 
-    json_array_foreach(round->rows, i, row)
-    {
-        const char *identity = identity_of(row);
-        const json_t *first = identity ? json_object_get(firsts, identity) : NULL;
-
-        if (first)
-            add_twin(cli, round, row, first);
-        else if (identity)
-            json_object_set(firsts, identity, row);
+        while (identity && first != line &&
+               (!identity_of(first) || strcmp(identity_of(first), identity) != 0))
+            first = first->next;
+        if (identity && first != line)
+            add_twin(cli, round, line, first);
     }
-    json_decref(firsts);
 }
 
 /* ---------------------------------------------------------------------------- run */
@@ -398,22 +364,24 @@ static void find_twins(struct cli *cli, struct round *round)
 static int one(struct cli *cli, void *context)
 {
     struct round *round = context;
-    ph_finding_level worst;
     ph_report *report = NULL;
+    struct line *line = NULL;
     ph_finding own;
     int code = examine(cli, &report);
 
     if (code != CLI_OK)
         return code;
     own = own_finding(cli);
-    worst = ph_report_worst(report) > own.level ? ph_report_worst(report) : own.level;
-    round->worst = worst > round->worst ? worst : round->worst;
-    if (cli_is_set(cli)) {
-        add_store(cli, round, &own, report, worst);
-    } else {
-        show(cli, finding_json(cli, &own));
-        for (size_t i = 0; i < ph_report_count(report); i++)
-            show(cli, finding_json(cli, ph_report_at(report, i)));
+    if (cli_is_set(cli))
+        line = add_line(cli, round, NULL);
+    for (size_t i = 0; i <= ph_report_count(report); i++) {
+        const ph_finding *finding = i == 0 ? &own : ph_report_at(report, i - 1);
+
+        round->worst = finding->level > round->worst ? finding->level : round->worst;
+        if (line)
+            add_finding(cli, line, finding);
+        else
+            show(cli, finding);
     }
     ph_report_free(report);
     return CLI_OK;
@@ -421,7 +389,7 @@ static int one(struct cli *cli, void *context)
 
 static int run(struct cli *cli)
 {
-    struct round round = { .rows = cli_need(json_array()), .worst = PH_FINDING_OK };
+    struct round round = { .last = &round.lines };
     struct cli_each each = {
         .how = CLI_OPEN_LAZY,
         .one = one,
@@ -433,9 +401,8 @@ static int run(struct cli *cli)
     int code = cli_each(cli, &each);
 
     find_twins(cli, &round);
-    if (json_array_size(round.rows) > 0)
+    if (round.lines)
         print_round(cli, &round);
-    json_decref(round.rows);
     return round.worst > bearable ? CLI_FAILED : code;
 }
 

@@ -8,7 +8,7 @@ const struct cli_door cli_doors[CLI_DOOR_COUNT] = {
       ph_inbox_reap_expired, ph_inbox_find, ph_inbox_count, ph_inbox_list },
     { PH_TIMERS, "timers", "timer", ph_timers_claim, ph_timers_settle, ph_timers_renew,
       ph_timers_reap_expired, ph_timers_find, ph_timers_count, ph_timers_list },
-    { PH_JOB_RUNS, "job-runs", "job run", ph_job_runs_claim, ph_job_runs_settle, ph_job_runs_renew,
+    { PH_JOB_RUNS, "job_runs", "job run", ph_job_runs_claim, ph_job_runs_settle, ph_job_runs_renew,
       ph_job_runs_reap_expired, ph_job_runs_find, ph_job_runs_count, ph_job_runs_list },
 };
 const struct cli_door *const cli_outbox = &cli_doors[0];
@@ -24,13 +24,6 @@ const struct cli_door *cli_door(const struct cli *cli)
 bool cli_has_streams(const struct cli_door *door)
 {
     return door == cli_outbox || door == cli_inbox;
-}
-
-json_t *cli_json_door(const struct cli *cli, const struct cli_door *door)
-{
-    if (cli->format == CLI_TEXT_FORM && door == cli_outbox)
-        return json_null();
-    return json_string(door->name);
 }
 
 int cli_find(struct cli *cli, ph_work_id id, const struct cli_door **ret_door,

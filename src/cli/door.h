@@ -25,7 +25,8 @@ struct cli_door {
 
 /* In the order of CLI_DOORS. */
 #define CLI_STREAM_DOORS "outbox inbox" /* the first ones: those that have streams */
-#define CLI_DOORS CLI_STREAM_DOORS " timers job-runs"
+#define CLI_DOORS CLI_STREAM_DOORS " timers job_runs"
+#define CLI_DOORS_HELP "outbox, inbox, timers or job_runs"
 #define CLI_DOOR_COUNT 4
 extern const struct cli_door cli_doors[CLI_DOOR_COUNT];
 extern const struct cli_door *const cli_outbox, *const cli_inbox, *const cli_timers,
@@ -53,9 +54,6 @@ const struct cli_door *cli_door(const struct cli *cli);
 
 /* Outbox and inbox have ordered streams. */
 bool cli_has_streams(const struct cli_door *door);
-
-/* The name of a door for rows. Text that is about the outbox needs no such line: null there. */
-json_t *cli_json_door(const struct cli *cli, const struct cli_door *door);
 
 /* Looks for a work id behind every door. *ret_door: where it is. Returns a status of the library;
  * nowhere: what was said of the outbox. */

@@ -176,39 +176,42 @@ int cli_each(struct cli *cli, const struct cli_each *each)
 
 json_t *cli_json_failed(struct cli *cli)
 {
-    return cli_need(json_pack("{s:o, s:o}", "store", cli_json_text(cli->place), "error",
-                              cli_json_text(cli->said)));
+    json_t *row = cli_need(json_object());
+
+    cli_set(row, "store", cli_json_text(cli->place));
+    cli_set(row, "error", cli_json_text(cli->said));
+    return row;
 }
 
 void cli_row_failed(struct cli *cli, void *context)
 {
     (void)context;
-    cli_row(cli, cli_json_failed(cli));
+    cli_row_json(cli, cli_json_failed(cli));
 }
 
 bool cli_json_total(struct cli *cli, json_t *row)
 {
     const struct cli_stores *stores = cli->stores;
-    json_int_t count = (json_int_t)(stores->count + stores->left_out);
 
-    if (json_object_set_new(row, "stores", json_integer(count)) < 0 ||
-        json_object_set_new(row, "failed", json_integer((json_int_t)stores->failed)) < 0)
-        cli_need(NULL);
+    cli_set(row, "stores", json_integer((json_int_t)(stores->count + stores->left_out)));
+    cli_set(row, "failed", json_integer((json_int_t)stores->failed));
     return stores->failed > 0;
 }
 
-void cli_row_total(struct cli *cli, json_t *row)
+void cli_row_total(struct cli *cli, const void *row)
 {
-    bool text = cli->format == CLI_TEXT_FORM;
+    cli_row_total_json(cli, cli_object(cli->command->fields, row));
+}
 
+void cli_row_total_json(struct cli *cli, json_t *row)
+{
     if (!cli->stores) { /* it could not be found out which there are */
         json_decref(row);
         return;
     }
-    if (json_object_set_new(cli_need(row), "store", text ? json_string("(all)") : json_null()) < 0)
-        cli_need(NULL);
+    cli_set(row, "store", cli->format == CLI_TEXT_FORM ? json_string("(all)") : json_null());
     cli_json_total(cli, row);
-    cli_row(cli, row);
+    cli_row_json(cli, row);
 }
 
 /* An id stays the first: other verbs read it there. */

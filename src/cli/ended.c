@@ -8,13 +8,20 @@ struct cli_ended {
     size_t count, size;
 };
 
+static const char *state_of(const void *join)
+{
+    return ph_join_status_text(((const ph_join_end *)join)->status);
+}
+
 const struct cli_field cli_ended_fields[] = {
-    { "join_id", CLI_F_UUID, "the join", NULL, NULL },
-    { "status", CLI_F_STATE, "completed, failed or cancelled", NULL, NULL },
-    { "expected_steps", CLI_F_NUMBER, "how many steps it expects", NULL, NULL },
-    { "completed_steps", CLI_F_NUMBER, "how many of them are completed", NULL, NULL },
-    { "failed_steps", CLI_F_NUMBER, "how many of them failed", NULL, NULL },
-    { "waits", CLI_F_NUMBER, "how many waits were settled with it", NULL, NULL },
+    CLI_FIELD(ph_join_end, "join_id", id, UUID, NULL, "the join"),
+    CLI_FIELD_TEXT("state", state_of, STATE, NULL, "completed, failed or cancelled"),
+    CLI_FIELD(ph_join_end, "expected_steps", expected_steps, NUMBER, NULL,
+              "how many steps it expects"),
+    CLI_FIELD(ph_join_end, "completed_steps", completed_steps, NUMBER, NULL,
+              "how many of them are completed"),
+    CLI_FIELD(ph_join_end, "failed_steps", failed_steps, NUMBER, NULL, "how many of them failed"),
+    CLI_FIELD(ph_join_end, "waits", waits, NUMBER, NULL, "how many waits were settled with it"),
     { 0 },
 };
 
@@ -67,28 +74,14 @@ void cli_joins_note(struct cli *cli)
     cli->ended->count = 0;
 }
 
-void cli_joins_tell(struct cli *cli, json_t *row)
+json_t *cli_joins_tell(struct cli *cli)
 {
-    json_t *joins;
+    size_t count = cli->ended->count;
 
-    if (cli->format == CLI_TEXT_FORM) {
+    if (cli->format == CLI_TEXT_FORM)
         cli_joins_note(cli);
-        return;
-    }
-    if (cli->ended->count == 0)
-        return;
-    joins = cli_need(json_array());
-    for (size_t i = 0; i < cli->ended->count; i++) {
-        const ph_join_end *join = &cli->ended->joins[i];
-        json_t *object =
-            json_pack("{s:o, s:s, s:i, s:i, s:i, s:i}", "join_id", cli_json_id(join->id.b),
-                      "status", ph_join_status_text(join->status), "expected_steps",
-                      join->expected_steps, "completed_steps", join->completed_steps,
-                      "failed_steps", join->failed_steps, "waits", join->waits);
-
-        json_array_append_new(joins, cli_need(object));
-    }
-    if (json_object_set_new(row, "joins_completed", joins) < 0)
-        cli_need(NULL);
     cli->ended->count = 0;
+    return count && cli->format != CLI_TEXT_FORM
+               ? cli_array(cli_ended_fields, cli->ended->joins, count, sizeof(*cli->ended->joins))
+               : NULL;
 }

@@ -8,10 +8,7 @@ void enqueue_draft_begin(struct cli *cli, struct enqueue_draft *draft)
 {
     ph_message *message = &draft->message;
 
-    if (cli_id(cli, "tenant")) {
-        memcpy(draft->tenant_id.b, cli_id(cli, "tenant"), sizeof(draft->tenant_id.b));
-        message->tenant_id = &draft->tenant_id;
-    }
+    cli_id(cli, "tenant", draft->tenant_id.b);
     message->ns = cli_text(cli, "namespace");
     message->stream = cli_text(cli, "stream");
     message->correlation_id = cli_text(cli, "correlation-id");
@@ -25,23 +22,27 @@ static int draft_fill(struct cli *cli, struct enqueue_draft *draft)
     int code;
 
     enqueue_draft_begin(cli, draft);
-    if (cli_id(cli, "message-id")) {
-        memcpy(draft->message_id.b, cli_id(cli, "message-id"), sizeof(draft->message_id.b));
-        message->message_id = &draft->message_id;
-    }
-    if (cli_id(cli, "join")) {
-        memcpy(draft->join_id.b, cli_id(cli, "join"), sizeof(draft->join_id.b));
-        message->join_id = &draft->join_id;
-    }
+    cli_id(cli, "message-id", draft->message_id.b);
+    cli_id(cli, "join", draft->join_id.b);
     message->dedupe_key = cli_text(cli, "dedupe-key");
     message->max_attempts = (int)cli_number(cli, "max-attempts");
     code = cli_time(cli, "due", &message->due_at);
     return code == CLI_OK ? cli_time(cli, "expires", &message->expires_at) : code;
 }
 
-ph_inbox_message enqueue_received(const struct enqueue_draft *draft)
+const ph_message *enqueue_message(struct enqueue_draft *draft)
 {
-    const ph_message *message = &draft->message;
+    ph_message *message = &draft->message;
+
+    message->tenant_id = ph_id_is_zero(draft->tenant_id.b) ? NULL : &draft->tenant_id;
+    message->message_id = ph_id_is_zero(draft->message_id.b) ? NULL : &draft->message_id;
+    message->join_id = ph_id_is_zero(draft->join_id.b) ? NULL : &draft->join_id;
+    return message;
+}
+
+ph_inbox_message enqueue_received(struct enqueue_draft *draft)
+{
+    const ph_message *message = enqueue_message(draft);
     ph_inbox_message received = PH_INBOX_MESSAGE_INIT;
 
     received.source = draft->source;
@@ -58,19 +59,6 @@ ph_inbox_message enqueue_received(const struct enqueue_draft *draft)
     return received;
 }
 
-void enqueue_row_received(struct cli *cli, const ph_received *received)
-{
-    cli_row(cli, json_pack("{s:o, s:b}", "work_id", cli_json_id(received->work_id.b), "is_new",
-                           received->is_new));
-}
-
-void enqueue_row(struct cli *cli, const ph_enqueued *enqueued)
-{
-    cli_row(cli,
-            json_pack("{s:o, s:o, s:b}", "work_id", cli_json_id(enqueued->work_id.b), "message_id",
-                      cli_json_id(enqueued->message_id.b), "is_new", enqueued->is_new));
-}
-
 static int enqueue_one(struct cli *cli, struct enqueue_draft *draft)
 {
     ph_message *message = &draft->message;
@@ -81,9 +69,10 @@ static int enqueue_one(struct cli *cli, struct enqueue_draft *draft)
     if (code != CLI_OK)
         return code;
     message->topic = cli->operands[0];
-    if (ph_enqueue(cli->store, PH_OWN_TX, message, cli->timeout_ms, &enqueued, &cli->err) < 0)
+    if (ph_enqueue(cli->store, PH_OWN_TX, enqueue_message(draft), cli->timeout_ms, &enqueued,
+                   &cli->err) < 0)
         return cli_fail_store(cli);
-    enqueue_row(cli, &enqueued);
+    cli_row(cli, &enqueued);
     cli_joins_note(cli); /* a step that has ended already: its dedupe key was taken */
     if (!enqueued.is_new)
         cli_note(cli, "nothing new was stored: the dedupe key was taken by this message");
@@ -125,11 +114,12 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_field fields[] = {
-    { "work_id", CLI_F_UUID, "names this stay of the message in its queue", "Work id", NULL },
-    { "message_id", CLI_F_UUID, "names the message; stays the same when a dead one is retried",
-      "Message id", NULL },
-    { "is_new", CLI_F_BOOL, "false: the dedupe key was taken, and these are the ids of the taker",
-      "New", NULL },
+    CLI_FIELD(ph_enqueued, "work_id", work_id, UUID, "Work id",
+              "names this stay of the message in its queue"),
+    CLI_FIELD(ph_enqueued, "message_id", message_id, UUID, "Message id",
+              "names the message; stays the same when a dead one is retried"),
+    CLI_FIELD(ph_enqueued, "is_new", is_new, BOOL, "New",
+              "false: the dedupe key was taken, and these are the ids of the taker"),
     { 0 },
 };
 

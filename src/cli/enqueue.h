@@ -8,7 +8,7 @@
 struct enqueue_draft {
     ph_message message;
     const char *source, *source_id; /* receive */
-    ph_tenant_id tenant_id;
+    ph_tenant_id tenant_id;         /* zero: none, as the others */
     ph_message_id message_id;
     ph_join_id join_id;
 };
@@ -16,14 +16,12 @@ struct enqueue_draft {
 /* What enqueue and receive have in common: options that both have. */
 void enqueue_draft_begin(struct cli *cli, struct enqueue_draft *draft);
 
-/* The draft as a message for the inbox; borrows from it. */
-ph_inbox_message enqueue_received(const struct enqueue_draft *draft);
+/* The draft as a message, and as one for the inbox; both borrow from it. */
+const ph_message *enqueue_message(struct enqueue_draft *draft);
+ph_inbox_message enqueue_received(struct enqueue_draft *draft);
 
 /* One message per line of stdin, in batches. Returns an exit code. */
 int enqueue_lines(struct cli *cli, const struct enqueue_draft *draft);
-
-void enqueue_row(struct cli *cli, const ph_enqueued *enqueued);
-void enqueue_row_received(struct cli *cli, const ph_received *received);
 
 #define CLI_STORE_BATCH_OPTION                                                                     \
     CLI_OPTION("batch", 'b', NUMBER, "N", "how many lines are stored in one transaction",          \

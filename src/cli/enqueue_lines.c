@@ -29,33 +29,41 @@ struct batch {
     char where[64];
 };
 
-/* The keys of an object, as options are described: so that they are read alike. */
-#define SHARED_KEYS                                                                                \
-    { .name = "topic", .type = CLI_TEXT }, { .name = "payload", .type = CLI_TEXT },                \
-        { .name = "namespace", .type = CLI_TEXT }, { .name = "correlation_id", .type = CLI_TEXT }, \
-        { .name = "stream", .type = CLI_TEXT }, { .name = "tenant_id", .type = CLI_ID },           \
-        { .name = "priority", .type = CLI_WORD, .choices = CLI_PRIORITIES },                       \
-    {                                                                                              \
-        .name = "headers", .type = CLI_TEXT                                                        \
-    }
-
-static const struct cli_option outbox_keys[] = {
-    SHARED_KEYS,
-    { .name = "dedupe_key", .type = CLI_TEXT },
-    { .name = "message_id", .type = CLI_ID },
-    { .name = "join_id", .type = CLI_ID },
-    { .name = "due_at", .type = CLI_TIME },
-    { .name = "expires_at", .type = CLI_TIME },
-    { .name = "max_attempts", .type = CLI_NUMBER, .min = 1, .max = PH_ATTEMPTS_MAX },
-    { 0 },
+/* The keys of an object, as options are described, so that they are read alike; and where in the
+ * draft they go. */
+struct key {
+    struct cli_option option;
+    size_t at;
 };
 
-static const struct cli_option inbox_keys[] = {
+#define KEY(type_, member_, ...)                                                                   \
+    {                                                                                              \
+        { .type = CLI_##type_, .name = __VA_ARGS__ }, offsetof(struct enqueue_draft, member_)      \
+    }
+#define SHARED_KEYS                                                                                \
+    KEY(TEXT, message.topic, "topic"), KEY(TEXT, message.payload, "payload"),                      \
+        KEY(TEXT, message.ns, "namespace"), KEY(TEXT, message.stream, "stream"),                   \
+        KEY(TEXT, message.correlation_id, "correlation_id"), KEY(ID, tenant_id, "tenant_id"),      \
+        KEY(WORD, message.priority, "priority", .choices = CLI_PRIORITIES),                        \
+        KEY(TEXT, message.headers, "headers")
+
+static const struct key outbox_keys[] = {
     SHARED_KEYS,
-    { .name = "source", .type = CLI_TEXT },
-    { .name = "source_id", .type = CLI_TEXT },
-    { .name = "message_id", .type = CLI_TEXT }, /* as process_work_batch calls it */
-    { 0 },
+    KEY(TEXT, message.dedupe_key, "dedupe_key"),
+    KEY(ID, message_id, "message_id"),
+    KEY(ID, join_id, "join_id"),
+    KEY(TIME, message.due_at, "due_at"),
+    KEY(TIME, message.expires_at, "expires_at"),
+    KEY(NUMBER, message.max_attempts, "max_attempts", .min = 1, .max = PH_ATTEMPTS_MAX),
+    { { 0 }, 0 },
+};
+
+static const struct key inbox_keys[] = {
+    SHARED_KEYS,
+    KEY(TEXT, source, "source"),
+    KEY(TEXT, source_id, "source_id"),
+    KEY(TEXT, source_id, "message_id"), /* as process_work_batch calls it */
+    { { 0 }, 0 },
 };
 
 static bool is_inbox(const struct cli *cli)
@@ -63,62 +71,35 @@ static bool is_inbox(const struct cli *cli)
     return cli->command == &cli_receive;
 }
 
-static void text_set(struct enqueue_draft *draft, const char *key, const char *text)
+static int value_set(struct cli *cli, struct line *line, const struct key *key, const char *text)
 {
-    ph_message *message = &draft->message;
-    const char **members[] = { &message->topic,          &message->ns,      &message->dedupe_key,
-                               &message->correlation_id, &message->stream,  &message->headers,
-                               &draft->source,           &draft->source_id, &draft->source_id };
-    static const char *const names[] = { "topic",          "namespace", "dedupe_key",
-                                         "correlation_id", "stream",    "headers",
-                                         "source",         "source_id", "message_id" };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (strcmp(key, names[i]) == 0)
-            *members[i] = text;
-    }
-}
-
-static int value_set(struct cli *cli, struct line *line, const struct cli_option *key,
-                     const char *text)
-{
-    struct enqueue_draft *draft = &line->draft;
+    void *to = (char *)&line->draft + key->at;
     struct cli_setting value;
-    int code = cli_parse_value(cli, key, text, &value);
+    int code = cli_parse_value(cli, &key->option, text, &value);
 
     if (code != CLI_OK)
         return code;
-    if (strcmp(key->name, "tenant_id") == 0) {
-        memcpy(draft->tenant_id.b, value.id, sizeof(value.id));
-        draft->message.tenant_id = &draft->tenant_id;
-    } else if (strcmp(key->name, "message_id") == 0 && key->type == CLI_ID) {
-        memcpy(draft->message_id.b, value.id, sizeof(value.id));
-        draft->message.message_id = &draft->message_id;
-    } else if (strcmp(key->name, "join_id") == 0) {
-        memcpy(draft->join_id.b, value.id, sizeof(value.id));
-        draft->message.join_id = &draft->join_id;
-    } else if (strcmp(key->name, "priority") == 0) {
-        draft->message.priority = cli_priority((int)value.number);
-    } else if (strcmp(key->name, "max_attempts") == 0) {
-        draft->message.max_attempts = (int)value.number;
-    } else if (strcmp(key->name, "due_at") == 0) {
-        return cli_time_of(cli, &value, &draft->message.due_at);
-    } else if (strcmp(key->name, "expires_at") == 0) {
-        return cli_time_of(cli, &value, &draft->message.expires_at);
-    } else {
-        text_set(draft, key->name, text);
-    }
+    if (key->option.type == CLI_TIME)
+        return cli_time_of(cli, &value, to);
+    if (key->option.type == CLI_ID)
+        memcpy(to, value.id, sizeof(value.id));
+    else if (key->option.type == CLI_WORD)
+        *(ph_priority *)to = cli_priority((int)value.number);
+    else if (key->option.type == CLI_NUMBER)
+        *(int *)to = (int)value.number;
+    else
+        *(const char **)to = text;
     return CLI_OK;
 }
 
 static int member_set(struct cli *cli, struct line *line, const char *name, json_t *value)
 {
-    const struct cli_option *key = is_inbox(cli) ? inbox_keys : outbox_keys;
+    const struct key *key = is_inbox(cli) ? inbox_keys : outbox_keys;
     char number[32];
 
-    while (key->name && strcmp(key->name, name) != 0)
+    while (key->option.name && strcmp(key->option.name, name) != 0)
         key++;
-    if (!key->name)
+    if (!key->option.name)
         return cli_usage(cli, "there is no key \"%.80s\"; posthorn help %s lists them", name,
                          cli->command->name);
     if (json_is_null(value) && strcmp(name, "payload") == 0)
@@ -135,15 +116,16 @@ static int member_set(struct cli *cli, struct line *line, const char *name, json
         line->text = cli_need(json_dumps(value, JSON_COMPACT));
         return value_set(cli, line, key, line->text);
     }
-    if (json_is_integer(value) && (key->type == CLI_NUMBER || key->type == CLI_WORD)) {
+    if (json_is_integer(value) &&
+        (key->option.type == CLI_NUMBER || key->option.type == CLI_WORD)) {
         snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
         return value_set(cli, line, key, number);
     }
     if (!json_is_string(value) || strcmp(name, "headers") == 0)
         return cli_usage(cli, "%s must be %s", name,
-                         strcmp(name, "headers") == 0 ? "an object"
-                         : key->type == CLI_NUMBER    ? "a whole number"
-                                                      : "a string");
+                         strcmp(name, "headers") == 0     ? "an object"
+                         : key->option.type == CLI_NUMBER ? "a whole number"
+                                                          : "a string");
     if (strlen(json_string_value(value)) != json_string_length(value))
         return cli_usage(cli, "%s contains a NUL; leave it out", name);
     return value_set(cli, line, key, json_string_value(value));
@@ -245,17 +227,10 @@ static void batch_fill(struct batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         struct enqueue_draft *draft = &batch->lines[i].draft;
 
-        /* the draft was copied, and these point into what it was copied from */
-        if (draft->message.tenant_id)
-            draft->message.tenant_id = &draft->tenant_id;
-        if (draft->message.message_id)
-            draft->message.message_id = &draft->message_id;
-        if (draft->message.join_id)
-            draft->message.join_id = &draft->join_id;
         if (batch->inbox)
             batch->inbox_messages[i] = enqueue_received(draft);
         else
-            batch->messages[i] = draft->message;
+            batch->messages[i] = *enqueue_message(draft);
     }
 }
 
@@ -265,9 +240,9 @@ static void batch_print(struct batch *batch)
 
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->inbox)
-            enqueue_row_received(cli, &batch->received[i]);
+            cli_row(cli, &batch->received[i]);
         else
-            enqueue_row(cli, &batch->enqueued[i]);
+            cli_row(cli, &batch->enqueued[i]);
         batch->duplicates += batch->inbox ? !batch->received[i].is_new : !batch->enqueued[i].is_new;
     }
     if (!batch->inbox)

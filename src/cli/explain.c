@@ -10,33 +10,47 @@
 
 #define JOINS_TOLD 10
 
-static const struct cli_field reason_fields[] = { { "code", CLI_F_STATE, "a stable word", NULL,
-                                                    NULL },
-                                                  { "text", CLI_F_TEXT, "a sentence", NULL, NULL },
-                                                  { 0 } };
-
-static const struct cli_field fields[] = {
-    { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
-    CLI_ITS_STORE,
-    { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", NULL, NULL },
-    { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
-    { "namespace", CLI_F_TEXT, "its namespace", NULL, NULL },
-    { "state", CLI_F_STATE, "a stable word", NULL, NULL },
-    { "reasons", CLI_F_ROWS, "why, the most important first", NULL, reason_fields },
-    { "advice", CLI_F_TEXT, "what can be done; null: nothing needs to be", NULL, NULL },
-    { "alternatives", CLI_F_JSON, "what could be done instead: an array of command lines", NULL,
-      NULL },
-    { "clock", CLI_F_TIME, "the database's time when it was looked up", NULL, NULL },
+static const struct cli_field reason_fields[] = {
+    CLI_FIELD(struct explain_reason, "code", code, STATE, NULL, "a stable word"),
+    CLI_FIELD(struct explain_reason, "text", text, TEXT, NULL, "a sentence"),
     { 0 },
 };
 
-void explain_because(struct story *story, const char *code, const char *text)
-{
-    json_t *reason = json_pack("{s:s, s:o}", "code", code, "text", cli_json_text(text));
+struct row {
+    ph_delivery m;
+    const struct explain_reason *reasons;
+    size_t reason_count;
+    const char *door, *state, *advice;
+    json_t *others;
+    int64_t now;
+};
 
-    cli_need(reason);
-    if (json_array_append_new(story->reasons, reason) < 0)
-        cli_need(NULL);
+#define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
+static const struct cli_field fields[] = {
+    ROW("work_id", m.work_id, UUID, NULL, "the message's work id"),
+    CLI_ITS_STORE,
+    ROW("door", door, TEXT, NULL, CLI_DOORS_HELP),
+    ROW("topic", m.topic, TEXT, NULL, "its topic"),
+    ROW("namespace", m.ns, TEXT, NULL, "its namespace"),
+    ROW("state", state, STATE, NULL, "a stable word"),
+    CLI_FIELD_ROWS(struct row, "reasons", reasons, reason_count, reason_fields, NULL,
+                   "why, the most important first"),
+    ROW("advice", advice, TEXT, NULL, "what can be done; null: nothing needs to be"),
+    ROW("alternatives", others, JSON, NULL,
+        "what could be done instead: an array of command lines"),
+    ROW("clock", now, TIME, NULL, "the database's time when it was looked up"),
+    { 0 },
+};
+
+void explain_because(struct story *story, const char *code, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (story->reason_count < EXPLAIN_REASONS_MAX)
+        story->reasons[story->reason_count++] =
+            (struct explain_reason){ code, cli_vprintf(story->cli, format, arguments) };
+    va_end(arguments);
 }
 
 const char *explain_when(const struct story *story, int64_t time)
@@ -63,6 +77,14 @@ const char *explain_queue_options(const struct story *story)
     return cli_stream_options(story->cli, &queue);
 }
 
+const char *explain_reap(const struct story *story)
+{
+    bool outbox = story->door == cli_outbox;
+
+    return cli_command_line(story->cli, "reap%s%s", outbox ? "" : " --door ",
+                            outbox ? "" : story->door->name);
+}
+
 static const ph_attempt *last_attempt(const struct story *story)
 {
     const ph_message_info *info = story->info;
@@ -85,8 +107,7 @@ static void add_error(struct story *story)
         error += length - ERROR_SHOWN_MAX;
     while (cut && ((unsigned char)*error & 0xc0) == 0x80)
         error++;
-    explain_because(story, "error",
-                    cli_printf(story->cli, "The last error was: %s%s", cut ? "... " : "", error));
+    explain_because(story, "error", "The last error was: %s%s", cut ? "... " : "", error);
 }
 
 static void add_losses(struct story *story)
@@ -99,11 +120,9 @@ static void add_losses(struct story *story)
     if (lost)
         explain_because(
             story, "worker_lost",
-            cli_printf(
-                story->cli,
-                "%d lease%s on it ran out before: it is handed out %s, so that it takes %s along.",
-                lost, lost == 1 ? "" : "s", lost == 1 ? "in a small group" : "alone",
-                lost == 1 ? "few others" : "no other"));
+            "%d lease%s on it ran out before: it is handed out %s, so that it takes %s along.",
+            lost, lost == 1 ? "" : "s", lost == 1 ? "in a small group" : "alone",
+            lost == 1 ? "few others" : "no other");
 }
 
 static void add_pause(struct story *story)
@@ -111,8 +130,7 @@ static void add_pause(struct story *story)
     if (!story->paused)
         return;
     explain_because(story, "queue_paused", "Its queue is paused: nothing is handed out from it.");
-    story->advice = cli_command_line(
-        story->cli, cli_printf(story->cli, "queue resume%s", explain_queue_options(story)));
+    story->advice = cli_command_line(story->cli, "queue resume%s", explain_queue_options(story));
 }
 
 static void waits(struct story *story)
@@ -124,22 +142,16 @@ static void waits(struct story *story)
     if (last && strcmp(last->kind, "abandoned") == 0) {
         story->state = "retry_later";
         explain_because(story, "abandoned",
-                        cli_printf(story->cli,
-                                   "Attempt %d of %d was abandoned; the next is due at %s.",
-                                   info->message->attempts, info->max_attempts, due));
+                        "Attempt %d of %d was abandoned; the next is due at %s.",
+                        info->message->attempts, info->max_attempts, due);
     } else if (last && strcmp(last->kind, "released") == 0) {
         story->state = "deferred";
         explain_because(
             story, "deferred",
-            cli_printf(
-                story->cli,
-                "Its worker gave it back without counting the attempt; it is due again at %s.",
-                due));
+            "Its worker gave it back without counting the attempt; it is due again at %s.", due);
     } else {
         story->state = "scheduled";
-        explain_because(
-            story, "due_later",
-            cli_printf(story->cli, "It is scheduled: nobody may have it before %s.", due));
+        explain_because(story, "due_later", "It is scheduled: nobody may have it before %s.", due);
     }
 }
 
@@ -149,19 +161,17 @@ static void is_ready(struct story *story)
 
     story->state = "ready";
     explain_because(story, "unclaimed",
-                    cli_printf(story->cli,
-                               "It has been ready since %s, and nobody has claimed it yet; %lld "
-                               "%s%s of its queue %s ready.",
-                               explain_when(story, info->next_attempt_at), (long long)story->ready,
-                               story->door->noun, story->ready == 1 ? "" : "s",
-                               story->ready == 1 ? "is" : "are"));
+                    "It has been ready since %s, and nobody has claimed it yet; %lld "
+                    "%s%s of its queue %s ready.",
+                    explain_when(story, info->next_attempt_at), (long long)story->ready,
+                    story->door->noun, story->ready == 1 ? "" : "s",
+                    story->ready == 1 ? "is" : "are");
     if (!story->advice && !cli_has_streams(story->door))
         story->advice = cli_command_line(story->cli, "schedule");
     else if (!story->advice)
-        story->advice =
-            cli_command_line(story->cli, cli_printf(story->cli, "work %s%s --exec CMD",
-                                                    cli_quoted(story->cli, info->message->topic),
-                                                    explain_queue_options(story)));
+        story->advice = cli_command_line(story->cli, "work %s%s --exec CMD",
+                                         cli_quoted(story->cli, info->message->topic),
+                                         explain_queue_options(story));
 }
 
 /* What keeps it from ever being handled comes first. */
@@ -173,18 +183,16 @@ static void pending(struct story *story)
     add_pause(story);
     if (expired)
         explain_because(story, "expired",
-                        cli_printf(story->cli,
-                                   "It expired at %s: the next claim that meets it buries it.",
-                                   explain_when(story, info->expires_at)));
+                        "It expired at %s: the next claim that meets it buries it.",
+                        explain_when(story, info->expires_at));
     if (info->next_attempt_at > story->now)
         waits(story);
     else
         is_ready(story);
     explain_head(story);
     if (info->expires_at && !expired)
-        explain_because(
-            story, "expires_later",
-            cli_printf(story->cli, "It expires at %s.", explain_when(story, info->expires_at)));
+        explain_because(story, "expires_later", "It expires at %s.",
+                        explain_when(story, info->expires_at));
     add_error(story);
     add_losses(story);
 }
@@ -198,22 +206,16 @@ static void leased(struct story *story)
     story->state = over ? "lease_expired" : "in_progress";
     if (over) {
         explain_because(story, "lease_expired",
-                        cli_printf(story->cli,
-                                   "The lease of %s ran out at %s: the next claim takes it back%s. "
-                                   "Until then that worker may still settle it.",
-                                   who(story), explain_when(story, info->locked_until),
-                                   last ? ", and it is dead then" : ""));
-        story->advice = cli_command_line(
-            story->cli, story->door == cli_outbox
-                            ? "reap"
-                            : cli_printf(story->cli, "reap --door %s", story->door->name));
+                        "The lease of %s ran out at %s: the next claim takes it back%s. "
+                        "Until then that worker may still settle it.",
+                        who(story), explain_when(story, info->locked_until),
+                        last ? ", and it is dead then" : "");
+        story->advice = explain_reap(story);
     } else {
-        explain_because(
-            story, "leased",
-            cli_printf(story->cli,
-                       "It is leased by %s until %s, under fence %lld: attempt %d of %d.",
-                       who(story), explain_when(story, info->locked_until),
-                       (long long)message->fence, message->attempts, info->max_attempts));
+        explain_because(story, "leased",
+                        "It is leased by %s until %s, under fence %lld: attempt %d of %d.",
+                        who(story), explain_when(story, info->locked_until),
+                        (long long)message->fence, message->attempts, info->max_attempts);
     }
     explain_run(story);
     if (last)
@@ -229,24 +231,18 @@ static void done(struct story *story)
 
     story->state = "done";
     if (ph_id_is_zero(info->owner.b) && story->door == cli_inbox)
-        explain_because(story, "done",
-                        cli_printf(story->cli,
-                                   "It was handled by the transaction that received it, at %s.",
-                                   explain_when(story, info->processed_at)));
+        explain_because(story, "done", "It was handled by the transaction that received it, at %s.",
+                        explain_when(story, info->processed_at));
     else if (ph_id_is_zero(info->owner.b))
-        explain_because(story, "done",
-                        cli_printf(story->cli,
-                                   "It is a wait for a join, and was done when that ended: %s.",
-                                   explain_when(story, info->processed_at)));
+        explain_because(story, "done", "It is a wait for a join, and was done when that ended: %s.",
+                        explain_when(story, info->processed_at));
     else
         explain_because(
-            story, "done",
-            cli_printf(
-                story->cli, "It was done at %s by %s%s.", explain_when(story, info->processed_at),
-                who(story),
-                cli_has_streams(story->door)
-                    ? cli_printf(story->cli, ", at attempt %d", info->message->attempts)
-                    : ", a worker, or a scheduler that sent a message with its id as message id"));
+            story, "done", "It was done at %s by %s%s.", explain_when(story, info->processed_at),
+            who(story),
+            cli_has_streams(story->door)
+                ? cli_printf(story->cli, ", at attempt %d", info->message->attempts)
+                : ", a worker, or a scheduler that sent a message with its id as message id");
 }
 
 static void dead(struct story *story)
@@ -266,22 +262,18 @@ static void dead(struct story *story)
     story->state = "dead";
     for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
         if (info->dead_reason && strcmp(info->dead_reason, causes[i].reason) == 0)
-            explain_because(story, causes[i].code,
-                            cli_printf(story->cli, "%s, at %s, after %d of %d attempts.",
-                                       causes[i].text,
-                                       explain_when(story, last ? last->at : info->updated_at),
-                                       info->message->attempts, info->max_attempts));
+            explain_because(story, causes[i].code, "%s, at %s, after %d of %d attempts.",
+                            causes[i].text, explain_when(story, last ? last->at : info->updated_at),
+                            info->message->attempts, info->max_attempts);
     add_error(story);
     if (!ph_id_is_zero(info->retried_as.b)) {
-        explain_because(story, "retried",
-                        cli_printf(story->cli, "It was put back into the queue as %s.",
-                                   ph_id_text(info->retried_as.b, id)));
-        story->advice = cli_command_line(
-            story->cli, cli_printf(story->cli, "explain %s", ph_id_text(info->retried_as.b, id)));
+        explain_because(story, "retried", "It was put back into the queue as %s.",
+                        ph_id_text(info->retried_as.b, id));
+        story->advice =
+            cli_command_line(story->cli, "explain %s", ph_id_text(info->retried_as.b, id));
     } else {
         story->advice =
-            cli_command_line(story->cli, cli_printf(story->cli, "dead retry %s",
-                                                    ph_id_text(info->message->work_id.b, id)));
+            cli_command_line(story->cli, "dead retry %s", ph_id_text(info->message->work_id.b, id));
         explain_dead_head(story);
     }
 }
@@ -298,17 +290,15 @@ static int waits_for_join(struct story *story)
         return cli_fail_store(cli);
     story->state = "waiting";
     explain_because(story, "waits_for_join",
-                    cli_printf(cli,
-                               "It is waiting for a join, %s, and nobody can claim it: %d of %d "
-                               "steps have ended, %d of them failed; %d %s not been attached yet.",
-                               id, info->completed_steps + info->failed_steps, info->expected_steps,
-                               info->failed_steps, info->expected_steps - info->attached_steps,
-                               info->expected_steps - info->attached_steps == 1 ? "has" : "have"));
+                    "It is waiting for a join, %s, and nobody can claim it: %d of %d "
+                    "steps have ended, %d of them failed; %d %s not been attached yet.",
+                    id, info->completed_steps + info->failed_steps, info->expected_steps,
+                    info->failed_steps, info->expected_steps - info->attached_steps,
+                    info->expected_steps - info->attached_steps == 1 ? "has" : "have");
     if (info->deadline)
-        explain_because(story, "deadline",
-                        cli_printf(cli, "The join fails if it is not complete at %s.",
-                                   explain_when(story, info->deadline)));
-    story->advice = cli_command_line(cli, cli_printf(cli, "join show %s", id));
+        explain_because(story, "deadline", "The join fails if it is not complete at %s.",
+                        explain_when(story, info->deadline));
+    story->advice = cli_command_line(cli, "join show %s", id);
     ph_join_info_free(info);
     return CLI_OK;
 }
@@ -328,11 +318,10 @@ static int step_of_joins(struct story *story)
     for (size_t i = 0; i < ph_join_list_count(list); i++) {
         const ph_join_info *join = ph_join_list_at(list, i);
 
-        explain_because(
-            story, "step_of_join",
-            cli_printf(cli, "It is a step of the join %s, which is %s: %d of %d steps have ended.",
-                       ph_id_text(join->id.b, id), ph_join_status_text(join->status),
-                       join->completed_steps + join->failed_steps, join->expected_steps));
+        explain_because(story, "step_of_join",
+                        "It is a step of the join %s, which is %s: %d of %d steps have ended.",
+                        ph_id_text(join->id.b, id), ph_join_status_text(join->status),
+                        join->completed_steps + join->failed_steps, join->expected_steps);
     }
     ph_join_list_free(list);
     return CLI_OK;
@@ -360,33 +349,33 @@ static int look(struct story *story)
     return explain_stream_look(story);
 }
 
-static void tell(struct story *story)
+static void tell_json(const struct story *story)
+{
+    struct row row = { .m = *story->info->message,
+                       .reasons = story->reasons,
+                       .reason_count = story->reason_count,
+                       .door = story->door->name,
+                       .state = story->state,
+                       .advice = story->advice,
+                       .others = cli_need(json_array()),
+                       .now = story->now };
+
+    for (size_t i = 0; story->others[i]; i++)
+        json_array_append_new(row.others, cli_json_text(story->others[i]));
+    cli_row(story->cli, &row);
+}
+
+static void tell(const struct story *story)
 {
     struct cli *cli = story->cli;
-    const ph_delivery *message = story->info->message;
-    const json_t *reason;
-    json_t *others;
-    size_t i;
 
-    if (cli->format != CLI_TEXT_FORM) {
-        others = cli_need(json_array());
-        for (i = 0; story->others[i]; i++)
-            json_array_append_new(others, cli_json_text(story->others[i]));
-        cli_row(cli, json_pack("{s:o, s:s, s:o, s:o, s:s, s:O, s:o, s:o, s:o}", "work_id",
-                               cli_json_id(message->work_id.b), "door", story->door->name, "topic",
-                               cli_json_text(message->topic), "namespace",
-                               cli_json_text(message->ns), "state", story->state, "reasons",
-                               story->reasons, "advice", cli_json_text(story->advice),
-                               "alternatives", others, "clock", cli_json_time(story->now)));
-        return;
-    }
     if (cli_is_set(cli))
         cli_print(cli, "It is in the store %s.\n", cli_shown(cli, cli->place));
-    json_array_foreach(story->reasons, i, reason)
-        cli_print(cli, "%s\n", cli_shown(cli, json_string_value(json_object_get(reason, "text"))));
+    for (size_t i = 0; i < story->reason_count; i++)
+        cli_print(cli, "%s\n", cli_shown(cli, story->reasons[i].text));
     if (story->advice)
         cli_print(cli, "Next: %s\n", story->advice);
-    for (i = 0; story->others[i]; i++)
+    for (size_t i = 0; story->others[i]; i++)
         cli_print(cli, "Or:   %s\n", story->others[i]);
 }
 
@@ -397,7 +386,6 @@ static int find_out(struct story *story)
 
     if (code != CLI_OK)
         return code;
-    story->reasons = cli_need(json_array());
     switch (story->info->status) {
     case PH_READY:
         pending(story);
@@ -422,13 +410,7 @@ static int find_out(struct story *story)
     return code == CLI_OK && story->door == cli_outbox ? step_of_joins(story) : code;
 }
 
-static void story_free(struct story *story)
-{
-    json_decref(story->reasons);
-    ph_stream_list_free(story->streams);
-}
-
-int explain_why(struct cli *cli, const struct cli_door *door, ph_work_id id, json_t **ret_text)
+int explain_why(struct cli *cli, const struct cli_door *door, ph_work_id id, const char **ret_text)
 {
     struct story story = { .cli = cli, .door = door };
     ph_message_info *info = NULL;
@@ -442,8 +424,8 @@ int explain_why(struct cli *cli, const struct cli_door *door, ph_work_id id, jso
     story.info = info;
     code = find_out(&story);
     if (code == CLI_OK)
-        *ret_text = json_incref(json_object_get(json_array_get(story.reasons, 0), "text"));
-    story_free(&story);
+        *ret_text = story.reasons[0].text; /* as long as the command */
+    ph_stream_list_free(story.streams);
     ph_message_info_free(info);
     return code;
 }
@@ -453,9 +435,11 @@ static int explain(struct cli *cli, const struct cli_door *door, const ph_messag
     struct story story = { .cli = cli, .door = door, .info = info };
     int code = find_out(&story);
 
-    if (code == CLI_OK)
+    if (code == CLI_OK && cli->format != CLI_TEXT_FORM)
+        tell_json(&story);
+    else if (code == CLI_OK)
         tell(&story);
-    story_free(&story);
+    ph_stream_list_free(story.streams);
     return code;
 }
 

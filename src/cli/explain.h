@@ -5,6 +5,7 @@
 #include "stream.h"
 
 #define EXPLAIN_OTHERS_MAX 4
+#define EXPLAIN_REASONS_MAX 32 /* joins among them; what is beyond is left out */
 
 struct story {
     struct cli *cli;
@@ -17,20 +18,27 @@ struct story {
     ph_stream_list *streams;
     const ph_stream_info *stream; /* NULL: it is in none, or that is gone */
     const char *state;
-    json_t *reasons;
+    struct explain_reason {
+        const char *code, *text;
+    } reasons[EXPLAIN_REASONS_MAX];
+    size_t reason_count;
     const char *advice;
     const char *others[EXPLAIN_OTHERS_MAX]; /* what could be done instead; ended by NULL */
 };
 
 /* The first reason that posthorn explain has for where a message is; NULL: it is gone. Returns an
  * exit code. */
-int explain_why(struct cli *cli, const struct cli_door *door, ph_work_id id, json_t **ret_text);
+int explain_why(struct cli *cli, const struct cli_door *door, ph_work_id id, const char **ret_text);
 
 /* One more reason: a stable word, and a sentence. */
-void explain_because(struct story *story, const char *code, const char *text);
+void explain_because(struct story *story, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* "2024-05-01T12:00:00.000000Z (in 3 min)" */
 const char *explain_when(const struct story *story, int64_t time);
+
+/* The command that takes back what is not at work any more. */
+const char *explain_reap(const struct story *story);
 
 /* " --door inbox --namespace n", as far as it is not the default. */
 const char *explain_queue_options(const struct story *story);

@@ -35,10 +35,10 @@ static void advise_cures(struct story *story)
     struct cli *cli = story->cli;
     const char *head = id_text(story, story->stream->head.b);
 
-    story->advice = cli_command_line(cli, cli_printf(cli, "dead retry %s", head));
-    story->others[0] = cli_command_line(cli, cli_printf(cli, "dead discard %s", head));
-    story->others[1] = cli_command_line(
-        cli, cli_printf(cli, "queue set%s --dead-head skip", explain_queue_options(story)));
+    story->advice = cli_command_line(cli, "dead retry %s", head);
+    story->others[0] = cli_command_line(cli, "dead discard %s", head);
+    story->others[1] =
+        cli_command_line(cli, "queue set%s --dead-head skip", explain_queue_options(story));
 }
 
 /* Whose turn it is among the instances of a service: the partition's owner comes first, for a
@@ -56,20 +56,16 @@ static void add_affinity(struct story *story, int64_t since)
     owner = id_text(story, stream->affinity_owner.b);
     if (since && until > story->now)
         explain_because(story, "affinity",
-                        cli_printf(story->cli,
-                                   "%s the head is left to %s, which has its partition, %d, until "
-                                   "%s; others do not wait.",
-                                   among, owner, stream->partition, explain_when(story, until)));
+                        "%s the head is left to %s, which has its partition, %d, until "
+                        "%s; others do not wait.",
+                        among, owner, stream->partition, explain_when(story, until));
     else if (since)
-        explain_because(
-            story, "partition_owner",
-            cli_printf(story->cli,
-                       "%s its partition, %d, belongs to %s; since %s any of them may take it.",
-                       among, stream->partition, owner, explain_when(story, until)));
-    else
         explain_because(story, "partition_owner",
-                        cli_printf(story->cli, "%s its partition, %d, belongs to %s.", among,
-                                   stream->partition, owner));
+                        "%s its partition, %d, belongs to %s; since %s any of them may take it.",
+                        among, stream->partition, owner, explain_when(story, until));
+    else
+        explain_because(story, "partition_owner", "%s its partition, %d, belongs to %s.", among,
+                        stream->partition, owner);
 }
 
 /* ------------------------------------------------------------------- parked */
@@ -83,22 +79,16 @@ static void head_is_pending(struct story *story)
     due = explain_when(story, stream->head_due_at);
     if (later && stream->head_attempts > 0)
         explain_because(story, "head_retry_later",
-                        cli_printf(story->cli,
-                                   "The head, %s, waits for its next attempt, which is due at %s; "
-                                   "it was claimed %d time%s.",
-                                   head, due, stream->head_attempts,
-                                   plural(stream->head_attempts)));
+                        "The head, %s, waits for its next attempt, which is due at %s; "
+                        "it was claimed %d time%s.",
+                        head, due, stream->head_attempts, plural(stream->head_attempts));
     else if (later)
         explain_because(story, "head_due_later",
-                        cli_printf(story->cli,
-                                   "The head, %s, is scheduled: nobody may have it before %s.",
-                                   head, due));
+                        "The head, %s, is scheduled: nobody may have it before %s.", head, due);
     else
-        explain_because(
-            story, "head_ready",
-            cli_printf(story->cli,
-                       "The head, %s, has been ready since %s, and nobody has claimed it yet.",
-                       head, due));
+        explain_because(story, "head_ready",
+                        "The head, %s, has been ready since %s, and nobody has claimed it yet.",
+                        head, due);
     add_affinity(story, later ? 0 : stream->head_due_at);
 }
 
@@ -107,29 +97,23 @@ static void head_is_leased(struct story *story)
     const ph_stream_info *stream = story->stream;
     bool over = stream->locked_until <= story->now;
 
-    explain_because(
-        story, over ? "head_lease_expired" : "head_leased",
-        cli_printf(story->cli,
-                   over ? "The head, %s, was leased by %s until %s: the next claim takes it back."
-                        : "The head, %s, is leased by %s until %s.",
-                   id_text(story, stream->head.b), id_text(story, stream->locked_by.b),
-                   explain_when(story, stream->locked_until)));
+    explain_because(story, over ? "head_lease_expired" : "head_leased",
+                    over ? "The head, %s, was leased by %s until %s: the next claim takes it back."
+                         : "The head, %s, is leased by %s until %s.",
+                    id_text(story, stream->head.b), id_text(story, stream->locked_by.b),
+                    explain_when(story, stream->locked_until));
     if (over)
-        story->others[0] = cli_command_line(
-            story->cli, story->door == cli_outbox
-                            ? "reap"
-                            : cli_printf(story->cli, "reap --door %s", story->door->name));
+        story->others[0] = explain_reap(story);
     add_affinity(story, 0);
 }
 
 static void head_is_dead(struct story *story)
 {
     explain_because(story, "stream_blocked",
-                    cli_printf(story->cli,
-                               "The stream stands still: its head, %s, is dead, and its queue does "
-                               "not pass over dead heads. It goes on when that one is retried or "
-                               "discarded, or the queue is told to skip such.",
-                               id_text(story, story->stream->head.b)));
+                    "The stream stands still: its head, %s, is dead, and its queue does "
+                    "not pass over dead heads. It goes on when that one is retried or "
+                    "discarded, or the queue is told to skip such.",
+                    id_text(story, story->stream->head.b));
     advise_cures(story);
 }
 
@@ -146,14 +130,12 @@ void explain_parked(struct story *story)
     }
     before = message->seq - stream->next_seq + (stream->state == PH_STREAM_BLOCKED);
     explain_because(story, "parked",
-                    cli_printf(story->cli,
-                               "It is parked: number %lld of the stream \"%s\", and nobody can "
-                               "claim it before the %lld message%s in front of it %s settled.",
-                               (long long)message->seq, message->stream, (long long)before,
-                               plural(before), before == 1 ? "is" : "are"));
+                    "It is parked: number %lld of the stream \"%s\", and nobody can "
+                    "claim it before the %lld message%s in front of it %s settled.",
+                    (long long)message->seq, message->stream, (long long)before, plural(before),
+                    before == 1 ? "is" : "are");
     if (!ph_id_is_zero(stream->head.b))
-        story->advice = cli_command_line(
-            story->cli, cli_printf(story->cli, "explain %s", id_text(story, stream->head.b)));
+        story->advice = cli_command_line(story->cli, "explain %s", id_text(story, stream->head.b));
     if (stream->state == PH_STREAM_BLOCKED)
         head_is_dead(story);
     else if (stream->state == PH_STREAM_IN_PROGRESS)
@@ -180,11 +162,9 @@ void explain_head(struct story *story)
     behind = story->stream->unsettled - 1;
     explain_because(
         story, "stream_head",
-        cli_printf(
-            story->cli,
-            "It is the head of the stream \"%s\", number %lld; %lld message%s wait%s behind it.",
-            info->message->stream, (long long)info->message->seq, (long long)behind, plural(behind),
-            behind == 1 ? "s" : ""));
+        "It is the head of the stream \"%s\", number %lld; %lld message%s wait%s behind it.",
+        info->message->stream, (long long)info->message->seq, (long long)behind, plural(behind),
+        behind == 1 ? "s" : "");
     add_affinity(story, info->next_attempt_at > story->now ? 0 : info->next_attempt_at);
 }
 
@@ -198,17 +178,15 @@ void explain_run(struct story *story)
     before = message->seq - story->stream->next_seq;
     explain_because(
         story, "stream_run",
-        cli_printf(
-            story->cli,
-            "It is number %lld of the stream \"%s\", of which nobody else gets a message "
-            "meanwhile%s.",
-            (long long)message->seq, message->stream,
-            before > 0
-                ? cli_printf(
-                      story->cli,
-                      "; its turn comes after the %lld in front of it, which were claimed with it",
-                      (long long)before)
-                : ""));
+        "It is number %lld of the stream \"%s\", of which nobody else gets a message "
+        "meanwhile%s.",
+        (long long)message->seq, message->stream,
+        before > 0
+            ? cli_printf(
+                  story->cli,
+                  "; its turn comes after the %lld in front of it, which were claimed with it",
+                  (long long)before)
+            : "");
 }
 
 void explain_dead_head(struct story *story)
@@ -218,12 +196,10 @@ void explain_dead_head(struct story *story)
     if (!is_head(story) || story->stream->state != PH_STREAM_BLOCKED)
         return;
     behind = story->stream->unsettled;
-    explain_because(
-        story, "stream_blocked",
-        cli_printf(story->cli,
-                   "It blocks the stream \"%s\": %lld message%s wait%s behind it until it is "
-                   "retried or discarded, or its queue is told to skip dead heads.",
-                   story->info->message->stream, (long long)behind, plural(behind),
-                   behind == 1 ? "s" : ""));
+    explain_because(story, "stream_blocked",
+                    "It blocks the stream \"%s\": %lld message%s wait%s behind it until it is "
+                    "retried or discarded, or its queue is told to skip dead heads.",
+                    story->info->message->stream, (long long)behind, plural(behind),
+                    behind == 1 ? "s" : "");
     advise_cures(story);
 }

@@ -4,8 +4,6 @@
 
 #include "cli.h"
 
-#include <stdarg.h>
-
 /* Reads the command line into cli. Returns an exit code; CLI_OK with cli->command NULL and
  * *ret_help or *ret_version set: that was asked for instead. */
 int cli_parse(struct cli *cli, int argc, char **argv, bool *ret_help, bool *ret_version);
@@ -16,10 +14,14 @@ const struct cli_command *cli_command_find(const char *first, const char *second
 bool cli_is_family(const char *first);
 /* What comes closest to a word that is none; NULL: nothing does. first: the family, or NULL. */
 const char *cli_command_near(struct cli *cli, const char *first, const char *word);
+/* Says that there is no such verb; family NULL: the word is the first. Returns an exit code. */
+int cli_no_verb(struct cli *cli, const char *family, const char *word);
 const char *cli_option_near(const struct cli_command *command, const char *name);
 
 /* The operands as the help shows them; "": none. */
 const char *cli_operands(const struct cli_command *command);
+/* A sentence that names the columns of its table; NULL: it prints none. */
+const char *cli_columns(struct cli *cli, const struct cli_command *command);
 /* The next paragraph of a description; NULL: that was all. */
 const char *cli_paragraph(struct cli *cli, const char **text);
 

@@ -20,7 +20,7 @@ const char *cli_paragraph(struct cli *cli, const char **text)
 
 static void paragraphs(struct cli *cli, const char *text)
 {
-    for (const char *one; (one = cli_paragraph(cli, &text));) {
+    for (const char *one; text && (one = cli_paragraph(cli, &text));) {
         cli_print(cli, "\n");
         cli_wrap(cli, one, 0);
     }
@@ -79,6 +79,18 @@ static void fields(struct cli *cli, const struct cli_field *field, int depth)
     }
 }
 
+const char *cli_columns(struct cli *cli, const struct cli_command *command)
+{
+    const char *columns = command->columns;
+
+    if (!command->fields || command->layout != CLI_TABLE)
+        return NULL;
+    for (const struct cli_field *field = command->fields; !command->columns && field->name; field++)
+        if (field->heading)
+            columns = columns ? cli_printf(cli, "%s %s", columns, field->name) : field->name;
+    return columns ? cli_printf(cli, "The table shows %s.", columns) : NULL;
+}
+
 static void exits(struct cli *cli, const struct cli_exit_note *note)
 {
     for (; note && note->text; note++)
@@ -117,6 +129,7 @@ static void help_command(struct cli *cli, const struct cli_command *command)
         cli_print(cli, "%s", heading(cli, "Fields of --json and --jsonl"));
         fields(cli, command->fields, 0);
     }
+    paragraphs(cli, cli_columns(cli, command));
     if (command->every_store)
         cli_print(cli,
                   "\nOf a set of databases it takes every store, or one of them: --store KEY\n");
@@ -188,18 +201,12 @@ static int run(struct cli *cli)
     const char *first = cli->operand_count > 0 ? cli->operands[0] : NULL;
     const char *second = cli->operand_count > 1 ? cli->operands[1] : NULL;
     const struct cli_command *command = first ? cli_command_find(first, second) : NULL;
-    const char *near;
 
     if (!first || command || (!second && cli_is_family(first))) {
         cli_help(cli, command, first);
         return CLI_OK;
     }
-    near = cli_command_near(cli, second ? first : NULL, second ? second : first);
-    if (near)
-        return cli_usage(cli, "there is no verb \"%.80s%s%.80s\"; did you mean \"%s\"?", first,
-                         second ? " " : "", second ? second : "", near);
-    return cli_usage(cli, "there is no verb \"%.80s%s%.80s\"", first, second ? " " : "",
-                     second ? second : "");
+    return cli_no_verb(cli, second ? first : NULL, second ? second : first);
 }
 
 const struct cli_command cli_help_verb = {

@@ -28,20 +28,18 @@ static const char *state_of(const ph_instance_info *instance, int64_t now)
     return "unknown";
 }
 
-static json_t *instance_json(const ph_instance_info *instance, int64_t now)
+struct row {
+    ph_instance_info instance;
+    const char *state;
+    int64_t silent_s;
+};
+
+static void print(struct cli *cli, const ph_instance_info *instance, int64_t now)
 {
     int64_t silent_s = (now - instance->last_heartbeat_at) / 1000000;
+    const struct row row = { *instance, state_of(instance, now), silent_s > 0 ? silent_s : 0 };
 
-    return json_pack(
-        "{s:o, s:o, s:o, s:i, s:s, s:I, s:I, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "instance_id",
-        cli_json_id(instance->id.b), "service", cli_json_text(instance->service), "host",
-        cli_json_text(instance->host), "process_id", instance->process_id, "state",
-        state_of(instance, now), "in_progress", (json_int_t)instance->in_progress, "silent_s",
-        (json_int_t)(silent_s > 0 ? silent_s : 0), "stale_threshold_s", instance->stale_threshold_s,
-        "lease_s", instance->lease_s, "partition_count", instance->partition_count, "started_at",
-        cli_json_time(instance->started_at), "last_heartbeat_at",
-        cli_json_time(instance->last_heartbeat_at), "ended_at", cli_json_time(instance->ended_at),
-        "metadata", cli_json_parsed(instance->metadata));
+    cli_row(cli, &row);
 }
 
 /* --------------------------------------------------------------------------- list */
@@ -59,7 +57,7 @@ static int list_one(struct cli *cli, void *context)
         return cli_fail_store(cli);
     count = ph_instance_list_count(instances);
     for (size_t i = 0; i < count; i++)
-        cli_row(cli, instance_json(ph_instance_list_at(instances, i), now));
+        print(cli, ph_instance_list_at(instances, i), now);
     ph_instance_list_free(instances);
     return count ? CLI_OK : CLI_NOT_FOUND;
 }
@@ -76,26 +74,30 @@ static int run_list(struct cli *cli)
     return code;
 }
 
+#define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
 static const struct cli_field list_fields[] = {
-    { "instance_id", CLI_F_UUID, "names it; the owner of what it has claimed", "Instance id",
-      NULL },
+    ROW("instance_id", instance.id, UUID, "Instance id",
+        "names it; the owner of what it has claimed"),
     CLI_ITS_STORE,
-    { "service", CLI_F_TEXT, "what it does: shared by all that do the same", "Service", NULL },
-    { "host", CLI_F_TEXT, "the machine it runs on", "Host", NULL },
-    { "process_id", CLI_F_NUMBER, "its process there", "Process", NULL },
-    { "state", CLI_F_STATE, "live, late, stale, left or evicted", "State", NULL },
-    { "in_progress", CLI_F_NUMBER, "messages that it has claimed", "In progress", NULL },
-    { "silent_s", CLI_F_AGO, "seconds since its last heartbeat was written", "Last seen", NULL },
-    { "stale_threshold_s", CLI_F_LIFETIME, "after so many seconds of silence it is removed",
-      "Stale after", NULL },
-    { "lease_s", CLI_F_LIFETIME, "how many seconds its leases last", "Lease", NULL },
-    { "partition_count", CLI_F_NUMBER,
-      "by how many partitions it shares streams; the same in all of its service", "Partitions",
-      NULL },
-    { "started_at", CLI_F_TIME, "when it registered", "Started", NULL },
-    { "last_heartbeat_at", CLI_F_TIME, "when its last heartbeat was written", "Heartbeat", NULL },
-    { "ended_at", CLI_F_TIME, "when it left or was removed; null: it is there", "Ended", NULL },
-    { "metadata", CLI_F_JSON, "what it says of itself: an object; or null", "Metadata", NULL },
+    ROW("service", instance.service, TEXT, "Service",
+        "what it does: shared by all that do the same"),
+    ROW("host", instance.host, TEXT, "Host", "the machine it runs on"),
+    ROW("process_id", instance.process_id, NUMBER, "Process", "its process there"),
+    ROW("state", state, STATE, "State", "live, late, stale, left or evicted"),
+    ROW("in_progress", instance.in_progress, NUMBER, "In progress", "messages that it has claimed"),
+    ROW("silent_s", silent_s, AGO, "Last seen", "seconds since its last heartbeat was written"),
+    ROW("stale_threshold_s", instance.stale_threshold_s, LIFETIME, "Stale after",
+        "after so many seconds of silence it is removed"),
+    ROW("lease_s", instance.lease_s, LIFETIME, "Lease", "how many seconds its leases last"),
+    ROW("partition_count", instance.partition_count, NUMBER, "Partitions",
+        "by how many partitions it shares streams; the same in all of its service"),
+    ROW("started_at", instance.started_at, TIME, "Started", "when it registered"),
+    ROW("last_heartbeat_at", instance.last_heartbeat_at, TIME, "Heartbeat",
+        "when its last heartbeat was written"),
+    ROW("ended_at", instance.ended_at, TIME, "Ended",
+        "when it left or was removed; null: it is there"),
+    ROW("metadata", instance.metadata, JSON, "Metadata",
+        "what it says of itself: an object; or null"),
     { 0 },
 };
 
@@ -130,8 +132,20 @@ const struct cli_command cli_instance_list = {
 
 /* -------------------------------------------------------------------------- leave */
 
+struct left {
+    ph_owner id;
+    const char *state;
+};
+
+static const struct cli_field leave_fields[] = {
+    CLI_FIELD(struct left, "instance_id", id, UUID, "Instance id", "the instance"),
+    CLI_FIELD(struct left, "state", state, STATE, "State", "left"),
+    { 0 },
+};
+
 static int run_leave(struct cli *cli)
 {
+    struct left row = { .state = "left" };
     char text[PH_ID_TEXT_SIZE];
     bool left = false;
     ph_owner id;
@@ -146,15 +160,10 @@ static int run_leave(struct cli *cli)
     if (!left)
         return cli_fail(cli, CLI_NOT_FOUND, "%s is not a live instance; see: %s",
                         ph_id_text(id.b, text), cli_command_line(cli, "instance list --all"));
-    cli_row(cli, json_pack("{s:o, s:s}", "instance_id", cli_json_id(id.b), "state", "left"));
+    row.id = id;
+    cli_row(cli, &row);
     return CLI_OK;
 }
-
-static const struct cli_field leave_fields[] = {
-    { "instance_id", CLI_F_UUID, "the instance", "Instance id", NULL },
-    { "state", CLI_F_STATE, "left", "State", NULL },
-    { 0 },
-};
 
 const struct cli_command cli_instance_leave = {
     .name = "instance leave",

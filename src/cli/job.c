@@ -130,31 +130,38 @@ const struct cli_command cli_job_set = {
 
 /* ------------------------------------------------------------------------- delete */
 
+struct deleted {
+    const char *name;
+    bool deleted;
+};
+
+static const struct cli_field delete_fields[] = {
+    CLI_FIELD(struct deleted, "name", name, TEXT, "Name", "the job's name"),
+    CLI_FIELD(struct deleted, "deleted", deleted, BOOL, "Deleted",
+              "false: somebody else was faster"),
+    { 0 },
+};
+
 static int run_delete(struct cli *cli)
 {
-    const char *name = cli->operands[0];
+    struct deleted row = { .name = cli->operands[0] };
     ph_job_list *jobs = NULL;
-    bool deleted = false;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     if (code == CLI_OK)
-        code = cli_job_find(cli, name, &jobs);
+        code = cli_job_find(cli, row.name, &jobs);
     ph_job_list_free(jobs);
     if (code == CLI_OK)
-        code = cli_confirm(cli, "Delete job \"%.80s\", and its runs that nobody has begun?", name);
+        code =
+            cli_confirm(cli, "Delete job \"%.80s\", and its runs that nobody has begun?", row.name);
     if (code != CLI_OK)
         return code;
-    if (ph_job_delete(cli->store, PH_OWN_TX, name, cli->timeout_ms, &deleted, &cli->err) < 0)
+    if (ph_job_delete(cli->store, PH_OWN_TX, row.name, cli->timeout_ms, &row.deleted, &cli->err) <
+        0)
         return cli_fail_store(cli);
-    cli_row(cli, json_pack("{s:o, s:b}", "name", cli_json_text(name), "deleted", deleted));
-    return deleted ? CLI_OK : CLI_NOT_FOUND;
+    cli_row(cli, &row);
+    return row.deleted ? CLI_OK : CLI_NOT_FOUND;
 }
-
-static const struct cli_field delete_fields[] = {
-    { "name", CLI_F_TEXT, "the job's name", "Name", NULL },
-    { "deleted", CLI_F_BOOL, "false: somebody else was faster", "Deleted", NULL },
-    { 0 },
-};
 
 const struct cli_command cli_job_delete = {
     .name = "job delete",
@@ -181,26 +188,29 @@ static int failed(struct cli *cli)
     return cli_fail_store(cli);
 }
 
+struct triggered {
+    ph_work_id run;
+    const char *job;
+};
+
+static const struct cli_field trigger_fields[] = {
+    CLI_FIELD(struct triggered, "work_id", run, UUID, "Work id", "names the run"),
+    CLI_FIELD(struct triggered, "job", job, TEXT, "Job", "the job's name"),
+    { 0 },
+};
+
 static int run_trigger(struct cli *cli)
 {
-    const char *name = cli->operands[0];
-    ph_work_id run;
+    struct triggered row = { .job = cli->operands[0] };
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     if (code != CLI_OK)
         return code;
-    if (ph_job_trigger(cli->store, PH_OWN_TX, name, cli->timeout_ms, &run, &cli->err) < 0)
+    if (ph_job_trigger(cli->store, PH_OWN_TX, row.job, cli->timeout_ms, &row.run, &cli->err) < 0)
         return failed(cli);
-    cli_row(cli,
-            json_pack("{s:o, s:o}", "work_id", cli_json_id(run.b), "job", cli_json_text(name)));
+    cli_row(cli, &row);
     return CLI_OK;
 }
-
-static const struct cli_field trigger_fields[] = {
-    { "work_id", CLI_F_UUID, "names the run", "Work id", NULL },
-    { "job", CLI_F_TEXT, "the job's name", "Job", NULL },
-    { 0 },
-};
 
 const struct cli_command cli_job_trigger = {
     .name = "job trigger",
@@ -217,26 +227,19 @@ const struct cli_command cli_job_trigger = {
 
 /* -------------------------------------------------------------- pause and resume */
 
-static int switch_to(struct cli *cli, int (*call)(ph_store *, ph_tx, const char *, int, ph_error *))
+enum { PAUSE, RESUME };
+
+static int run_change(struct cli *cli)
 {
     const char *name = cli->operands[0];
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     if (code != CLI_OK)
         return code;
-    if (call(cli->store, PH_OWN_TX, name, cli->timeout_ms, &cli->err) < 0)
+    if ((cli->command->kind == PAUSE ? ph_job_pause : ph_job_resume)(
+            cli->store, PH_OWN_TX, name, cli->timeout_ms, &cli->err) < 0)
         return failed(cli);
     return cli_job_print(cli, name);
-}
-
-static int run_pause(struct cli *cli)
-{
-    return switch_to(cli, ph_job_pause);
-}
-
-static int run_resume(struct cli *cli)
-{
-    return switch_to(cli, ph_job_resume);
 }
 
 const struct cli_command cli_job_pause = {
@@ -249,7 +252,8 @@ const struct cli_command cli_job_pause = {
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job pause nightly", "Not for now" }),
     .exits = exits,
-    .run = run_pause,
+    .run = run_change,
+    .kind = PAUSE,
 };
 
 const struct cli_command cli_job_resume = {
@@ -263,5 +267,6 @@ const struct cli_command cli_job_resume = {
     .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job pause nightly", "Not for now" },
                              { "posthorn job resume nightly", "Go on" }),
     .exits = exits,
-    .run = run_resume,
+    .run = run_change,
+    .kind = RESUME,
 };

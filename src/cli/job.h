@@ -8,8 +8,6 @@ extern const struct cli_field cli_job_fields[];
 #define CLI_MISFIRES "once skip all"
 #define CLI_OVERLAPS "allow skip"
 
-json_t *cli_json_job(const ph_job_info *job);
-
 /* Finds a job by name: a list of one, to be freed. Returns an exit code; a failure has been said. */
 int cli_job_find(struct cli *cli, const char *name, ph_job_list **ret_jobs);
 /* Prints one. */

@@ -9,50 +9,39 @@
 
 #define PAGE 1000
 
-static const char *job_state(const ph_job_info *job)
+static const char *state_of(const void *row)
 {
+    const ph_job_info *job = row;
+
     return job->paused ? "paused" : job->problem ? "broken" : "active";
 }
 
-json_t *cli_json_job(const ph_job_info *job)
-{
-    static const char *const misfires[] = { "once", "once", "skip", "all" };
+static const char *const misfires[] = { "once", "once", "skip", "all" };
+static const char *const overlaps[] = { "allow", "allow", "skip" };
 
-    return json_pack(
-        "{s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:i, s:s, s:b, s:o, s:o, s:o, s:o, s:I, s:o, s:o, "
-        "s:o}",
-        "name", cli_json_text(job->name), "state", job_state(job), "cron", cli_json_text(job->cron),
-        "timezone", cli_json_text(job->timezone), "topic", cli_json_text(job->topic), "namespace",
-        cli_json_text(job->ns), "misfire", misfires[job->misfire], "misfire_limit",
-        job->misfire_limit, "overlap", job->overlap == PH_OVERLAP_SKIP ? "skip" : "allow", "paused",
-        job->paused, "problem", cli_json_text(job->problem), "next_at", cli_json_time(job->next_at),
-        "last_at", cli_json_time(job->last_at), "last_run", cli_json_id(job->last_run.b), "skipped",
-        (json_int_t)job->skipped, "created_at", cli_json_time(job->created_at), "updated_at",
-        cli_json_time(job->updated_at), "payload", cli_json_text(job->payload));
-}
-
+#define ROW(...) CLI_FIELD(ph_job_info, __VA_ARGS__)
 const struct cli_field cli_job_fields[] = {
-    { "name", CLI_F_TEXT, "the job's name", "Name", NULL },
-    { "state", CLI_F_STATE, "active, paused, or broken (see problem)", "State", NULL },
-    { "cron", CLI_F_TEXT, "when it runs", "Cron", NULL },
-    { "timezone", CLI_F_TEXT, "what its hours are in", "Timezone", NULL },
-    { "topic", CLI_F_TEXT, "of its runs", "Topic", NULL },
-    { "namespace", CLI_F_TEXT, "the queue of its runs", "Namespace", NULL },
-    { "misfire", CLI_F_TEXT, "what becomes of instants that were missed: once, skip or all",
-      "Misfire", NULL },
-    { "misfire_limit", CLI_F_NUMBER, "with all: at most so many", "Misfire limit", NULL },
-    { "overlap", CLI_F_TEXT, "what becomes of an instant while a run has not ended: allow or skip",
-      "Overlap", NULL },
-    { "paused", CLI_F_BOOL, "it makes no runs", NULL, NULL },
-    { "problem", CLI_F_TEXT, "why a scheduler cannot run it; or null", "Problem", NULL },
-    { "next_at", CLI_F_TIME, "its next instant; null: no scheduler has computed it yet, or paused",
-      "Next", NULL },
-    { "last_at", CLI_F_TIME, "the instant of its last run; or null", "Last", NULL },
-    { "last_run", CLI_F_UUID, "the work id of its last run; or null", "Last run", NULL },
-    { "skipped", CLI_F_NUMBER, "instants that the overlap policy left out", "Skipped", NULL },
-    { "created_at", CLI_F_TIME, "when it was made", "Created", NULL },
-    { "updated_at", CLI_F_TIME, "when it was last set, paused or resumed", "Updated", NULL },
-    { "payload", CLI_F_TEXT, "of its runs; null: none", "Payload", NULL },
+    ROW("name", name, TEXT, "Name", "the job's name"),
+    CLI_FIELD_TEXT("state", state_of, STATE, "State", "active, paused, or broken (see problem)"),
+    ROW("cron", cron, TEXT, "Cron", "when it runs"),
+    ROW("timezone", timezone, TEXT, "Timezone", "what its hours are in"),
+    ROW("topic", topic, TEXT, "Topic", "of its runs"),
+    ROW("namespace", ns, TEXT, "Namespace", "the queue of its runs"),
+    ROW("misfire", misfire, TEXT, "Misfire",
+        "what becomes of instants that were missed: once, skip or all", .words = misfires),
+    ROW("misfire_limit", misfire_limit, NUMBER, "Misfire limit", "with all: at most so many"),
+    ROW("overlap", overlap, TEXT, "Overlap",
+        "what becomes of an instant while a run has not ended: allow or skip", .words = overlaps),
+    ROW("paused", paused, BOOL, NULL, "it makes no runs"),
+    ROW("problem", problem, TEXT, "Problem", "why a scheduler cannot run it; or null"),
+    ROW("next_at", next_at, TIME, "Next",
+        "its next instant; null: no scheduler has computed it yet, or paused"),
+    ROW("last_at", last_at, TIME, "Last", "the instant of its last run; or null"),
+    ROW("last_run", last_run, UUID, "Last run", "the work id of its last run; or null"),
+    ROW("skipped", skipped, NUMBER, "Skipped", "instants that the overlap policy left out"),
+    ROW("created_at", created_at, TIME, "Created", "when it was made"),
+    ROW("updated_at", updated_at, TIME, "Updated", "when it was last set, paused or resumed"),
+    ROW("payload", payload, TEXT, "Payload", "of its runs; null: none"),
     { 0 },
 };
 
@@ -75,7 +64,7 @@ int cli_job_print(struct cli *cli, const char *name)
     int code = cli_job_find(cli, name, &jobs);
 
     if (code == CLI_OK)
-        cli_row(cli, cli_json_job(ph_job_list_at(jobs, 0)));
+        cli_row(cli, ph_job_list_at(jobs, 0));
     ph_job_list_free(jobs);
     return code;
 }
@@ -95,7 +84,7 @@ static int list_all(struct cli *cli)
         return cli_fail_store(cli);
     count = ph_job_list_count(jobs);
     for (size_t i = 0; i < count; i++)
-        cli_row(cli, cli_json_job(ph_job_list_at(jobs, i)));
+        cli_row(cli, ph_job_list_at(jobs, i));
     if (count == 0)
         cli_note(cli, "no jobs");
     if (count == (size_t)opts.limit)
@@ -144,21 +133,34 @@ const struct cli_command cli_job_list = {
 
 /* --------------------------------------------------------------------------- next */
 
+struct instant {
+    int64_t at, in_s;
+    const char *local;
+};
+
+static const struct cli_field next_fields[] = {
+    CLI_FIELD(struct instant, "at", at, TIME, "At", "the instant, in UTC"),
+    CLI_FIELD(struct instant, "local", local, TEXT, "Local",
+              "the same in the zone's own time, with its offset"),
+    CLI_FIELD(struct instant, "in_s", in_s, FROM_NOW, "From now",
+              "seconds from now; negative: it has passed"),
+    { 0 },
+};
+
 /* "2030-01-31T09:30:00+01:00" in the zone that TZ names. */
-static json_t *local_json(int64_t time)
+static const char *local_text(int64_t time, char text[64])
 {
     time_t seconds = (time_t)(time / 1000000);
-    char text[64] = "";
     struct tm local;
     long minutes;
 
     if (!localtime_r(&seconds, &local))
-        return json_null();
+        return NULL;
     minutes = labs(local.tm_gmtoff) / 60;
-    snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d%c%02ld:%02ld", local.tm_year + 1900,
+    snprintf(text, 64, "%04d-%02d-%02dT%02d:%02d:%02d%c%02ld:%02ld", local.tm_year + 1900,
              local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec,
              local.tm_gmtoff < 0 ? '-' : '+', minutes / 60, minutes % 60);
-    return json_string(text);
+    return text;
 }
 
 /* cron and zone were read by the library when it made times: what TZ names is there. */
@@ -167,10 +169,13 @@ static void print_times(struct cli *cli, const char *zone, const int64_t *times,
 {
     setenv("TZ", cli_printf(cli, ":%s", zone), 1);
     tzset();
-    for (size_t i = 0; i < count; i++)
-        cli_row(cli,
-                json_pack("{s:o, s:o, s:I}", "at", cli_json_time(times[i]), "local",
-                          local_json(times[i]), "in_s", (json_int_t)((times[i] - now) / 1000000)));
+    for (size_t i = 0; i < count; i++) {
+        char local[64];
+        const struct instant row = { times[i], (times[i] - now) / 1000000,
+                                     local_text(times[i], local) };
+
+        cli_row(cli, &row);
+    }
 }
 
 static int preview(struct cli *cli, const char *cron, const char *zone)
@@ -223,13 +228,6 @@ static int run_next(struct cli *cli)
                 : preview_job(cli, cli->operands[0]);
 }
 
-static const struct cli_field next_fields[] = {
-    { "at", CLI_F_TIME, "the instant, in UTC", "At", NULL },
-    { "local", CLI_F_TEXT, "the same in the zone's own time, with its offset", "Local", NULL },
-    { "in_s", CLI_F_FROM_NOW, "seconds from now; negative: it has passed", "From now", NULL },
-    { 0 },
-};
-
 const struct cli_command cli_job_next = {
     .name = "job next",
     .summary = "show when a job runs next",
@@ -275,7 +273,7 @@ static bool page_print(struct cli *cli, const ph_message_list *page, const char 
         opts->after = run->message->work_id;
         if (!run->message->job || strcmp(run->message->job, job) != 0)
             continue;
-        cli_row(cli, cli_json_message(cli, cli_job_runs, run, now, false));
+        cli_row_json(cli, cli_json_message(cli_job_runs, run, now, false));
         --*left;
     }
     return *left > 0 && count == (size_t)opts->limit;

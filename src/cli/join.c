@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+struct started {
+    ph_join_id id;
+};
+
+static const struct cli_field started_fields[] = {
+    CLI_FIELD(struct started, "join_id", id, UUID, "Join id", "names the join"),
+    { 0 },
+};
+
 /* Prints the join as it is now, and what became of others. A producer may steer joins, but not
  * read them: what it asked for has happened all the same. */
 static int print(struct cli *cli, ph_join_id id)
@@ -16,12 +25,12 @@ static int print(struct cli *cli, ph_join_id id)
     r = ph_join_find(cli->store, PH_OWN_TX, id, 1, cli->timeout_ms, &join, &cli->err);
     if (r == PH_EPERM) {
         cli_warn(cli, "that is done, but this role may not read how the join stands now");
-        cli_row(cli, cli_need(json_pack("{s:o}", "join_id", cli_json_id(id.b))));
+        cli_row_json(cli, cli_object(started_fields, &(struct started){ id }));
         return CLI_OK;
     }
     if (r < 0)
         return cli_fail_store(cli);
-    cli_row(cli, cli_json_join(join));
+    cli_row(cli, join);
     ph_join_info_free(join);
     return CLI_OK;
 }
@@ -63,14 +72,9 @@ static int run_start(struct cli *cli)
     if (ph_join_start(cli->store, PH_OWN_TX, (int)steps.number, &opts, cli->timeout_ms, &join,
                       &cli->err) < 0)
         return cli_fail_store(cli);
-    cli_row(cli, json_pack("{s:o}", "join_id", cli_json_id(join.b)));
+    cli_row(cli, &join);
     return CLI_OK;
 }
-
-static const struct cli_field start_fields[] = {
-    { "join_id", CLI_F_UUID, "names the join", "Join id", NULL },
-    { 0 },
-};
 
 const struct cli_command cli_join_start = {
     .name = "join start",
@@ -88,7 +92,7 @@ const struct cli_command cli_join_start = {
         CLI_OPTION("metadata", 0, TEXT, "TEXT", "kept and shown, never read"),
         CLI_OPTION("deadline", 0, TIME, "TIME",
                    "fail if it is not complete then: +2h, 2030-01-01T09:00:00Z")),
-    .fields = start_fields,
+    .fields = started_fields,
     .layout = CLI_BARE,
     .examples = CLI_EXAMPLES(
         { "join=$(posthorn join start 3 --key nightly --deadline +2h)", "A join of three steps" },
@@ -177,30 +181,34 @@ static int wait_fill(struct cli *cli, ph_wait *wait)
     return payload_read(cli, &wait->on_complete_payload);
 }
 
+struct waiting {
+    ph_work_id id;
+    ph_join_id join;
+};
+
+static const struct cli_field wait_fields[] = {
+    CLI_FIELD(struct waiting, "work_id", id, UUID, "Work id",
+              "names the wait, a message of its own"),
+    CLI_FIELD(struct waiting, "join_id", join, UUID, "Join id", "the join"),
+    { 0 },
+};
+
 static int run_wait(struct cli *cli)
 {
     ph_wait wait = PH_WAIT_INIT;
-    ph_work_id id;
-    ph_join_id join;
-    json_t *row;
+    struct waiting row;
     int code = wait_fill(cli, &wait);
 
     if (code == CLI_OK)
-        code = begin(cli, &join);
+        code = begin(cli, &row.join);
     if (code != CLI_OK)
         return code;
-    if (ph_join_wait(cli->store, PH_OWN_TX, join, &wait, cli->timeout_ms, &id, &cli->err) < 0)
+    if (ph_join_wait(cli->store, PH_OWN_TX, row.join, &wait, cli->timeout_ms, &row.id, &cli->err) <
+        0)
         return cli_fail_store(cli);
-    row = json_pack("{s:o, s:o}", "work_id", cli_json_id(id.b), "join_id", cli_json_id(join.b));
-    cli_row(cli, row);
+    cli_row(cli, &row);
     return CLI_OK;
 }
-
-static const struct cli_field wait_fields[] = {
-    { "work_id", CLI_F_UUID, "names the wait, a message of its own", "Work id", NULL },
-    { "join_id", CLI_F_UUID, "the join", "Join id", NULL },
-    { 0 },
-};
 
 const struct cli_command cli_join_wait = {
     .name = "join wait",

@@ -11,42 +11,35 @@
 
 #define BAR_MOST 100
 
-json_t *cli_json_join(const ph_join_info *join)
-{
-    return json_pack("{s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "join_id",
-                     cli_json_id(join->id.b), "grouping_key", cli_json_text(join->grouping_key),
-                     "status", ph_join_status_text(join->status), "expected_steps",
-                     join->expected_steps, "attached_steps", join->attached_steps,
-                     "completed_steps", join->completed_steps, "failed_steps", join->failed_steps,
-                     "open_waits", join->open_waits, "created_at", cli_json_time(join->created_at),
-                     "updated_at", cli_json_time(join->updated_at), "deadline",
-                     cli_json_time(join->deadline), "finished_at", cli_json_time(join->finished_at),
-                     "metadata", cli_json_text(join->metadata));
-}
-
 int cli_join_operand(struct cli *cli, size_t index, ph_join_id *ret_join)
 {
     return cli_parse_id(cli, cli->operands[index], ret_join->b);
 }
 
+static const char *state_of(const void *join)
+{
+    return ph_join_status_text(((const ph_join_info *)join)->status);
+}
+
+#define ROW(...) CLI_FIELD(ph_join_info, __VA_ARGS__)
 #define JOIN_FIELDS                                                                                \
-    { "join_id", CLI_F_UUID, "names the join", "Join id", NULL },                                  \
-        { "grouping_key", CLI_F_TEXT, "what it belongs to; or null", "Key", NULL },                \
-        { "status", CLI_F_STATE, "pending, completed, failed or cancelled", "Status", NULL },      \
-        { "expected_steps", CLI_F_NUMBER, "how many steps it expects", "Expected", NULL },         \
-        { "attached_steps", CLI_F_NUMBER, "how many it has", "Attached", NULL },                   \
-        { "completed_steps", CLI_F_NUMBER, "how many of them are completed", "Completed", NULL },  \
-        { "failed_steps", CLI_F_NUMBER, "how many of them failed", "Failed", NULL },               \
-        { "open_waits", CLI_F_NUMBER, "waits that are not settled", "Open waits", NULL },          \
-        { "created_at", CLI_F_TIME, "when it was started", "Created", NULL },                      \
-        { "updated_at", CLI_F_TIME, "when a step was last counted, or it ended", "Updated",        \
-          NULL },                                                                                  \
-        { "deadline", CLI_F_TIME, "then it fails if it is not complete; or null", "Deadline",      \
-          NULL },                                                                                  \
-        { "finished_at", CLI_F_TIME, "when it ended; null: it is open", "Finished", NULL },        \
-    {                                                                                              \
-        "metadata", CLI_F_TEXT, "the text it was started with; or null", "Metadata", NULL          \
-    }
+    ROW("join_id", id, UUID, "Join id", "names the join"),                                         \
+        ROW("grouping_key", grouping_key, TEXT, "Key", "what it belongs to; or null"),             \
+        CLI_FIELD_TEXT("state", state_of, STATE, "State",                                          \
+                       "pending, completed, failed or cancelled"),                                 \
+        ROW("expected_steps", expected_steps, NUMBER, "Expected", "how many steps it expects"),    \
+        ROW("attached_steps", attached_steps, NUMBER, "Attached", "how many it has"),              \
+        ROW("completed_steps", completed_steps, NUMBER, "Completed",                               \
+            "how many of them are completed"),                                                     \
+        ROW("failed_steps", failed_steps, NUMBER, "Failed", "how many of them failed"),            \
+        ROW("open_waits", open_waits, NUMBER, "Open waits", "waits that are not settled"),         \
+        ROW("created_at", created_at, TIME, "Created", "when it was started"),                     \
+        ROW("updated_at", updated_at, TIME, "Updated",                                             \
+            "when a step was last counted, or it ended"),                                          \
+        ROW("deadline", deadline, TIME, "Deadline",                                                \
+            "then it fails if it is not complete; or null"),                                       \
+        ROW("finished_at", finished_at, TIME, "Finished", "when it ended; null: it is open"),      \
+        ROW("metadata", metadata, TEXT, "Metadata", "the text it was started with; or null")
 
 const struct cli_field cli_join_fields[] = { JOIN_FIELDS, { 0 } };
 
@@ -155,7 +148,7 @@ static void header_print(struct cli *cli, const ph_join_info *join, int64_t now)
     line(cli, "Join id", ph_id_text(join->id.b, id), CLI_PLAIN);
     if (join->grouping_key)
         line(cli, "Key", cli_shown(cli, join->grouping_key), CLI_PLAIN);
-    line(cli, "Status", ph_join_status_text(join->status), colours[join->status]);
+    line(cli, "State", ph_join_status_text(join->status), colours[join->status]);
     line(cli, "Steps",
          cli_printf(cli, "%d expected, %d attached, %d completed, %d failed, %d open",
                     join->expected_steps, join->attached_steps, join->completed_steps,
@@ -173,45 +166,46 @@ static void header_print(struct cli *cli, const ph_join_info *join, int64_t now)
         line(cli, "Metadata", cli_shown(cli, join->metadata), CLI_PLAIN);
 }
 
-/* marks: with the mark of each, for people. */
-static json_t *members_json(const ph_join_info *join, bool marks)
+/* ------------------------------------------------------------------------ the steps */
+
+static int part_of(const void *member)
 {
     static const int of_status[] = { PENDING, COMPLETED, FAILED };
-    json_t *members = cli_need(json_array());
 
-    for (size_t i = 0; i < join->member_count; i++) {
-        const ph_join_member *m = &join->members[i];
-        int part = of_status[m->status];
-        char mark[2] = { parts[part].mark, '\0' };
-        json_t *member =
-            json_pack("{s:s, s:o, s:o, s:o, s:o}", "status", parts[part].name, "message_id",
-                      cli_json_id(m->message_id.b), "work_id", cli_json_id(m->work_id.b), "topic",
-                      cli_json_text(m->topic), "attached_at", cli_json_time(m->created_at));
-
-        cli_need(member);
-        if (marks)
-            json_object_set_new(member, "mark", json_string(mark));
-        json_array_append_new(members, member);
-    }
-    return members;
+    return of_status[((const ph_join_member *)member)->status];
 }
 
+static const char *member_state(const void *member)
+{
+    return parts[part_of(member)].name;
+}
+
+static const char *member_mark(const void *member)
+{
+    static const char *const marks[PARTS] = { "#", "x", ".", "-" };
+
+    return marks[part_of(member)];
+}
+
+#define STEP(...) CLI_FIELD(ph_join_member, __VA_ARGS__)
 #define MEMBER_FIELDS                                                                              \
-    { "status", CLI_F_STATE, "pending, completed or failed", "Status", NULL },                     \
-        { "message_id", CLI_F_UUID, "the message", "Message id", NULL },                           \
-        { "topic", CLI_F_TEXT, "its topic; null: the message was deleted", "Topic", NULL },        \
-        { "work_id", CLI_F_UUID, "the stay in its queue that counts", NULL, NULL },                \
-    {                                                                                              \
-        "attached_at", CLI_F_TIME, "when it was attached", NULL, NULL                              \
-    }
+    CLI_FIELD_TEXT("state", member_state, STATE, "State", "pending, completed or failed"),         \
+        STEP("message_id", message_id, UUID, "Message id", "the message"),                         \
+        STEP("topic", topic, TEXT, "Topic", "its topic; null: the message was deleted"),           \
+        STEP("work_id", work_id, UUID, NULL, "the stay in its queue that counts"),                 \
+        STEP("attached_at", created_at, TIME, NULL, "when it was attached")
 
 static const struct cli_field member_fields[] = { MEMBER_FIELDS, { 0 } };
-static const struct cli_field marked_fields[] = { { "mark", CLI_F_TEXT, "", "", NULL },
+/* With the mark of each, for people. */
+static const struct cli_field marked_fields[] = { CLI_FIELD_TEXT("mark", member_mark, TEXT, "", ""),
                                                   MEMBER_FIELDS,
                                                   { 0 } };
+static const struct cli_field marked = { .fields = marked_fields };
 
-static void draw(struct cli *cli, const ph_join_info *join, const json_t *members, int64_t now)
+static void draw(struct cli *cli, const ph_join_info *join, int64_t now)
 {
+    json_t *members =
+        cli_array(marked_fields, join->members, join->member_count, sizeof(*join->members));
     int64_t steps[PARTS] = { [COMPLETED] = join->completed_steps,
                              [FAILED] = join->failed_steps,
                              [PENDING] =
@@ -223,7 +217,8 @@ static void draw(struct cli *cli, const ph_join_info *join, const json_t *member
     legend_print(cli, steps);
     if (join->member_count > 0)
         cli_print(cli, "\n");
-    cli_table(cli, marked_fields, members);
+    cli_table(cli, &marked, members);
+    json_decref(members);
     if (join->member_count < (size_t)join->attached_steps)
         cli_note(cli, "the first %zu of %d steps; more with --limit", join->member_count,
                  join->attached_steps);
@@ -234,7 +229,6 @@ static int run_show(struct cli *cli)
     ph_join_info *join = NULL;
     int64_t now = 0;
     ph_join_id id;
-    json_t *members, *row;
     int code = cli_join_operand(cli, 0, &id);
 
     if (code == CLI_OK)
@@ -245,15 +239,10 @@ static int run_show(struct cli *cli)
         ph_join_find(cli->store, PH_OWN_TX, id, (int)cli_number(cli, "limit"), cli->timeout_ms,
                      &join, &cli->err) < 0)
         return cli_fail_store(cli);
-    members = members_json(join, cli->format == CLI_TEXT_FORM);
-    if (cli->format == CLI_TEXT_FORM) {
-        draw(cli, join, members, now);
-        json_decref(members);
-    } else {
-        row = cli_need(cli_json_join(join));
-        json_object_set_new(row, "members", members);
-        cli_row(cli, row);
-    }
+    if (cli->format == CLI_TEXT_FORM)
+        draw(cli, join, now);
+    else
+        cli_row(cli, join);
     ph_join_info_free(join);
     return CLI_OK;
 }
@@ -262,7 +251,8 @@ static int run_show(struct cli *cli)
 
 static const struct cli_field show_fields[] = {
     JOIN_FIELDS,
-    { "members", CLI_F_ROWS, "its steps, in the order of attaching", "Members", member_fields },
+    CLI_FIELD_ROWS(ph_join_info, "members", members, member_count, member_fields, "Members",
+                   "its steps, in the order of attaching"),
     { 0 },
 };
 
@@ -302,16 +292,15 @@ static int run_list(struct cli *cli)
     if (code != CLI_OK)
         return code;
     opts.grouping_key = cli_text(cli, "key");
-    opts.status = cli_word(cli, "status");
+    opts.status = cli_word(cli, "state");
     opts.limit = (int)cli_number(cli, "limit");
     opts.oldest_first = cli_given(cli, "oldest-first");
-    if (cli_id(cli, "after"))
-        memcpy(opts.after.b, cli_id(cli, "after"), sizeof(opts.after.b));
+    cli_id(cli, "after", opts.after.b);
     if (ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &joins, &cli->err) < 0)
         return cli_fail_store(cli);
     count = ph_join_list_count(joins);
     for (size_t i = 0; i < count; i++)
-        cli_row(cli, cli_json_join(ph_join_list_at(joins, i)));
+        cli_row(cli, ph_join_list_at(joins, i));
     if (count == 0)
         cli_note(cli, "no joins");
     if (count == (size_t)opts.limit)
@@ -327,15 +316,15 @@ const struct cli_command cli_join_list = {
                    "completed: all have, and none failed. failed: all have, and some failed; or "
                    "the deadline has passed. cancelled: somebody cancelled it.",
     .options = CLI_OPTIONS(CLI_OPTION("key", 'k', TEXT, "KEY", "only joins with this key"),
-                           CLI_OPTION("status", 's', WORD, "STATUS", "only joins with this status",
-                                      .choices = CLI_JOIN_STATUSES),
+                           CLI_OPTION("state", 's', WORD, "STATE", "only joins in this state",
+                                      .choices = CLI_JOIN_STATES),
                            CLI_LIMIT_OPTION, CLI_AFTER_OPTION, CLI_OLDEST_OPTION),
     .fields = cli_join_fields,
-    .columns = "join_id status grouping_key expected_steps attached_steps completed_steps "
+    .columns = "join_id state grouping_key expected_steps attached_steps completed_steps "
                "failed_steps created_at",
     .examples = CLI_EXAMPLES(
         { "posthorn join start 3 --key nightly", "Something to list" },
-        { "posthorn join list --status pending", "What is under way" },
+        { "posthorn join list --state pending", "What is under way" },
         { "posthorn join list --key nightly --limit 1 --json", "The newest with this key" }),
     .exits = CLI_EXITS({ CLI_NOT_FOUND, "no join matches" }),
     .only_reads = true,

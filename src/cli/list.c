@@ -6,21 +6,24 @@
 /* A page, and what a set of databases needs beside it. */
 struct page {
     const struct cli_door *door; /* NULL: all of them */
-    bool inbox, others;          /* there are messages of the inbox; of doors but the outbox */
     const ph_list_opts *opts;
-    const char *columns;
-    bool streams;
     json_t *messages; /* the first of all stores, in order */
     json_t *stores;   /* a line each */
     size_t found;     /* in all stores, as far as they were counted */
     bool more;
 };
 
+struct found {
+    const char *store;
+    int64_t count;
+    bool more;
+};
+
 const struct cli_field cli_list_store_fields[] = {
-    { "store", CLI_F_TEXT, "its id; null: all together", NULL, NULL },
-    { "found", CLI_F_NUMBER, "messages that match, counted up to --limit in each store", NULL,
-      NULL },
-    { "more", CLI_F_BOOL, "there may be more than that", NULL, NULL },
+    CLI_FIELD(struct found, "store", store, TEXT, NULL, "its id; null: all together"),
+    CLI_FIELD(struct found, "found", count, NUMBER, NULL,
+              "messages that match, counted up to --limit in each store"),
+    CLI_FIELD(struct found, "more", more, BOOL, NULL, "there may be more than that"),
     CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
@@ -33,8 +36,7 @@ void cli_list_opts(struct cli *cli, ph_list_opts *opts)
     opts->limit = (int)cli_number(cli, "limit");
     opts->oldest_first = cli_given(cli, "oldest-first");
     opts->with_payload = cli_given(cli, "payload");
-    if (cli_id(cli, "after"))
-        memcpy(opts->after.b, cli_id(cli, "after"), sizeof(opts->after.b));
+    cli_id(cli, "after", opts->after.b);
 }
 
 void cli_list_more(struct cli *cli, const char *last)
@@ -42,42 +44,19 @@ void cli_list_more(struct cli *cli, const char *last)
     cli_note(cli, "there may be more: --after %s", last);
 }
 
-const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door,
-                            bool streams)
+const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door)
 {
     static const char topic[] = "topic";
-    const char *rest = strstr(columns, topic);
+    const char *rest = strstr(columns, topic) + strlen(topic);
 
-    if (!rest || (door != cli_inbox && !streams))
-        return columns;
-    rest += strlen(topic);
-    return cli_printf(cli, "%.*s%s%s%s", (int)(rest - columns), columns,
-                      door == cli_inbox ? " source source_id" : "", streams ? " stream seq" : "",
-                      rest);
-}
-
-static bool has_streams(const ph_message_list *messages)
-{
-    for (size_t i = 0; i < ph_message_list_count(messages); i++) {
-        if (ph_message_list_at(messages, i)->message->stream)
-            return true;
-    }
-    return false;
+    return door == cli_inbox
+               ? cli_printf(cli, "%.*s source source_id%s", (int)(rest - columns), columns, rest)
+               : columns;
 }
 
 static const char *noun_of(const struct page *page)
 {
     return page->opts->state == PH_LIST_DEAD ? "dead letter" : page->door->noun;
-}
-
-/* With all that its rows need. Of several doors each row names its own. */
-static const char *columns_of(struct cli *cli, const struct page *page)
-{
-    const char *columns = page->columns;
-
-    if (!page->door && page->others)
-        columns = cli_printf(cli, "work_id door%s", columns + strlen("work_id"));
-    return cli_columns_for(cli, columns, page->inbox ? cli_inbox : cli_outbox, page->streams);
 }
 
 /* The one database there is. */
@@ -86,8 +65,7 @@ static void print_page(struct cli *cli, const struct page *page, const json_t *m
     size_t count = json_array_size(messages), i;
     json_t *message;
 
-    cli_columns_set(cli, columns_of(cli, page));
-    json_array_foreach(messages, i, message) cli_row(cli, json_incref(message));
+    json_array_foreach(messages, i, message) cli_row_json(cli, json_incref(message));
     if (count == 0)
         cli_note(cli, "no %ss", noun_of(page));
     if (count == (size_t)page->opts->limit)
@@ -128,36 +106,30 @@ static json_t *merged(const json_t *a, const json_t *b, const char *by, const ph
     return both;
 }
 
-static json_t *store_json(json_t *name, size_t found, bool more)
-{
-    return cli_need(
-        json_pack("{s:o, s:I, s:b}", "store", name, "found", (json_int_t)found, "more", more));
-}
-
 /* All together. There may be more in those that have failed. */
 static void add_total(struct cli *cli, struct page *page)
 {
-    json_t *row = store_json(json_null(), page->found, page->more);
+    const struct found all = { NULL, (int64_t)page->found, page->more };
+    json_t *row = cli_object(cli_list_store_fields, &all);
 
     if (cli_json_total(cli, row))
-        json_object_set_new(row, "more", json_true());
+        cli_set(row, "more", json_true());
     json_array_append_new(page->stores, row);
 }
 
 static void add_page(struct cli *cli, struct page *page, const json_t *messages)
 {
     size_t count = json_array_size(messages), i;
-    bool more = count == (size_t)page->opts->limit;
+    const struct found here = { cli->place, (int64_t)count, count == (size_t)page->opts->limit };
     json_t *all, *message;
 
-    json_array_foreach(messages, i, message)
-        json_object_set_new(message, "store", cli_json_text(cli->place));
+    json_array_foreach(messages, i, message) cli_set(message, "store", cli_json_text(cli->place));
     all = merged(page->messages, messages, "created_at", page->opts);
     json_decref(page->messages);
     page->messages = all;
     page->found += count;
-    page->more |= more;
-    json_array_append_new(page->stores, store_json(cli_json_text(cli->place), count, more));
+    page->more |= here.more;
+    cli_array_add(page->stores, cli_list_store_fields, &here);
 }
 
 static void add_failed(struct cli *cli, void *context)
@@ -194,11 +166,13 @@ static void print_set(struct cli *cli, struct page *page)
     add_total(cli, page);
     if (cli->format == CLI_JSON) {
         cli_layout_set(cli, CLI_CARD);
-        cli_row(cli, json_pack("{s:O, s:O}", "messages", page->messages, "stores", page->stores));
+        message = cli_need(json_object());
+        cli_set(message, "messages", json_incref(page->messages));
+        cli_set(message, "stores", json_incref(page->stores));
+        cli_row_json(cli, message);
         return;
     }
-    cli_columns_set(cli, columns_of(cli, page));
-    json_array_foreach(page->messages, i, message) cli_row(cli, json_incref(message));
+    json_array_foreach(page->messages, i, message) cli_row_json(cli, json_incref(message));
     cli_flush(cli);
     tell_stores(cli, page);
 }
@@ -206,8 +180,8 @@ static void print_set(struct cli *cli, struct page *page)
 /* --------------------------------------------------------------------------------- both */
 
 /* Adds what one call tells of a door; opts go on behind it. *ret_end: there is no more. */
-static int read_on(struct cli *cli, struct page *page, const struct cli_door *door,
-                   ph_list_opts *opts, int64_t now, json_t *here, bool *ret_end)
+static int read_on(struct cli *cli, const struct cli_door *door, ph_list_opts *opts, int64_t now,
+                   json_t *here, bool *ret_end)
 {
     ph_message_list *list = NULL;
     size_t count;
@@ -215,17 +189,12 @@ static int read_on(struct cli *cli, struct page *page, const struct cli_door *do
     if (door->list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
     count = ph_message_list_count(list);
-    for (size_t i = 0; i < count; i++) {
-        json_t *message = cli_json_message(cli, door, ph_message_list_at(list, i), now, false);
-
-        if (!page->door)
-            json_object_set_new(message, "door", json_string(door->name));
-        json_array_append_new(here, message);
-    }
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(here,
+                              cli_json_message(door, ph_message_list_at(list, i), now, false));
     if (count > 0)
         opts->after = ph_message_list_at(list, count - 1)->message->work_id;
     opts->limit -= (int)count;
-    page->streams |= has_streams(list);
     ph_message_list_free(list);
     *ret_end = count == 0 || opts->limit == 0;
     return CLI_OK;
@@ -241,7 +210,7 @@ static int gather(struct cli *cli, struct page *page, const struct cli_door *doo
     bool end = false;
 
     while (!end) {
-        int code = read_on(cli, page, door, &opts, now, here, &end);
+        int code = read_on(cli, door, &opts, now, here, &end);
 
         if (code != CLI_OK) {
             json_decref(here);
@@ -249,8 +218,6 @@ static int gather(struct cli *cli, struct page *page, const struct cli_door *doo
         }
         end |= !opts.with_payload && door->door != PH_JOB_RUNS;
     }
-    page->inbox |= door == cli_inbox && (page->door || json_array_size(here) > 0);
-    page->others |= door != cli_outbox && json_array_size(here) > 0;
     all = merged(*messages, here, "work_id", page->opts);
     json_decref(*messages);
     json_decref(here);
@@ -284,13 +251,14 @@ static int one(struct cli *cli, void *context)
 int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,
                       const char *columns)
 {
-    struct page page = { .door = door, .opts = opts, .columns = columns };
+    struct page page = { .door = door, .opts = opts };
     struct cli_each each = { .one = one, .failed = add_failed, .context = &page };
     int code;
 
     cli_list_opts(cli, opts);
-    if (cli_id(cli, "after") && cli_is_set(cli))
+    if (cli_given(cli, "after") && cli_is_set(cli))
         return cli_usage(cli, "--after goes on in one database; pick it with --store");
+    cli_columns_set(cli, cli_columns_for(cli, columns, door));
     page.messages = cli_need(json_array());
     page.stores = cli_need(json_array());
     code = cli_each(cli, &each);

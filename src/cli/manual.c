@@ -143,6 +143,10 @@ static void verb(struct cli *cli, const struct cli_command *command)
     if (command->fields) {
         section(cli, "SS", "Fields of --json and --jsonl");
         fields(cli, command->fields);
+        if (cli_columns(cli, command)) {
+            cli_print(cli, ".PP\n");
+            filled(cli, cli_columns(cli, command));
+        }
     }
 }
 

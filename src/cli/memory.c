@@ -34,18 +34,25 @@ char *cli_strdup(struct cli *cli, const char *text)
     return memcpy(cli_alloc(cli, size), text, size);
 }
 
-char *cli_printf(struct cli *cli, const char *format, ...)
+char *cli_vprintf(struct cli *cli, const char *format, va_list arguments)
 {
     char *text = NULL, *copy;
-    va_list arguments;
-    int length;
+    int length = vasprintf(&text, format, arguments);
 
-    va_start(arguments, format);
-    length = vasprintf(&text, format, arguments);
-    va_end(arguments);
     copy = cli_strdup(cli, cli_need(length < 0 ? NULL : text));
     free(text);
     return copy;
+}
+
+char *cli_printf(struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+
+    va_start(arguments, format);
+    text = cli_vprintf(cli, format, arguments);
+    va_end(arguments);
+    return text;
 }
 
 void cli_free(struct cli *cli)

@@ -14,8 +14,43 @@ extern const struct cli_field cli_message_fields[];
 const char *cli_state(const ph_message_info *info, int64_t now);
 
 /* All there is of a message. Without payload and headers if the library left them out. */
-json_t *cli_json_message(const struct cli *cli, const struct cli_door *door,
-                         const ph_message_info *info, int64_t now, bool with_history);
+json_t *cli_json_message(const struct cli_door *door, const ph_message_info *info, int64_t now,
+                         bool with_history);
+extern const struct cli_field cli_receptor_fields[];
+
+/* What rows say of a delivery, their member m. */
+#define CLI_MESSAGE_ID_FIELD(row)                                                                  \
+    CLI_FIELD(row, "message_id", m.message_id, UUID, "Message id",                                 \
+              "names the message; stays the same when a dead one is retried")
+#define CLI_WHAT_FIELDS(row)                                                                       \
+    CLI_FIELD(row, "namespace", m.ns, TEXT, "Namespace", "which queue it is in"),                  \
+        CLI_FIELD(row, "topic", m.topic, TEXT, "Topic", "what it is about"),                       \
+        CLI_FIELD(row, "priority", m.priority, TEXT, "Priority", "urgent, normal, low or bulk",    \
+                  .words = cli_priorities),                                                        \
+        CLI_FIELD(row, "attempts", m.attempts, NUMBER, "Attempts", "how often it was claimed"),    \
+        CLI_FIELD(row, "retry_count", m.retry_count, NUMBER, "Retries",                            \
+                  "how often it was abandoned"),                                                   \
+        CLI_FIELD(row, "last_error", m.last_error, TEXT, "Last error",                             \
+                  "of the last attempt that gave one; or null")
+#define CLI_WHOSE_FIELDS(row)                                                                      \
+    CLI_FIELD(row, "tenant_id", m.tenant_id, UUID, "Tenant", "its tenant; or null"),               \
+        CLI_FIELD(row, "dedupe_key", m.dedupe_key, TEXT, "Dedupe key", "its dedupe key; or null"), \
+        CLI_FIELD(row, "correlation_id", m.correlation_id, TEXT, "Correlation",                    \
+                  "its correlation id; or null"),                                                  \
+        CLI_FIELD(row, "job", m.job, TEXT, "Job", "of a job run: its job; or null"),               \
+        CLI_FIELD(row, "scheduled_at", m.scheduled_at, TIME, "Scheduled",                          \
+                  "of a job run: the instant it stands for; or null"),                             \
+        CLI_STREAM_FIELDS(row, "Stream", "Seq"),                                                   \
+        CLI_FIELD(row, "source", m.source, TEXT, "Source",                                         \
+                  "of an inbox message: who sent it; or null"),                                    \
+        CLI_FIELD(row, "source_id", m.source_id, TEXT, "Source id",                                \
+                  "of an inbox message: its id there; or null")
+#define CLI_STREAM_FIELDS(row, stream_heading, seq_heading)                                        \
+    CLI_FIELD(row, "stream", m.stream, TEXT, stream_heading,                                       \
+              "the ordered stream that it is in; or null"),                                        \
+        CLI_FIELD(row, "seq", m.seq, NUMBER, seq_heading,                                          \
+                  "its number in the stream, from 1; or null", .or_null = true)
+extern const char *const cli_priorities[]; /* by ph_priority */
 
 /* What a message and a timer are given alike. */
 #define CLI_CORRELATION_OPTION                                                                     \
@@ -42,9 +77,8 @@ int cli_payload(struct cli *cli, const char *text, const char **ret_payload, siz
 int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,
                       const char *columns);
 extern const struct cli_field cli_list_store_fields[];
-/* The columns of a table, with those of inbox and streams after the topic if they are needed. */
-const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door,
-                            bool streams);
+/* The columns of a table, with those of the inbox after the topic if that is the door. */
+const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door);
 /* Fills opts from those options; and says that a full page may not be the last one. */
 void cli_list_opts(struct cli *cli, ph_list_opts *opts);
 void cli_list_more(struct cli *cli, const char *last);

@@ -3,73 +3,62 @@
 
 #include <string.h>
 
+struct row {
+    ph_schema_status schema;
+    int64_t applied;
+};
+
+#define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
 static const struct cli_field fields[] = {
     CLI_ITS_STORE,
-    { "installed", CLI_F_NUMBER, "the version of the schema in the database; 0: there is none",
-      "Installed", NULL },
-    { "library", CLI_F_NUMBER, "the version that this library brings", "Library", NULL },
-    { "serves_from", CLI_F_NUMBER, "the oldest library schema version that it still serves",
-      "Serves from", NULL },
-    { "usable", CLI_F_BOOL, "this library can work with it as it is", "Usable", NULL },
-    { "pending", CLI_F_BOOL, "migrate up would change something", "Pending", NULL },
-    { "applied", CLI_F_NUMBER, "migrations that were applied; only of migrate up", "Applied",
-      NULL },
+    ROW("installed", schema.installed, NUMBER, "Installed",
+        "the version of the schema in the database; 0: there is none"),
+    ROW("library", schema.library, NUMBER, "Library", "the version that this library brings"),
+    ROW("serves_from", schema.serves_from, NUMBER, "Serves from",
+        "the oldest library schema version that it still serves"),
+    ROW("usable", schema.usable, BOOL, "Usable", "this library can work with it as it is"),
+    ROW("pending", schema.pending, BOOL, "Pending", "migrate up would change something"),
+    ROW("applied", applied, NUMBER, "Applied", "migrations that were applied; only of migrate up",
+        .or_none = true),
     CLI_ERROR_FIELD,
     { 0 },
 };
 
-static int inspect(struct cli *cli, ph_schema_status *ret_status)
+/* applied: CLI_NO_NUMBER: that is not the question. */
+static int inspect(struct cli *cli, int64_t applied, ph_schema_status *ret_status)
 {
-    if (ph_schema_inspect(cli->store, cli->timeout_ms, ret_status, &cli->err) < 0)
-        return cli_fail_store(cli);
-    return CLI_OK;
-}
+    struct row row = { PH_SCHEMA_STATUS_INIT, applied };
 
-static json_t *status_json(const ph_schema_status *status)
-{
-    return json_pack("{s:i, s:i, s:i, s:b, s:b}", "installed", status->installed, "library",
-                     status->library, "serves_from", status->serves_from, "usable", status->usable,
-                     "pending", status->pending);
+    if (ph_schema_inspect(cli->store, cli->timeout_ms, &row.schema, &cli->err) < 0)
+        return cli_fail_store(cli);
+    cli_row(cli, &row);
+    *ret_status = row.schema;
+    return CLI_OK;
 }
 
 static int up_one(struct cli *cli, void *context)
 {
-    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
+    ph_schema_status status;
     int code, applied = 0;
-    json_t *row;
 
     (void)context;
     if (ph_migrate(cli->store, cli->timeout_ms, &applied, &cli->err) < 0)
         return cli_fail_store(cli);
-    code = inspect(cli, &status);
-    if (code != CLI_OK)
-        return code;
-    row = cli_need(status_json(&status));
-    if (json_object_set_new(row, "applied", json_integer(applied)) < 0)
-        cli_need(NULL);
-    cli_row(cli, row);
-    if (!cli_is_set(cli))
+    code = inspect(cli, applied, &status);
+    if (code == CLI_OK && !cli_is_set(cli))
         cli_note(cli, applied ? "the schema is at version %d now" : "nothing to do: version %d",
                  status.installed);
-    return CLI_OK;
-}
-
-static int run_up(struct cli *cli)
-{
-    struct cli_each each = { .how = CLI_OPEN_LAZY, .one = up_one, .failed = cli_row_failed };
-
-    return cli_each(cli, &each);
+    return code;
 }
 
 static int status_one(struct cli *cli, void *context)
 {
-    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
-    int code = inspect(cli, &status);
+    ph_schema_status status;
+    int code = inspect(cli, CLI_NO_NUMBER, &status);
 
     (void)context;
     if (code != CLI_OK)
         return code;
-    cli_row(cli, status_json(&status));
     if (!status.usable)
         cli_note(cli, "%s",
                  status.installed > status.library
@@ -80,24 +69,16 @@ static int status_one(struct cli *cli, void *context)
     return CLI_OK;
 }
 
-static int run_status(struct cli *cli)
-{
-    struct cli_each each = { .how = CLI_OPEN_LAZY, .one = status_one, .failed = cli_row_failed };
-
-    return cli_each(cli, &each);
-}
-
 /* Is the schema as it should be? A store of a set that is not has its row all the same. */
 static int validate_one(struct cli *cli, void *context)
 {
     bool *has_row = context;
-    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
-    int code = inspect(cli, &status);
+    ph_schema_status status;
+    int code = inspect(cli, CLI_NO_NUMBER, &status);
 
     *has_row = code == CLI_OK;
     if (code != CLI_OK)
         return code;
-    cli_row(cli, status_json(&status));
     if (status.usable && !status.pending)
         return CLI_OK;
     if (status.installed > status.library)
@@ -109,7 +90,7 @@ static int validate_one(struct cli *cli, void *context)
                     status.installed, status.library, cli_command_line(cli, "migrate up"));
 }
 
-static void validate_failed(struct cli *cli, void *context)
+static void row_failed(struct cli *cli, void *context)
 {
     bool *has_row = context;
 
@@ -118,12 +99,16 @@ static void validate_failed(struct cli *cli, void *context)
     *has_row = false;
 }
 
-static int run_validate(struct cli *cli)
+enum { UP, STATUS, VALIDATE };
+
+static int run(struct cli *cli)
 {
+    static int (*const parts[])(struct cli *, void *) = { up_one, status_one, validate_one };
     bool has_row = false;
-    struct cli_each each = {
-        .how = CLI_OPEN_LAZY, .one = validate_one, .failed = validate_failed, .context = &has_row
-    };
+    struct cli_each each = { .how = CLI_OPEN_LAZY,
+                             .one = parts[cli->command->kind],
+                             .failed = row_failed,
+                             .context = &has_row };
 
     return cli_each(cli, &each);
 }
@@ -136,6 +121,16 @@ static bool is_role_prefix(const char *text)
     return *text && strlen(text) <= 40 && strspn(text, allowed) == strlen(text) &&
            !(*text >= '0' && *text <= '9');
 }
+
+struct script {
+    const char *sql;
+};
+
+static const struct cli_field sql_fields[] = {
+    CLI_FIELD(struct script, "sql", sql, TEXT, NULL,
+              "the statements, as they are printed without --json"),
+    { 0 },
+};
 
 static int run_sql(struct cli *cli)
 {
@@ -159,7 +154,7 @@ static int run_sql(struct cli *cli)
     if (cli->format == CLI_TEXT_FORM)
         cli_print(cli, "%s%s", head, sql);
     else
-        cli_row(cli, json_pack("{s:o}", "sql", cli_json_text(cli_printf(cli, "%s%s", head, sql))));
+        cli_row(cli, &(struct script){ cli_printf(cli, "%s%s", head, sql) });
     ph_free(sql);
     return CLI_OK;
 }
@@ -185,7 +180,8 @@ const struct cli_command cli_migrate_up = {
           "A set file: two databases" },
         { "posthorn --db set:shops.set migrate up", "In all of them" }),
     .every_store = true,
-    .run = run_up,
+    .run = run,
+    .kind = UP,
 };
 
 const struct cli_command cli_migrate_status = {
@@ -200,7 +196,8 @@ const struct cli_command cli_migrate_status = {
                              { "posthorn migrate status --json", "The same for programs" }),
     .every_store = true,
     .only_reads = true,
-    .run = run_status,
+    .run = run,
+    .kind = STATUS,
 };
 
 const struct cli_command cli_migrate_validate = {
@@ -216,12 +213,8 @@ const struct cli_command cli_migrate_validate = {
                        { CLI_FAILED, "it is missing, older, or too new" }),
     .every_store = true,
     .only_reads = true,
-    .run = run_validate,
-};
-
-static const struct cli_field sql_fields[] = {
-    { "sql", CLI_F_TEXT, "the statements, as they are printed without --json", NULL, NULL },
-    { 0 },
+    .run = run,
+    .kind = VALIDATE,
 };
 
 const struct cli_command cli_migrate_sql = {

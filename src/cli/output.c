@@ -156,12 +156,16 @@ static void row_text(struct cli *cli, const json_t *row)
 /* Where there are many databases a row says of which one it is. */
 static void row_place(struct cli *cli, json_t *row)
 {
-    if (cli->place && !json_object_get(row, "store") &&
-        json_object_set_new(row, "store", cli_json_text(cli->place)) < 0)
-        cli_need(NULL);
+    if (cli->place && !json_object_get(row, "store"))
+        cli_set(row, "store", cli_json_text(cli->place));
 }
 
-void cli_row(struct cli *cli, json_t *row)
+void cli_row(struct cli *cli, const void *row)
+{
+    cli_row_json(cli, cli_object(cli->command->fields, row));
+}
+
+void cli_row_json(struct cli *cli, json_t *row)
 {
     row_place(cli, cli_need(row));
     if (cli->format == CLI_TEXT_FORM) {
@@ -176,7 +180,7 @@ void cli_row(struct cli *cli, json_t *row)
     json_decref(row);
 }
 
-void cli_table(struct cli *cli, const struct cli_field *fields, const json_t *rows)
+void cli_table(struct cli *cli, const struct cli_field *field, const json_t *rows)
 {
     struct cli_grid *grid;
     const json_t *row;
@@ -184,7 +188,7 @@ void cli_table(struct cli *cli, const struct cli_field *fields, const json_t *ro
 
     if (cli->format != CLI_TEXT_FORM || json_array_size(rows) == 0)
         return;
-    grid = cli_grid_new(cli, fields, NULL);
+    grid = cli_grid_new(cli, field->fields, field->columns);
     json_array_foreach(rows, index, row) cli_grid_add(grid, row);
     cli_grid_end(grid);
 }

@@ -79,11 +79,13 @@ int cli_word(const struct cli *cli, const char *option)
     return setting ? (int)setting->number : -1;
 }
 
-const uint8_t *cli_id(const struct cli *cli, const char *option)
+bool cli_id(const struct cli *cli, const char *option, uint8_t ret_id[16])
 {
     const struct cli_setting *setting = setting_find(cli, option);
 
-    return setting ? setting->id : NULL;
+    if (setting)
+        memcpy(ret_id, setting->id, sizeof(setting->id));
+    return setting != NULL;
 }
 
 size_t cli_texts(const struct cli *cli, const char *option, const char **ret_texts, size_t size)
@@ -185,15 +187,15 @@ static int letters(struct parser *p, const char *argument)
     return code;
 }
 
-static int unknown_verb(struct parser *p, const char *word)
+int cli_no_verb(struct cli *cli, const char *family, const char *word)
 {
-    const char *near = cli_command_near(p->cli, p->family, word);
-    const char *words = p->family ? cli_printf(p->cli, "%s %.80s", p->family, word)
-                                  : cli_printf(p->cli, "%.80s", word);
+    const char *near = cli_command_near(cli, family, word);
+    const char *words =
+        cli_printf(cli, "%.80s%s%.80s", family ? family : "", family ? " " : "", word);
 
     if (near)
-        return cli_usage(p->cli, "there is no verb \"%s\"; did you mean \"%s\"?", words, near);
-    return cli_usage(p->cli, "there is no verb \"%s\"", words);
+        return cli_usage(cli, "there is no verb \"%s\"; did you mean \"%s\"?", words, near);
+    return cli_usage(cli, "there is no verb \"%s\"", words);
 }
 
 static int operand(struct parser *p, const char *word)
@@ -205,7 +207,7 @@ static int operand(struct parser *p, const char *word)
         if (cli->command)
             return CLI_OK;
         if (p->family || !cli_is_family(word))
-            return unknown_verb(p, word);
+            return cli_no_verb(cli, p->family, word);
         p->family = word;
         return CLI_OK;
     }

@@ -4,39 +4,39 @@
 
 #include <string.h>
 
-/* Who has no streams needs no column for what is parked in them. */
-#define COLUMNS(at_work)                                                                           \
-    "namespace paused max_attempts backoff retention_s ready scheduled " at_work " dead"
+struct row {
+    ph_queue_info queue;
+    const char *door, *dead_head;
+    bool delete_on_ack;
+    int64_t grace_ms;
+};
 
-/* A number of seconds, where forever is null. */
-static json_t *lifetime(int64_t seconds)
+static void print_one(struct cli *cli, const ph_queue_info *queue)
 {
-    return seconds == PH_FOREVER ? json_null() : json_integer(seconds);
+    static const char *const dead_heads[] = { "skip", "skip", "block" };
+    const ph_queue_settings *s = &queue->settings;
+    bool streams = cli_has_streams(cli_door(cli));
+    struct row row = { .queue = *queue,
+                       .door = cli_door(cli)->name,
+                       .dead_head = streams ? dead_heads[s->dead_head] : NULL,
+                       .delete_on_ack = s->delete_on_ack == 1,
+                       .grace_ms = s->affinity_grace_ms };
+
+    if (s->affinity_grace_ms == PH_NO_GRACE)
+        row.grace_ms = 0;
+    if (!streams)
+        row.grace_ms = CLI_NO_NUMBER;
+    if (cli_door(cli) != cli_outbox)
+        row.queue.settings.join_wait_topic = NULL;
+    cli_row(cli, &row);
 }
 
-static json_t *queue_json(struct cli *cli, const ph_queue_info *queue)
+/* The queue that is meant. */
+static const char *named(const struct cli *cli)
 {
-    const ph_queue_settings *s = &queue->settings;
-    bool outbox = cli_door(cli) == cli_outbox, streams = cli_has_streams(cli_door(cli));
-    int grace_ms = s->affinity_grace_ms == PH_NO_GRACE ? 0 : s->affinity_grace_ms;
+    const char *ns = cli_text(cli, "namespace");
 
-    return json_pack(
-        "{s:o, s:o, s:b, s:i, s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:i, s:b, s:o, s:o, s:o, s:I, "
-        "s:I, s:I, s:I, s:I}",
-        "door", cli_json_door(cli, cli_door(cli)), "namespace", cli_json_text(queue->ns), "paused",
-        queue->paused, "max_attempts", s->max_attempts, "backoff",
-        s->backoff == PH_BACKOFF_EQUAL_JITTER ? "equal-jitter" : "exponential", "backoff_base_ms",
-        (json_int_t)s->backoff_base_ms, "backoff_max_ms", (json_int_t)s->backoff_max_ms,
-        "retention_s", lifetime(s->retention_s), "dead_retention_s", lifetime(s->dead_retention_s),
-        "dedupe_retention_s", lifetime(s->dedupe_retention_s), "max_payload_bytes",
-        (json_int_t)s->max_payload_bytes, "max_lease_s", s->max_lease_s, "delete_on_ack",
-        s->delete_on_ack == 1, "join_wait_topic", cli_json_text(outbox ? s->join_wait_topic : NULL),
-        "dead_head",
-        streams ? json_string(s->dead_head == PH_DEAD_HEAD_BLOCK ? "block" : "skip") : json_null(),
-        "affinity_grace_ms", streams ? json_integer(grace_ms) : json_null(), "ready",
-        (json_int_t)queue->counts.ready, "scheduled", (json_int_t)queue->counts.scheduled,
-        "in_progress", (json_int_t)queue->counts.in_progress, "parked",
-        (json_int_t)queue->counts.parked, "dead", (json_int_t)queue->counts.dead);
+    return ns ? ns : "";
 }
 
 /* Prints the queues (NULL: all) as rows. */
@@ -49,12 +49,8 @@ static int print(struct cli *cli, const char *ns)
                        &cli->err) < 0)
         return cli_fail_store(cli);
     count = ph_queue_list_count(queues);
-    for (size_t i = 0; i < count; i++) {
-        if (ph_queue_list_at(queues, i)->counts.parked || cli_is_set(cli))
-            cli_columns_set(cli, COLUMNS("in_progress parked"));
-    }
     for (size_t i = 0; i < count; i++)
-        cli_row(cli, queue_json(cli, ph_queue_list_at(queues, i)));
+        print_one(cli, ph_queue_list_at(queues, i));
     ph_queue_list_free(queues);
     return count ? CLI_OK : CLI_NOT_FOUND;
 }
@@ -78,15 +74,11 @@ static int run_list(struct cli *cli)
 
 static bool settings_fill(struct cli *cli, ph_queue_settings *settings)
 {
-    static const char *const names[] = { "max-attempts",     "backoff",         "backoff-base",
-                                         "backoff-max",      "retention",       "dead-retention",
-                                         "dedupe-retention", "max-payload",     "max-lease",
-                                         "delete-on-ack",    "join-wait-topic", "dead-head",
-                                         "affinity-grace" };
     bool any = false;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        any |= cli_given(cli, names[i]);
+    for (const struct cli_option *option = cli->command->options; option->name; option++)
+        any |= strcmp(option->name, "door") != 0 && strcmp(option->name, "namespace") != 0 &&
+               cli_given(cli, option->name);
     settings->max_attempts = (int)cli_number(cli, "max-attempts");
     settings->backoff = (ph_backoff)(cli_word(cli, "backoff") + 1);
     settings->backoff_base_ms = cli_number(cli, "backoff-base");
@@ -149,7 +141,7 @@ static void tell_if_new(struct cli *cli, const char *ns, const struct before *be
 static int run_set(struct cli *cli)
 {
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
-    const char *ns = cli_given(cli, "namespace") ? cli_text(cli, "namespace") : "";
+    const char *ns = named(cli);
     struct before before;
     int code;
 
@@ -174,12 +166,11 @@ static int run_set(struct cli *cli)
     return print(cli, ns);
 }
 
-/* change: ph_queue_pause() or ph_queue_resume(). */
-static int run_change(struct cli *cli,
-                      int (*change)(ph_store *store, ph_tx tx, ph_door door, const char *ns,
-                                    int timeout_ms, ph_error *reterr))
+enum { PAUSE, RESUME };
+
+static int run_change(struct cli *cli)
 {
-    const char *ns = cli_given(cli, "namespace") ? cli_text(cli, "namespace") : "";
+    const char *ns = named(cli);
     struct before before;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
@@ -187,75 +178,80 @@ static int run_change(struct cli *cli,
         code = look_before(cli, ns, &before);
     if (code != CLI_OK)
         return code;
-    if (change(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms, &cli->err) < 0)
+    if ((cli->command->kind == PAUSE ? ph_queue_pause : ph_queue_resume)(
+            cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms, &cli->err) < 0)
         return cli_fail_store(cli);
     tell_if_new(cli, ns, &before, false);
     return print(cli, ns);
 }
 
-static int run_pause(struct cli *cli)
-{
-    return run_change(cli, ph_queue_pause);
-}
+struct deleted {
+    const char *door, *ns;
+    bool deleted;
+};
 
-static int run_resume(struct cli *cli)
-{
-    return run_change(cli, ph_queue_resume);
-}
+static const struct cli_field delete_fields[] = {
+    CLI_FIELD(struct deleted, "door", door, TEXT, "Door", CLI_DOORS_HELP),
+    CLI_FIELD(struct deleted, "namespace", ns, TEXT, "Namespace", "the queue's name"),
+    CLI_FIELD(struct deleted, "deleted", deleted, BOOL, "Deleted", "false: there was none"),
+    { 0 },
+};
 
 static int run_delete(struct cli *cli)
 {
-    const char *ns = cli_given(cli, "namespace") ? cli_text(cli, "namespace") : "";
-    bool deleted = false;
+    struct deleted row = { cli_door(cli)->name, named(cli), false };
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     if (code != CLI_OK)
         return code;
-    if (ph_queue_delete(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms, &deleted,
-                        &cli->err) < 0)
+    if (ph_queue_delete(cli->store, PH_OWN_TX, cli_door(cli)->door, row.ns, cli->timeout_ms,
+                        &row.deleted, &cli->err) < 0)
         return cli_fail_store(cli);
-    if (!deleted)
-        cli_note(cli, "there is no queue %s", cli_quoted(cli, ns));
-    cli_row(cli, json_pack("{s:o, s:o, s:b}", "door", cli_json_door(cli, cli_door(cli)),
-                           "namespace", cli_json_text(ns), "deleted", deleted));
-    return deleted ? CLI_OK : CLI_NOT_FOUND;
+    if (!row.deleted)
+        cli_note(cli, "there is no queue %s", cli_quoted(cli, row.ns));
+    cli_row(cli, &row);
+    return row.deleted ? CLI_OK : CLI_NOT_FOUND;
 }
 
 /* ------------------------------------------------------------------- the tables */
 
+static const char *const backoffs[] = { "exponential", "exponential", "equal-jitter" };
+
+#define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
+#define SET(name_, member_, ...) ROW(name_, queue.settings.member_, __VA_ARGS__)
 static const struct cli_field fields[] = {
     CLI_ITS_STORE,
-    { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", "Door", NULL },
-    { "namespace", CLI_F_TEXT, "the queue's name", "Namespace", NULL },
-    { "paused", CLI_F_BOOL, "it hands out nothing", "Paused", NULL },
-    { "max_attempts", CLI_F_NUMBER, "how often a message may be claimed", "Max attempts", NULL },
-    { "backoff", CLI_F_TEXT, "exponential or equal-jitter", "Backoff", NULL },
-    { "backoff_base_ms", CLI_F_NUMBER, "the first wait", "Backoff base ms", NULL },
-    { "backoff_max_ms", CLI_F_NUMBER, "the longest wait", "Backoff max ms", NULL },
-    { "retention_s", CLI_F_LIFETIME,
-      "for how many seconds settled messages are kept; null: for ever", "Retention", NULL },
-    { "dead_retention_s", CLI_F_LIFETIME,
-      "for how many seconds dead letters are kept; null: for ever", "Dead retention", NULL },
-    { "dedupe_retention_s", CLI_F_LIFETIME,
-      "for how many seconds dedupe keys are kept; null: for ever", "Dedupe retention", NULL },
-    { "max_payload_bytes", CLI_F_NUMBER, "the longest payload", "Max payload", NULL },
-    { "max_lease_s", CLI_F_NUMBER, "how long a lease may last with renewals", "Max lease s", NULL },
-    { "delete_on_ack", CLI_F_BOOL, "acknowledged messages are deleted at once", "Delete on ack",
-      NULL },
-    { "join_wait_topic", CLI_F_TEXT, "the topic of waits for joins; null behind other doors",
-      "Join wait topic", NULL },
-    { "dead_head", CLI_F_TEXT,
-      "what a stream does when its head has died, skip or block; null: there are no streams",
-      "Dead head", NULL },
-    { "affinity_grace_ms", CLI_F_NUMBER,
-      "how long the head of a stream is left to the instance that its partition belongs to; null: "
-      "there are no streams",
-      "Affinity grace ms", NULL },
-    { "ready", CLI_F_NUMBER, "messages that are due now", "Ready", NULL },
-    { "scheduled", CLI_F_NUMBER, "due later, or waiting for a retry", "Scheduled", NULL },
-    { "in_progress", CLI_F_NUMBER, "leased", "In progress", NULL },
-    { "parked", CLI_F_NUMBER, "behind the heads of their streams", "Parked", NULL },
-    { "dead", CLI_F_NUMBER, "dead letters that were not put back", "Dead", NULL },
+    ROW("door", door, TEXT, "Door", CLI_DOORS_HELP),
+    ROW("namespace", queue.ns, TEXT, "Namespace", "the queue's name"),
+    ROW("paused", queue.paused, BOOL, "Paused", "it hands out nothing"),
+    SET("max_attempts", max_attempts, NUMBER, "Max attempts", "how often a message may be claimed"),
+    SET("backoff", backoff, TEXT, "Backoff", "exponential or equal-jitter", .words = backoffs),
+    SET("backoff_base_ms", backoff_base_ms, NUMBER, "Backoff base ms", "the first wait"),
+    SET("backoff_max_ms", backoff_max_ms, NUMBER, "Backoff max ms", "the longest wait"),
+    SET("retention_s", retention_s, LIFETIME, "Retention",
+        "for how many seconds settled messages are kept; null: for ever"),
+    SET("dead_retention_s", dead_retention_s, LIFETIME, "Dead retention",
+        "for how many seconds dead letters are kept; null: for ever"),
+    SET("dedupe_retention_s", dedupe_retention_s, LIFETIME, "Dedupe retention",
+        "for how many seconds dedupe keys are kept; null: for ever"),
+    SET("max_payload_bytes", max_payload_bytes, NUMBER, "Max payload", "the longest payload"),
+    SET("max_lease_s", max_lease_s, NUMBER, "Max lease s",
+        "how long a lease may last with renewals"),
+    ROW("delete_on_ack", delete_on_ack, BOOL, "Delete on ack",
+        "acknowledged messages are deleted at once"),
+    SET("join_wait_topic", join_wait_topic, TEXT, "Join wait topic",
+        "the topic of waits for joins; null behind other doors"),
+    ROW("dead_head", dead_head, TEXT, "Dead head",
+        "what a stream does when its head has died, skip or block; null: there are no streams"),
+    ROW("affinity_grace_ms", grace_ms, NUMBER, "Affinity grace ms",
+        "how long the head of a stream is left to the instance that its partition belongs to; "
+        "null: there are no streams"),
+    ROW("ready", queue.counts.ready, NUMBER, "Ready", "messages that are due now"),
+    ROW("scheduled", queue.counts.scheduled, NUMBER, "Scheduled",
+        "due later, or waiting for a retry"),
+    ROW("in_progress", queue.counts.in_progress, NUMBER, "In progress", "leased"),
+    ROW("parked", queue.counts.parked, NUMBER, "Parked", "behind the heads of their streams"),
+    ROW("dead", queue.counts.dead, NUMBER, "Dead", "dead letters that were not put back"),
     { 0 },
 };
 
@@ -274,7 +270,8 @@ const struct cli_command cli_queue_list = {
                    "their own: --door says which are meant.",
     .options = CLI_OPTIONS(DOOR_OPTION, CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE)),
     .fields = fields,
-    .columns = COLUMNS("in_progress"),
+    .columns = "namespace paused max_attempts backoff retention_s ready scheduled in_progress "
+               "parked dead",
     .examples = CLI_EXAMPLES(
         { "posthorn enqueue mail.send hello --namespace mail", "A queue is made" },
         { "posthorn queue list", "All queues" },
@@ -365,7 +362,8 @@ const struct cli_command cli_queue_pause = {
     .examples =
         CLI_EXAMPLES({ "posthorn queue pause --namespace mail", "No mail for now" },
                      { "posthorn queue pause --door timers", "No timer becomes a message" }),
-    .run = run_pause,
+    .run = run_change,
+    .kind = PAUSE,
 };
 
 const struct cli_command cli_queue_resume = {
@@ -378,15 +376,10 @@ const struct cli_command cli_queue_resume = {
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES({ "posthorn queue resume --namespace mail", "Go on" },
                              { "posthorn queue resume --door timers", "Timers, too" }),
-    .run = run_resume,
+    .run = run_change,
+    .kind = RESUME,
 };
 
-static const struct cli_field delete_fields[] = {
-    { "door", CLI_F_TEXT, "outbox, inbox, timers or job-runs", "Door", NULL },
-    { "namespace", CLI_F_TEXT, "the queue's name", "Namespace", NULL },
-    { "deleted", CLI_F_BOOL, "false: there was none", "Deleted", NULL },
-    { 0 },
-};
 const struct cli_command cli_queue_delete = {
     .name = "queue delete",
     .summary = "delete a queue that has nothing in it",

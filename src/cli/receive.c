@@ -20,7 +20,7 @@ static int receive_one(struct cli *cli, struct enqueue_draft *draft)
     if (ph_inbox_receive(cli->store, PH_OWN_TX, &message, cli->timeout_ms, &received, &cli->err) <
         0)
         return cli_fail_store(cli);
-    enqueue_row_received(cli, &received);
+    cli_row(cli, &received);
     if (!received.is_new)
         cli_note(cli, "nothing new was stored: it had come before, as this message");
     return CLI_OK;
@@ -57,9 +57,10 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_field fields[] = {
-    { "work_id", CLI_F_UUID, "names this stay of the message in its queue", "Work id", NULL },
-    { "is_new", CLI_F_BOOL, "false: it had come before, and this is the id it was stored under",
-      "New", NULL },
+    CLI_FIELD(ph_received, "work_id", work_id, UUID, "Work id",
+              "names this stay of the message in its queue"),
+    CLI_FIELD(ph_received, "is_new", is_new, BOOL, "New",
+              "false: it had come before, and this is the id it was stored under"),
     { 0 },
 };
 

@@ -1,42 +1,47 @@
 /* retention.c - posthorn retention: deletes what was settled long ago. */
 #include "commands.h"
 
+struct row {
+    int64_t deleted;
+};
+
+static const struct cli_field fields[] = {
+    CLI_STORE_OR_ALL,
+    CLI_FIELD(struct row, "deleted", deleted, NUMBER, "Deleted", "messages that were deleted"),
+    CLI_TOTAL_FIELDS,
+    CLI_ERROR_FIELD,
+    { 0 },
+};
+
 static int one(struct cli *cli, void *context)
 {
-    int64_t *all = context, total = 0, count = 0;
+    struct row *all = context, here = { 0 };
+    int64_t count = 0;
 
     cli_progress_begin(cli, "deleted", 0);
     do {
         if (ph_retention_run(cli->store, PH_OWN_TX, (int)cli_number(cli, "batch"), cli->timeout_ms,
                              &count, &cli->err) < 0)
             return cli_fail_store(cli);
-        total += count;
-        cli_progress_at(cli, total, 0);
+        here.deleted += count;
+        cli_progress_at(cli, here.deleted, 0);
     } while (count > 0 && !cli_given(cli, "once") && !cli_interrupted());
     cli_progress_end(cli);
-    cli_row(cli, json_pack("{s:I}", "deleted", (json_int_t)total));
-    *all += total;
+    cli_row(cli, &here);
+    all->deleted += here.deleted;
     return cli_interrupted() ? CLI_INTERRUPTED : CLI_OK;
 }
 
 static int run(struct cli *cli)
 {
-    int64_t all = 0;
+    struct row all = { 0 };
     struct cli_each each = { .one = one, .failed = cli_row_failed, .context = &all };
     int code = cli_each(cli, &each);
 
     if (cli_is_set(cli))
-        cli_row_total(cli, json_pack("{s:I}", "deleted", (json_int_t)all));
+        cli_row_total(cli, &all);
     return code;
 }
-
-static const struct cli_field fields[] = {
-    CLI_STORE_OR_ALL,
-    { "deleted", CLI_F_NUMBER, "messages that were deleted", "Deleted", NULL },
-    CLI_TOTAL_FIELDS,
-    CLI_ERROR_FIELD,
-    { 0 },
-};
 
 const struct cli_command cli_retention = {
     .name = "retention",

@@ -37,21 +37,16 @@ static void add(ph_schedule *total, const ph_schedule *done)
     total->next_at = done->next_at;
 }
 
-static json_t *counts_json(const ph_schedule *done)
-{
-    return cli_need(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "at", cli_json_time(done->now),
-                              "timers", (json_int_t)done->timers, "runs", (json_int_t)done->runs,
-                              "job_runs", (json_int_t)done->job_runs, "joins",
-                              (json_int_t)done->joins, "problems", (json_int_t)done->problems,
-                              "next_at", cli_json_time(done->next_at)));
-}
+struct row {
+    ph_schedule done;
+    json_t *joins;
+};
 
 static void row(struct cli *cli, const ph_schedule *done)
 {
-    json_t *object = counts_json(done);
+    const struct row row = { *done, cli_joins_tell(cli) };
 
-    cli_joins_tell(cli, object);
-    cli_row(cli, object);
+    cli_row(cli, &row);
 }
 
 /* "3 timers became messages" */
@@ -230,15 +225,15 @@ static int one(struct cli *cli, void *context)
 
 static int run_each(struct cli *cli)
 {
-    ph_schedule total = PH_SCHEDULE_INIT;
-    struct cli_each each = { .one = one, .failed = cli_row_failed, .context = &total };
+    struct row all = { .done = PH_SCHEDULE_INIT };
+    struct cli_each each = { .one = one, .failed = cli_row_failed, .context = &all.done };
     int code = cli_each(cli, &each);
 
     if (cli_is_set(cli))
-        cli_row_total(cli, counts_json(&total));
+        cli_row_total(cli, &all);
     if (cli_given(cli, "once") && work_stop_is_due())
         return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
-    return code == CLI_OK && cli_given(cli, "once") && total.problems ? CLI_FAILED : code;
+    return code == CLI_OK && cli_given(cli, "once") && all.done.problems ? CLI_FAILED : code;
 }
 
 /* ------------------------------------------------------------- a set of databases */
@@ -306,18 +301,19 @@ static int run(struct cli *cli)
 
 /* ------------------------------------------------------------------------ the table */
 
+#define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
 static const struct cli_field fields[] = {
     CLI_STORE_OR_ALL,
-    { "at", CLI_F_TIME, "the database's time when it looked", "At", NULL },
-    { "timers", CLI_F_NUMBER, "timers turned into messages", "Timers", NULL },
-    { "runs", CLI_F_NUMBER, "job runs made", "Runs", NULL },
-    { "job_runs", CLI_F_NUMBER, "job runs turned into messages", "Job runs", NULL },
-    { "joins", CLI_F_NUMBER, "joins whose deadline had passed", "Joins", NULL },
-    { "problems", CLI_F_NUMBER, "jobs found that cannot be run; each is said on stderr", "Problems",
-      NULL },
-    { "next_at", CLI_F_TIME,
-      "when something is due next, as far as known; null: nothing is planned", "Next", NULL },
-    CLI_ENDED_FIELD("the joins that ended"),
+    ROW("at", done.now, TIME, "At", "the database's time when it looked"),
+    ROW("timers", done.timers, NUMBER, "Timers", "timers turned into messages"),
+    ROW("runs", done.runs, NUMBER, "Runs", "job runs made"),
+    ROW("job_runs", done.job_runs, NUMBER, "Job runs", "job runs turned into messages"),
+    ROW("joins", done.joins, NUMBER, "Joins", "joins whose deadline had passed"),
+    ROW("problems", done.problems, NUMBER, "Problems",
+        "jobs found that cannot be run; each is said on stderr"),
+    ROW("next_at", done.next_at, TIME, "Next",
+        "when something is due next, as far as known; null: nothing is planned"),
+    CLI_ENDED_FIELD(struct row, joins, "the joins that ended"),
     CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },

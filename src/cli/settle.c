@@ -70,6 +70,22 @@ static int not_settled(const struct call *call, const ph_lease_ref *first, size_
                     "%zu of %zu: not leased by this owner; nothing changed there", lost, count);
 }
 
+struct row {
+    ph_work_id id;
+    const char *outcome;
+    json_t *joins;
+};
+
+static const struct cli_field fields[] = {
+    CLI_FIELD(struct row, "work_id", id, UUID, "Work id", "the message"),
+    CLI_FIELD(struct row, "outcome", outcome, STATE, "Outcome",
+              "acked, abandoned, failed, dead (an abandon that spent the last attempt), released, "
+              "renewed; stale (not leased by this owner, or under another fence, or a message "
+              "before it in its stream is not settled) or unknown (there is no such message)"),
+    CLI_ENDED_FIELD(struct row, joins, "joins that ended with it, in the last row of the call"),
+    { 0 },
+};
+
 static int settle_all(const struct call *call, const struct cli_ids *ids)
 {
     struct cli *cli = call->cli;
@@ -82,13 +98,10 @@ static int settle_all(const struct call *call, const struct cli_ids *ids)
         if (settle_some(call, ids->refs + at, count, outcomes) < 0)
             return cli_fail_store(cli);
         for (size_t i = 0; i < count; i++) {
-            json_t *row =
-                json_pack("{s:o, s:s}", "work_id", cli_json_id(ids->refs[at + i].work_id.b),
-                          "outcome", ph_outcome_text(outcomes[i]));
+            const struct row row = { ids->refs[at + i].work_id, ph_outcome_text(outcomes[i]),
+                                     i + 1 == count ? cli_joins_tell(cli) : NULL };
 
-            if (i + 1 == count)
-                cli_joins_tell(cli, cli_need(row));
-            cli_row(cli, row);
+            cli_row(cli, &row);
             if (outcomes[i] != PH_OUTCOME_STALE && outcomes[i] != PH_OUTCOME_UNKNOWN)
                 continue;
             first = lost++ == 0 ? &ids->refs[at + i] : first;
@@ -97,69 +110,46 @@ static int settle_all(const struct call *call, const struct cli_ids *ids)
     return lost ? not_settled(call, first, lost, ids->count) : CLI_OK;
 }
 
-static int run(struct cli *cli, struct call *call)
+#define RENEW (-1) /* beside the verbs of ph_settlement */
+
+static struct call call_of(struct cli *cli)
 {
-    const uint8_t *owner = cli_id(cli, "owner");
+    int verb = cli->command->kind;
+    struct call call = { .cli = cli };
+
+    if (verb == RENEW) {
+        call.lease_s = (int)cli_number(cli, "lease");
+        return call;
+    }
+    call.like.verb = (ph_settle_verb)verb;
+    call.like.delay_ms = verb == PH_ABANDON ? PH_DELAY_POLICY : 0;
+    if (verb == PH_ABANDON || verb == PH_FAIL)
+        call.like.error = cli_text(cli, "error");
+    if ((verb == PH_ABANDON || verb == PH_RELEASE) && cli_given(cli, "delay"))
+        call.like.delay_ms = cli_number(cli, "delay");
+    return call;
+}
+
+static int run(struct cli *cli)
+{
+    struct call call = call_of(cli);
     struct cli_ids ids;
     int code;
 
-    if (!owner)
+    if (!cli_id(cli, "owner", call.owner.b))
         return cli_usage(
             cli, "who settles? give the owner that claimed with --owner, or in POSTHORN_OWNER");
     cli_joins_watch(cli);
     code = cli_ids_read(cli, &ids);
     if (code == CLI_OK)
         code = cli_open(cli, CLI_OPEN_CHECKED);
-    if (code != CLI_OK)
-        return code;
-    call->cli = cli;
-    memcpy(call->owner.b, owner, sizeof(call->owner.b));
-    return settle_all(call, &ids);
-}
-
-static int run_ack(struct cli *cli)
-{
-    struct call call = { .like = { .verb = PH_ACK } };
-
-    return run(cli, &call);
-}
-
-static int run_abandon(struct cli *cli)
-{
-    struct call call = { .like = { .verb = PH_ABANDON, .delay_ms = PH_DELAY_POLICY } };
-
-    call.like.error = cli_text(cli, "error");
-    if (cli_given(cli, "delay"))
-        call.like.delay_ms = cli_number(cli, "delay");
-    return run(cli, &call);
-}
-
-static int run_fail(struct cli *cli)
-{
-    struct call call = { .like = { .verb = PH_FAIL } };
-
-    call.like.error = cli_text(cli, "error");
-    return run(cli, &call);
-}
-
-static int run_release(struct cli *cli)
-{
-    struct call call = { .like = { .verb = PH_RELEASE } };
-
-    call.like.delay_ms = cli_number(cli, "delay");
-    return run(cli, &call);
-}
-
-static int run_renew(struct cli *cli)
-{
-    struct call call = { .lease_s = (int)cli_number(cli, "lease") };
-
-    return run(cli, &call);
+    return code == CLI_OK ? settle_all(&call, &ids) : code;
 }
 
 /* ------------------------------------------------------------------- the tables */
 
-#define OPERANDS "ID[:FENCE]...|-"
+#define SETTLES(verb)                                                                              \
+    .operands = "ID[:FENCE]...|-", .fields = fields, .exits = exits, .run = run, .kind = verb
 #define YEAR_MS (366LL * 86400000)
 #define OWNER_OPTION                                                                               \
     CLI_OPTION("owner", 'o', ID, "UUID", "who claimed them", .environment = "POSTHORN_OWNER")
@@ -174,17 +164,6 @@ static int run_renew(struct cli *cli)
     {                                                                                              \
         "posthorn enqueue mail.send hello; posthorn enqueue mail.send world", "Something to do"    \
     }
-
-static const struct cli_field fields[] = {
-    { "work_id", CLI_F_UUID, "the message", "Work id", NULL },
-    { "outcome", CLI_F_STATE,
-      "acked, abandoned, failed, dead (an abandon that spent the last attempt), released, renewed; "
-      "stale (not leased by this owner, or under another fence, or a message before it in its "
-      "stream is not settled) or unknown (there is no such message)",
-      "Outcome", NULL },
-    CLI_ENDED_FIELD("joins that ended with it, in the last row of the call"),
-    { 0 },
-};
 
 static const struct cli_exit_note exits[] = {
     { CLI_FAILED, "one of the messages was stale or unknown; the others were settled" },
@@ -201,25 +180,21 @@ static const struct cli_exit_note exits[] = {
 const struct cli_command cli_ack = {
     .name = "ack",
     .summary = "settle messages: done",
-    .operands = OPERANDS,
     .description = "Marks claimed messages as done. They are never handed out again, and are "
                    "deleted when their queue's retention is over. A message that is a step of a "
                    "join counts as completed; if that ends the join, a note says so.\n" ABOUT_IDS,
     .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION),
-    .fields = fields,
     .examples = CLI_EXAMPLES(
         EXAMPLE_CLAIM, EXAMPLE_OWNER,
         { "posthorn ack $(posthorn claim --jsonl | grep -o '\"lease\":\"[^\"]*' | cut -d'\"' -f4)",
           "Settle one by its lease" },
         { "posthorn claim --batch 100 | posthorn ack -", "Settle all that claim prints" }),
-    .exits = exits,
-    .run = run_ack,
+    SETTLES(PH_ACK),
 };
 
 const struct cli_command cli_abandon = {
     .name = "abandon",
     .summary = "settle messages: try again later",
-    .operands = OPERANDS,
     .description =
         "Gives claimed messages back after an attempt that failed. Each is due again after the "
         "queue's backoff, which grows with every retry, or after --delay. If its attempts are "
@@ -228,37 +203,31 @@ const struct cli_command cli_abandon = {
                            CLI_OPTION("delay", 'd', MS, "DURATION",
                                       "wait so long, instead of the queue's backoff", .min = 0,
                                       .max = YEAR_MS)),
-    .fields = fields,
     .examples =
         CLI_EXAMPLES(EXAMPLE_CLAIM, EXAMPLE_OWNER,
                      { "posthorn claim | posthorn abandon - --error 'mail server does not answer'",
                        "Again after the backoff" },
                      { "posthorn claim | posthorn abandon - --delay 10m", "Again in ten minutes" }),
-    .exits = exits,
-    .run = run_abandon,
+    SETTLES(PH_ABANDON),
 };
 
 const struct cli_command cli_fail_verb = {
     .name = "fail",
     .summary = "settle messages: dead letter",
-    .operands = OPERANDS,
     .description =
         "Makes claimed messages dead letters at once: no attempt will help. Operators look at them "
         "with dead list, and put them back with dead retry or delete them with dead discard. A "
         "message that is a step of a join counts as failed.\n" ABOUT_IDS,
     .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION, ERROR_OPTION),
-    .fields = fields,
     .examples = CLI_EXAMPLES(
         EXAMPLE_CLAIM, EXAMPLE_OWNER,
         { "posthorn claim | posthorn fail - --error 'no such address'", "This one is hopeless" }),
-    .exits = exits,
-    .run = run_fail,
+    SETTLES(PH_FAIL),
 };
 
 const struct cli_command cli_release = {
     .name = "release",
     .summary = "settle messages: as if never claimed",
-    .operands = OPERANDS,
     .description =
         "Gives claimed messages back as if they had not been claimed: the attempt does not count. "
         "For a worker that ends, or finds that it is not the right one.\n" ABOUT_IDS,
@@ -266,18 +235,15 @@ const struct cli_command cli_release = {
         CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION,
                     CLI_OPTION("delay", 'd', MS, "DURATION", "not before so much time has passed",
                                .min = 0, .max = YEAR_MS)),
-    .fields = fields,
     .examples = CLI_EXAMPLES(
         EXAMPLE_CLAIM, EXAMPLE_OWNER,
         { "posthorn claim --batch 2 | posthorn release -", "Let somebody else do it" }),
-    .exits = exits,
-    .run = run_release,
+    SETTLES(PH_RELEASE),
 };
 
 const struct cli_command cli_renew = {
     .name = "renew",
     .summary = "make leases last longer",
-    .operands = OPERANDS,
     .description = "Makes the lease of claimed messages last longer. Messages that were claimed "
                    "together share a lease: renewing one renews all of them. A lease never lasts "
                    "longer than the queue's longest lease, counted from the claim; then, or if it "
@@ -285,10 +251,8 @@ const struct cli_command cli_renew = {
     .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION,
                            CLI_OPTION("lease", 'l', SECONDS, "DURATION", "how long from now",
                                       .value = "30s", .min = 1, .max = PH_LEASE_MAX_S)),
-    .fields = fields,
     .examples =
         CLI_EXAMPLES(EXAMPLE_CLAIM, EXAMPLE_OWNER,
                      { "posthorn claim | posthorn renew - --lease 5m", "Five more minutes" }),
-    .exits = exits,
-    .run = run_renew,
+    SETTLES(RENEW),
 };

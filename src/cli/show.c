@@ -1,27 +1,19 @@
 /* show.c - posthorn show and posthorn list: messages as they are now. */
 #include "commands.h"
+#include "join.h"
 #include "message.h"
 
 /* The parties of a message that have reported on it. */
 static int receptors_add(struct cli *cli, ph_work_id id, json_t *row)
 {
+    json_t *receptors = cli_need(json_array());
     ph_receptor_list *list = NULL;
-    json_t *receptors;
 
+    cli_set(row, "receptors", receptors);
     if (ph_receptor_list_get(cli->store, PH_OWN_TX, id, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    receptors = cli_need(json_array());
-    for (size_t i = 0; i < ph_receptor_list_count(list); i++) {
-        const ph_receptor_info *r = ph_receptor_list_at(list, i);
-        json_t *receptor =
-            json_pack("{s:o, s:s, s:i, s:o, s:o, s:o}", "receptor", cli_json_text(r->receptor),
-                      "status", r->completed ? "completed" : "failed", "attempts", r->attempts,
-                      "first_at", cli_json_time(r->first_at), "last_at", cli_json_time(r->last_at),
-                      "error", cli_json_text(r->error));
-
-        json_array_append_new(receptors, cli_need(receptor));
-    }
-    json_object_set_new(row, "receptors", receptors);
+    for (size_t i = 0; i < ph_receptor_list_count(list); i++)
+        cli_array_add(receptors, cli_receptor_fields, ph_receptor_list_at(list, i));
     ph_receptor_list_free(list);
     return CLI_OK;
 }
@@ -29,25 +21,16 @@ static int receptors_add(struct cli *cli, ph_work_id id, json_t *row)
 /* The joins of which it is a step. */
 static int joins_add(struct cli *cli, ph_message_id message, json_t *row)
 {
+    json_t *joins = cli_need(json_array());
     ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
     ph_join_list *list = NULL;
-    json_t *joins;
 
     opts.step = message;
+    cli_set(row, "joins", joins);
     if (ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    joins = cli_need(json_array());
-    for (size_t i = 0; i < ph_join_list_count(list); i++) {
-        const ph_join_info *j = ph_join_list_at(list, i);
-        json_t *join =
-            json_pack("{s:o, s:s, s:i, s:i, s:i, s:o}", "join_id", cli_json_id(j->id.b), "status",
-                      ph_join_status_text(j->status), "completed_steps", j->completed_steps,
-                      "failed_steps", j->failed_steps, "expected_steps", j->expected_steps,
-                      "grouping_key", cli_json_text(j->grouping_key));
-
-        json_array_append_new(joins, cli_need(join));
-    }
-    json_object_set_new(row, "joins", joins);
+    for (size_t i = 0; i < ph_join_list_count(list); i++)
+        cli_array_add(joins, cli_join_fields, ph_join_list_at(list, i));
     ph_join_list_free(list);
     return CLI_OK;
 }
@@ -68,13 +51,13 @@ static int print(struct cli *cli, const struct cli_door *door, const ph_message_
 
     if (code != CLI_OK)
         return code;
-    row = cli_json_message(cli, door, info, now, true);
+    row = cli_json_message(door, info, now, true);
     if (cli_has_streams(door))
         code = receptors_add(cli, info->message->work_id, row);
     if (code == CLI_OK && door == cli_outbox)
         code = joins_add(cli, info->message->message_id, row);
     if (code == CLI_OK)
-        cli_row(cli, row);
+        cli_row_json(cli, row);
     else
         json_decref(row);
     return code;
@@ -140,8 +123,7 @@ static int show_dead(struct cli *cli, const struct cli_door *door, const ph_mess
     if (code != CLI_OK)
         return code;
     return cli_fail(cli, CLI_NOT_FOUND, "this message is no dead letter, but %s; see it with: %s",
-                    cli_state(info, now),
-                    cli_command_line(cli, cli_printf(cli, "show %s", cli->operands[0])));
+                    cli_state(info, now), cli_command_line(cli, "show %s", cli->operands[0]));
 }
 
 static int run_dead_show(struct cli *cli)
@@ -193,11 +175,11 @@ static int run_dead_list(struct cli *cli)
     ph_list_opts opts = PH_LIST_OPTS_INIT;
 
     opts.state = PH_LIST_DEAD;
-    return cli_list_messages(
-        cli, cli_given(cli, "door") ? cli_door(cli) : NULL, &opts,
-        cli_given(cli, "payload")
-            ? "work_id namespace topic attempts dead_reason updated_at last_error payload"
-            : cli->command->columns);
+    return cli_list_messages(cli, cli_given(cli, "door") ? cli_door(cli) : NULL, &opts,
+                             cli_given(cli, "payload")
+                                 ? "work_id door namespace topic attempts dead_reason "
+                                   "updated_at last_error payload"
+                                 : cli->command->columns);
 }
 
 static const struct cli_exit_note list_exits[] = {
@@ -255,7 +237,7 @@ const struct cli_command cli_dead_list = {
                    .choices = CLI_DOORS),
         CLI_LIST_OPTIONS),
     .fields = cli_message_fields,
-    .columns = "work_id namespace topic attempts dead_reason updated_at last_error",
+    .columns = "work_id door namespace topic attempts dead_reason updated_at last_error",
     .examples =
         CLI_EXAMPLES({ "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
                      { "posthorn enqueue mail.send 'Dear nobody'; posthorn claim | posthorn fail - "

@@ -6,9 +6,7 @@
 #include <time.h>
 
 #define OPEN_JOINS_MAX 10000
-#define COLUMNS "namespace ready scheduled in_progress dead expired_leases oldest_ready_ms paused"
-#define STREAM_COLUMNS                                                                             \
-    "namespace ready scheduled in_progress parked dead expired_leases oldest_ready_ms paused"
+#define COLUMNS "ready scheduled in_progress parked dead expired_leases oldest_ready_ms paused"
 
 /* Queues together: those of a door in one store, or in all. */
 struct sum {
@@ -16,25 +14,43 @@ struct sum {
     size_t queues, paused;
 };
 
-/* A set of databases: what is to be printed when all have been asked, and which columns that needs. */
+/* A set of databases: what is to be printed when all have been asked. */
 struct tally {
     json_t *rows;
     struct sum doors[CLI_DOOR_COUNT];
     size_t open_joins;
-    bool others, parked;
 };
 
-static json_t *counts_json(const struct cli_door *door, json_t *ns, const ph_outbox_counts *counts,
-                           bool paused)
-{
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s}", "namespace", ns,
-                     "ready", (json_int_t)counts->ready, "scheduled", (json_int_t)counts->scheduled,
-                     "in_progress", (json_int_t)counts->in_progress, "parked",
-                     (json_int_t)counts->parked, "waiting", (json_int_t)counts->waiting, "dead",
-                     (json_int_t)counts->dead, "expired_leases", (json_int_t)counts->expired_leases,
-                     "oldest_ready_ms", (json_int_t)counts->oldest_ready_ms, "paused", paused,
-                     "door", door->name);
-}
+struct row {
+    const char *door, *ns;
+    ph_outbox_counts counts;
+    bool paused;
+    int64_t open_joins;
+};
+
+#define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
+static const struct cli_field fields[] = {
+    CLI_STORE_OR_ALL,
+    ROW("namespace", ns, TEXT, "Namespace", "the queue; null: all behind this door together"),
+    ROW("ready", counts.ready, NUMBER, "Ready", "messages that are due now"),
+    ROW("scheduled", counts.scheduled, NUMBER, "Scheduled", "due later, or waiting for a retry"),
+    ROW("in_progress", counts.in_progress, NUMBER, "In progress", "leased"),
+    ROW("parked", counts.parked, NUMBER, "Parked", "behind the heads of their streams"),
+    ROW("waiting", counts.waiting, NUMBER, "Waiting", "waits for joins that are open"),
+    ROW("dead", counts.dead, NUMBER, "Dead", "dead letters that were not put back"),
+    ROW("expired_leases", counts.expired_leases, NUMBER, "Expired leases",
+        "messages whose lease ran out and was not yet taken back"),
+    ROW("oldest_ready_ms", counts.oldest_ready_ms, NUMBER, "Oldest ready ms",
+        "how long the oldest ready message has been due; 0: none"),
+    ROW("paused", paused, BOOL, "Paused", "the queue hands out nothing"),
+    ROW("door", door, TEXT, "Door", CLI_DOORS_HELP),
+    ROW("open_joins", open_joins, NUMBER, NULL,
+        "joins that have not ended, 10000 or more at 10000; only with all messages together",
+        .or_none = true),
+    CLI_TOTAL_FIELDS,
+    CLI_ERROR_FIELD,
+    { 0 },
+};
 
 static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
 {
@@ -60,12 +76,18 @@ static struct sum sum_of(const ph_queue_list *queues)
     return sum;
 }
 
-static json_t *sum_json(struct cli *cli, const struct cli_door *door, const struct sum *sum)
+static struct row row_of(const struct cli_door *door, const ph_queue_info *queue)
 {
-    bool text = cli->format == CLI_TEXT_FORM;
+    return (struct row){ door->name, queue->ns, queue->counts, queue->paused, CLI_NO_NUMBER };
+}
 
-    return cli_need(counts_json(door, text ? json_string("(all)") : json_null(), &sum->counts,
-                                sum->queues > 0 && sum->paused == sum->queues));
+/* Those of a door together; with open_joins if these are the messages. */
+static struct row row_of_sum(const struct cli *cli, size_t door, const struct sum *sum,
+                             size_t open_joins)
+{
+    return (struct row){ cli_doors[door].name, cli->format == CLI_TEXT_FORM ? "(all)" : NULL,
+                         sum->counts, sum->queues > 0 && sum->paused == sum->queues,
+                         door == 0 ? (int64_t)open_joins : CLI_NO_NUMBER };
 }
 
 static bool has_anything(const ph_queue_info *queue)
@@ -88,42 +110,14 @@ static size_t count_other(ph_queue_list *const *lists)
     return count;
 }
 
-/* Who has no streams needs no column for them. */
-static bool is_any_parked(ph_queue_list *const *lists)
-{
-    for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
-        for (size_t i = 0; i < ph_queue_list_count(lists[door]); i++) {
-            if (ph_queue_list_at(lists[door], i)->counts.parked)
-                return true;
-        }
-    }
-    return false;
-}
-
 static void print_queues(struct cli *cli, const struct cli_door *door, const ph_queue_list *queues)
 {
     for (size_t i = 0; i < ph_queue_list_count(queues); i++) {
-        const ph_queue_info *queue = ph_queue_list_at(queues, i);
+        const struct row row = row_of(door, ph_queue_list_at(queues, i));
 
-        if (door == cli_outbox || has_anything(queue))
-            cli_row(cli,
-                    counts_json(door, cli_json_text(queue->ns), &queue->counts, queue->paused));
+        if (door == cli_outbox || has_anything(ph_queue_list_at(queues, i)))
+            cli_row(cli, &row);
     }
-}
-
-static void joins_add(json_t *row, size_t open_joins)
-{
-    json_object_set_new(row, "open_joins", json_integer((json_int_t)open_joins));
-}
-
-/* All messages together, and the joins that wait for some of them. */
-static void print_total(struct cli *cli, const ph_queue_list *queues, size_t open_joins)
-{
-    struct sum sum = sum_of(queues);
-    json_t *row = sum_json(cli, cli_outbox, &sum);
-
-    joins_add(row, open_joins);
-    cli_row(cli, row);
 }
 
 static int look(struct cli *cli, const char *ns, ph_queue_list **ret_queues, size_t *ret_open_joins)
@@ -155,30 +149,28 @@ static void print_joins(struct cli *cli, size_t open_joins, int64_t waits)
               (long long)waits, waits == 1 ? "" : "s");
 }
 
-static const char *columns(bool others, bool parked)
-{
-    return parked ? (others ? "door " STREAM_COLUMNS : STREAM_COLUMNS)
-                  : (others ? "door " COLUMNS : COLUMNS);
-}
-
 static void print_all(struct cli *cli, const char *ns, ph_queue_list *const *queues,
                       size_t open_joins)
 {
-    cli_columns_set(cli, columns(count_other(queues) > 0, is_any_parked(queues)));
+    struct sum sum = sum_of(queues[0]);
+    const struct row all = row_of_sum(cli, 0, &sum, open_joins);
+
     for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
         print_queues(cli, &cli_doors[door], queues[door]);
         if (door == 0 && !ns)
-            print_total(cli, queues[0], open_joins);
+            cli_row(cli, &all);
     }
-    print_joins(cli, open_joins, sum_of(queues[0]).counts.waiting);
+    print_joins(cli, open_joins, sum.counts.waiting);
 }
 
 /* ------------------------------------------------------------- a set of databases */
 
-static void tally_row(struct cli *cli, struct tally *tally, json_t *row)
+static void tally_row(struct cli *cli, struct tally *tally, const struct row *row)
 {
-    json_object_set_new(row, "store", cli_json_text(cli->place));
-    json_array_append_new(tally->rows, row);
+    json_t *object = cli_object(fields, row);
+
+    cli_set(object, "store", cli_json_text(cli->place));
+    json_array_append_new(tally->rows, object);
 }
 
 /* A door of one store: its queues if they were asked for, and their sum. */
@@ -186,24 +178,20 @@ static void tally_door(struct cli *cli, struct tally *tally, size_t door,
                        const ph_queue_list *queues, size_t open_joins)
 {
     struct sum sum = sum_of(queues), *total = &tally->doors[door];
+    const struct row all = row_of_sum(cli, door, &sum, open_joins);
     bool anything = false;
-    json_t *row;
 
     for (size_t i = 0; i < sum.queues; i++) {
         const ph_queue_info *queue = ph_queue_list_at(queues, i);
+        const struct row row = row_of(&cli_doors[door], queue);
 
         anything |= has_anything(queue);
         if (cli_given(cli, "queues") && (door == 0 || has_anything(queue)))
-            tally_row(cli, tally,
-                      cli_need(counts_json(&cli_doors[door], cli_json_text(queue->ns),
-                                           &queue->counts, queue->paused)));
+            tally_row(cli, tally, &row);
     }
     if (door > 0 && !anything)
         return;
-    row = sum_json(cli, &cli_doors[door], &sum);
-    if (door == 0)
-        joins_add(row, open_joins);
-    tally_row(cli, tally, row);
+    tally_row(cli, tally, &all);
     counts_add(&total->counts, &sum.counts);
     total->queues += sum.queues;
     total->paused += sum.paused;
@@ -215,8 +203,6 @@ static void tally_add(struct cli *cli, struct tally *tally, ph_queue_list *const
     for (size_t door = 0; door < CLI_DOOR_COUNT; door++)
         tally_door(cli, tally, door, queues[door], open_joins);
     tally->open_joins += open_joins;
-    tally->others |= count_other(queues) > 0;
-    tally->parked |= is_any_parked(queues);
 }
 
 static void tally_failed(struct cli *cli, void *context)
@@ -228,24 +214,17 @@ static void tally_failed(struct cli *cli, void *context)
 
 static void tally_print(struct cli *cli, struct tally *tally)
 {
-    const char *all = columns(tally->others, tally->parked);
-    json_t *row;
+    json_t *object;
     size_t index;
 
-    if (!cli_given(cli, "queues")) {
-        const char *ns = strstr(all, "namespace ");
-
-        all = cli_printf(cli, "%.*s%s", (int)(ns - all), all, ns + strlen("namespace "));
-    }
-    cli_columns_set(cli, all);
-    json_array_foreach(tally->rows, index, row) cli_row(cli, json_incref(row));
+    if (!cli_given(cli, "queues"))
+        cli_columns_set(cli, "door " COLUMNS);
+    json_array_foreach(tally->rows, index, object) cli_row_json(cli, json_incref(object));
     for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
-        if (door > 0 && tally->doors[door].queues == 0)
-            continue;
-        row = sum_json(cli, &cli_doors[door], &tally->doors[door]);
-        if (door == 0)
-            joins_add(row, tally->open_joins);
-        cli_row_total(cli, row);
+        const struct row all = row_of_sum(cli, door, &tally->doors[door], tally->open_joins);
+
+        if (door == 0 || tally->doors[door].queues > 0)
+            cli_row_total(cli, &all);
     }
     print_joins(cli, tally->open_joins, tally->doors[0].counts.waiting);
 }
@@ -330,31 +309,6 @@ static int run(struct cli *cli)
     return watch(cli);
 }
 
-static const struct cli_field fields[] = {
-    CLI_STORE_OR_ALL,
-    { "door", CLI_F_TEXT, "outbox (messages), inbox (those from elsewhere), timers or job-runs",
-      "Door", NULL },
-    { "namespace", CLI_F_TEXT, "the queue; null: all behind this door together", "Namespace",
-      NULL },
-    { "ready", CLI_F_NUMBER, "messages that are due now", "Ready", NULL },
-    { "scheduled", CLI_F_NUMBER, "due later, or waiting for a retry", "Scheduled", NULL },
-    { "in_progress", CLI_F_NUMBER, "leased", "In progress", NULL },
-    { "parked", CLI_F_NUMBER, "behind the heads of their streams", "Parked", NULL },
-    { "waiting", CLI_F_NUMBER, "waits for joins that are open", "Waiting", NULL },
-    { "dead", CLI_F_NUMBER, "dead letters that were not put back", "Dead", NULL },
-    { "expired_leases", CLI_F_NUMBER, "messages whose lease ran out and was not yet taken back",
-      "Expired leases", NULL },
-    { "oldest_ready_ms", CLI_F_NUMBER, "how long the oldest ready message has been due; 0: none",
-      "Oldest ready ms", NULL },
-    { "paused", CLI_F_BOOL, "the queue hands out nothing", "Paused", NULL },
-    { "open_joins", CLI_F_NUMBER,
-      "joins that have not ended, 10000 or more at 10000; only with all messages together", NULL,
-      NULL },
-    CLI_TOTAL_FIELDS,
-    CLI_ERROR_FIELD,
-    { 0 },
-};
-
 const struct cli_command cli_stats = {
     .name = "stats",
     .summary = "count messages",
@@ -375,7 +329,7 @@ const struct cli_command cli_stats = {
         CLI_OPTION("watch", 'w', MS, "SECONDS", "again and again, with so much time in between",
                    .min = 100, .max = 86400000)),
     .fields = fields,
-    .columns = COLUMNS,
+    .columns = "door namespace " COLUMNS,
     .examples = CLI_EXAMPLES(
         { "posthorn enqueue order.placed 17 --namespace shop", "Something to count" },
         { "posthorn stats", "How many are where" },

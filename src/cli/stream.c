@@ -5,8 +5,6 @@
 #include <string.h>
 
 #define PAGE 1000
-#define COLUMNS "namespace stream state unsettled next_seq last_seq head partition"
-#define HELD_COLUMNS COLUMNS " locked_by"
 #define STATES "idle ready scheduled in_progress blocked"
 
 static const char *const states[] = { "idle", "ready", "scheduled", "in_progress", "blocked" };
@@ -60,96 +58,78 @@ int cli_stream_missing(struct cli *cli, const struct cli_stream *stream)
     return cli_fail(
         cli, CLI_NOT_FOUND, "there is no stream \"%.80s\" in the %s queue \"%.80s\"; see: %s",
         stream->key, stream->door->name, stream->ns,
-        cli_command_line(cli, cli_printf(cli, "stream list --all%s%s",
-                                         stream->door == cli_outbox ? "" : " --door ",
-                                         stream->door == cli_outbox ? "" : stream->door->name)));
+        cli_command_line(cli, "stream list --all%s%s", stream->door == cli_outbox ? "" : " --door ",
+                         stream->door == cli_outbox ? "" : stream->door->name));
 }
 
-static json_t *stream_json(const struct cli *cli, const ph_stream_info *stream)
+/* A stream with what only show looks up. */
+struct stream_row {
+    ph_stream_info stream;
+    const char *door, *why, *owner_process, *affinity_process;
+    int64_t head_due_at, head_attempts;
+    json_t *checkpoints;
+};
+
+static struct stream_row row_of(const ph_stream_info *stream)
 {
     bool pending = stream->state == PH_STREAM_READY || stream->state == PH_STREAM_SCHEDULED;
     bool at_work = pending || stream->state == PH_STREAM_IN_PROGRESS;
 
-    return json_pack(
-        "{s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o}",
-        "stream", cli_json_text(stream->stream), "door",
-        cli_json_door(cli, &cli_doors[stream->door == PH_INBOX]), "namespace",
-        cli_json_text(stream->ns), "state", states[stream->state], "unsettled",
-        (json_int_t)stream->unsettled, "next_seq", (json_int_t)stream->next_seq, "last_seq",
-        (json_int_t)stream->last_seq, "head", cli_json_id(stream->head.b), "head_due_at",
-        cli_json_time(pending ? stream->head_due_at : 0), "head_attempts",
-        at_work ? json_integer(stream->head_attempts) : json_null(), "locked_by",
-        cli_json_id(stream->locked_by.b), "locked_until", cli_json_time(stream->locked_until),
-        "partition", stream->partition, "affinity_service", cli_json_text(stream->affinity_service),
-        "affinity_owner", cli_json_id(stream->affinity_owner.b), "created_at",
-        cli_json_time(stream->created_at));
+    return (struct stream_row){ .stream = *stream,
+                                .door = cli_doors[stream->door == PH_INBOX].name,
+                                .head_due_at = pending ? stream->head_due_at : 0,
+                                .head_attempts = at_work ? stream->head_attempts : CLI_NO_NUMBER };
 }
 
+#define ROW(...) CLI_FIELD(struct stream_row, __VA_ARGS__)
 #define STREAM_FIELDS                                                                              \
-    { "stream", CLI_F_TEXT, "its key", "Stream", NULL },                                           \
-        { "door", CLI_F_TEXT, "outbox or inbox", "Door", NULL },                                   \
-        { "namespace", CLI_F_TEXT, "the queue it is in", "Namespace", NULL },                      \
-        { "state", CLI_F_STATE, STATES_HELP, "State", NULL },                                      \
-        { "unsettled", CLI_F_NUMBER, "messages that are neither done nor dead", "Unsettled",       \
-          NULL },                                                                                  \
-        { "next_seq", CLI_F_NUMBER, "the number of the first of these", "Next seq", NULL },        \
-        { "last_seq", CLI_F_NUMBER, "the number of the newest message", "Last seq", NULL },        \
-        { "head", CLI_F_UUID, "the work id of the first of these, or of the dead one that blocks", \
-          "Head", NULL },                                                                          \
-        { "head_due_at", CLI_F_TIME, "ready, scheduled: from when on it can be claimed; or null",  \
-          "Head due", NULL },                                                                      \
-        { "head_attempts", CLI_F_NUMBER, "how often the head was claimed; or null",                \
-          "Head attempts", NULL },                                                                 \
-        { "locked_by", CLI_F_UUID, "in_progress: who holds the stream; or null", "Locked by",      \
-          NULL },                                                                                  \
-        { "locked_until", CLI_F_TIME, "in_progress: when that lease runs out; or null",            \
-          "Locked until", NULL },                                                                  \
-        { "partition", CLI_F_NUMBER, "the partition that the key falls into", "Partition", NULL }, \
-        { "affinity_service", CLI_F_TEXT,                                                          \
-          "the service whose instances share the partitions; or "                                  \
-          "null",                                                                                  \
-          "Service", NULL },                                                                       \
-        { "affinity_owner", CLI_F_UUID,                                                            \
-          "the instance of it to which the partition belongs; or "                                 \
-          "null",                                                                                  \
-          "Partition owner", NULL },                                                               \
-    {                                                                                              \
-        "created_at", CLI_F_TIME, "when its first message was stored", "Created", NULL             \
-    }
-#define STATES_HELP                                                                                \
-    "idle (all is settled), ready, scheduled (its head is due later), in_progress, or blocked "    \
-    "(by "                                                                                         \
-    "a dead head)"
+    ROW("stream", stream.stream, TEXT, "Stream", "its key"),                                       \
+        ROW("door", door, TEXT, "Door", "outbox or inbox"),                                        \
+        ROW("namespace", stream.ns, TEXT, "Namespace", "the queue it is in"),                      \
+        ROW("state", stream.state, STATE, "State",                                                 \
+            "idle (all is settled), ready, scheduled (its head is due later), in_progress, or "    \
+            "blocked (by a dead head)",                                                            \
+            .words = states),                                                                      \
+        ROW("unsettled", stream.unsettled, NUMBER, "Unsettled",                                    \
+            "messages that are neither done nor dead"),                                            \
+        ROW("next_seq", stream.next_seq, NUMBER, "Next seq", "the number of the first of these"),  \
+        ROW("last_seq", stream.last_seq, NUMBER, "Last seq", "the number of the newest message"),  \
+        ROW("head", stream.head, UUID, "Head",                                                     \
+            "the work id of the first of these, or of the dead one that blocks"),                  \
+        ROW("head_due_at", head_due_at, TIME, "Head due",                                          \
+            "ready, scheduled: from when on it can be claimed; or null"),                          \
+        ROW("head_attempts", head_attempts, NUMBER, "Head attempts",                               \
+            "how often the head was claimed; or null"),                                            \
+        ROW("owner", stream.locked_by, UUID, "Owner", "in_progress: who has it; or null"),         \
+        ROW("locked_until", stream.locked_until, TIME, "Locked until",                             \
+            "in_progress: when that lease runs out; or null"),                                     \
+        ROW("partition", stream.partition, NUMBER, "Partition",                                    \
+            "the partition that the key falls into"),                                              \
+        ROW("affinity_service", stream.affinity_service, TEXT, "Service",                          \
+            "the service whose instances share the partitions; or null"),                          \
+        ROW("affinity_owner", stream.affinity_owner, UUID, "Partition owner",                      \
+            "the instance of it to which the partition belongs; or null"),                         \
+        ROW("created_at", stream.created_at, TIME, "Created", "when its first message was stored")
 
 /* --------------------------------------------------------------------------- list */
 
 /* A list of every queue goes by the one service behind its door. Where that does not work there is
  * no owner to name. */
-static ph_stream_info with_owner(const struct cli *cli, const ph_instance_list *workers,
-                                 const ph_stream_info *stream)
+static struct stream_row with_owner(const struct cli *cli, const ph_instance_list *workers,
+                                    const ph_stream_info *stream)
 {
+    struct stream_row row = row_of(stream);
     const char *service;
-    ph_stream_info copy = *stream;
 
     if (cli_given(cli, "service"))
-        return copy;
+        return row;
     service = cli_workers_service(workers, cli_door(cli), stream->ns);
     if (service && (!stream->affinity_service || strcmp(service, stream->affinity_service) == 0))
-        return copy;
-    copy.partition = ph_stream_partition(stream->stream, (int)cli_number(cli, "partitions"));
-    copy.affinity_service = NULL;
-    copy.affinity_owner = (ph_owner){ { 0 } };
-    return copy;
-}
-
-/* Where nobody is at work there is no column for who it is. */
-static bool is_any_held(const ph_stream_list *page)
-{
-    for (size_t i = 0; i < ph_stream_list_count(page); i++) {
-        if (ph_stream_list_at(page, i)->state == PH_STREAM_IN_PROGRESS)
-            return true;
-    }
-    return false;
+        return row;
+    row.stream.partition = ph_stream_partition(stream->stream, (int)cli_number(cli, "partitions"));
+    row.stream.affinity_service = NULL;
+    row.stream.affinity_owner = (ph_owner){ { 0 } };
+    return row;
 }
 
 /* Prints those of a page that are wanted, at most *left. Returns whether there may be more. */
@@ -159,16 +139,14 @@ static bool page_print(struct cli *cli, const ph_instance_list *workers, const p
     size_t count = ph_stream_list_count(page);
     int state = cli_word(cli, "state");
 
-    if ((state < 0 || state == PH_STREAM_IN_PROGRESS) && is_any_held(page))
-        cli_columns_set(cli, HELD_COLUMNS);
     for (size_t i = 0; *left > 0 && i < count; i++) {
         const ph_stream_info *stream = ph_stream_list_at(page, i);
-        ph_stream_info shown = with_owner(cli, workers, stream);
+        struct stream_row shown = with_owner(cli, workers, stream);
 
         *ret_last = stream;
         if (state >= 0 && state != (int)stream->state)
             continue;
-        cli_row(cli, stream_json(cli, &shown));
+        cli_row(cli, &shown);
         --*left;
     }
     return *left > 0 && count == limit;
@@ -263,7 +241,7 @@ const struct cli_command cli_stream_list = {
                    "the queue of the last one of the page before; without it that of --namespace, "
                    "or the default one")),
     .fields = list_fields,
-    .columns = COLUMNS,
+    .columns = "namespace stream state unsettled next_seq last_seq head partition owner",
     .examples = CLI_EXAMPLES(
         { "posthorn enqueue order.placed 17 --stream order-17; posthorn enqueue order.paid 17 "
           "--stream order-17",
@@ -278,68 +256,64 @@ const struct cli_command cli_stream_list = {
 
 /* --------------------------------------------------------------------------- show */
 
-static json_t *process_json(const ph_instance_list *instances, ph_owner id)
+/* Where an instance runs; NULL: it is none. */
+static const char *process_of(struct cli *cli, const ph_instance_list *instances, ph_owner id)
 {
     for (size_t i = 0; i < ph_instance_list_count(instances); i++) {
         const ph_instance_info *instance = ph_instance_list_at(instances, i);
-        json_t *text;
 
-        if (memcmp(instance->id.b, id.b, sizeof(id.b)) != 0)
-            continue;
-        text = json_sprintf("%s:%d", instance->host, instance->process_id);
-        return text ? text : json_null(); /* a host's name that is not UTF-8 */
+        if (memcmp(instance->id.b, id.b, sizeof(id.b)) == 0)
+            return cli_printf(cli, "%s:%d", instance->host, instance->process_id);
     }
-    return json_null();
+    return NULL;
 }
 
 /* Where the two instances run, if they are such. */
-static int processes_add(struct cli *cli, const ph_stream_info *stream, json_t *row)
+static int processes_add(struct cli *cli, struct stream_row *row)
 {
     ph_instance_list *instances = NULL;
 
     if (ph_instance_list_get(cli->store, PH_OWN_TX, NULL, true, cli->timeout_ms, &instances,
                              &cli->err) < 0)
         return cli_fail_store(cli);
-    json_object_set_new(row, "locked_by_process", process_json(instances, stream->locked_by));
-    json_object_set_new(row, "affinity_process", process_json(instances, stream->affinity_owner));
+    row->owner_process = process_of(cli, instances, row->stream.locked_by);
+    row->affinity_process = process_of(cli, instances, row->stream.affinity_owner);
     ph_instance_list_free(instances);
     return CLI_OK;
 }
 
-/* Why its head is not done yet. */
-static int why_add(struct cli *cli, const struct cli_stream *name, const ph_stream_info *stream,
-                   json_t *row)
+static int checkpoints_add(struct cli *cli, const struct cli_stream *name, struct stream_row *row)
 {
-    json_t *why = NULL;
-    int code = CLI_OK;
+    ph_checkpoint_list *list = NULL;
+    int code = cli_checkpoints(cli, name, NULL, &list);
 
-    if (!ph_id_is_zero(stream->head.b))
-        code = explain_why(cli, name->door, stream->head, &why);
-    json_object_set_new(row, "why", why ? why : json_null());
-    return code;
+    if (code != CLI_OK)
+        return code;
+    row->checkpoints = cli_need(json_array());
+    for (size_t i = 0; i < ph_checkpoint_list_count(list); i++)
+        cli_array_add(row->checkpoints, cli_checkpoint_fields, ph_checkpoint_list_at(list, i));
+    ph_checkpoint_list_free(list);
+    return CLI_OK;
 }
 
 static int show(struct cli *cli, const struct cli_stream *name, const ph_stream_info *stream)
 {
-    json_t *row = cli_need(stream_json(cli, stream)), *checkpoints = NULL;
-    int code = why_add(cli, name, stream, row);
+    struct stream_row row = row_of(stream);
+    bool has_head = !ph_id_is_zero(stream->head.b);
+    int code = has_head ? explain_why(cli, name->door, stream->head, &row.why) : CLI_OK;
 
     if (code == CLI_OK)
-        code = processes_add(cli, stream, row);
+        code = processes_add(cli, &row);
     if (code == CLI_OK)
-        code = cli_checkpoints_json(cli, name, NULL, &checkpoints);
-    if (code != CLI_OK) {
-        json_decref(row);
+        code = checkpoints_add(cli, name, &row);
+    if (code != CLI_OK)
         return code;
-    }
-    json_object_set_new(row, "checkpoints", checkpoints);
-    cli_row(cli, row);
-    if (stream->state != PH_STREAM_IDLE && !ph_id_is_zero(stream->head.b)) {
+    cli_row(cli, &row);
+    if (stream->state != PH_STREAM_IDLE && has_head) {
         char id[PH_ID_TEXT_SIZE];
 
-        cli_note(
-            cli, "more about its head: %s",
-            cli_command_line(cli, cli_printf(cli, "explain %s", ph_id_text(stream->head.b, id))));
+        cli_note(cli, "more about its head: %s",
+                 cli_command_line(cli, "explain %s", ph_id_text(stream->head.b, id)));
     }
     return CLI_OK;
 }
@@ -363,15 +337,14 @@ static int run_show(struct cli *cli)
 
 static const struct cli_field show_fields[] = {
     STREAM_FIELDS,
-    { "why", CLI_F_TEXT,
-      "why its head is where it is: the first reason that explain gives; or null", "Why", NULL },
-    { "locked_by_process", CLI_F_TEXT,
-      "where who holds it runs, HOST:PROCESS; null: nobody does, or it is no instance",
-      "Locked by process", NULL },
-    { "affinity_process", CLI_F_TEXT, "where the partition's owner runs, HOST:PROCESS; or null",
-      "Owner's process", NULL },
-    { "checkpoints", CLI_F_ROWS, "how far its consumers are", "Checkpoints",
-      cli_checkpoint_fields },
+    ROW("why", why, TEXT, "Why",
+        "why its head is where it is: the first reason that explain gives; or null"),
+    ROW("owner_process", owner_process, TEXT, "Owner's process",
+        "where the owner runs, HOST:PROCESS; null: there is none, or it is no instance"),
+    ROW("affinity_process", affinity_process, TEXT, "Partition's process",
+        "where the partition's owner runs, HOST:PROCESS; or null"),
+    CLI_FIELD(struct stream_row, "checkpoints", checkpoints, ROWS, "Checkpoints",
+              "how far its consumers are", .fields = cli_checkpoint_fields),
     { 0 },
 };
 
@@ -435,7 +408,7 @@ static int read_on(struct cli *cli, const struct cli_stream *stream, int64_t now
     for (size_t i = 0; i < *ret_count; i++) {
         const ph_message_info *info = ph_message_list_at(messages, i);
 
-        cli_row(cli, cli_json_message(cli, stream->door, info, now, false));
+        cli_row_json(cli, cli_json_message(stream->door, info, now, false));
         *after = info->message->seq;
     }
     *limit -= (int)*ret_count;

@@ -31,9 +31,9 @@ int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_stream_
 /* Says that there is none. */
 int cli_stream_missing(struct cli *cli, const struct cli_stream *stream);
 
-/* The checkpoints of a stream (consumer NULL: all) as an array. Returns an exit code. */
-int cli_checkpoints_json(struct cli *cli, const struct cli_stream *stream, const char *consumer,
-                         json_t **ret_array);
+/* The checkpoints of a stream (consumer NULL: all), to be freed. Returns an exit code. */
+int cli_checkpoints(struct cli *cli, const struct cli_stream *stream, const char *consumer,
+                    ph_checkpoint_list **ret_list);
 extern const struct cli_field cli_checkpoint_fields[];
 
 #endif

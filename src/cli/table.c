@@ -280,7 +280,7 @@ void cli_card(struct cli *cli, const struct cli_field *fields, const json_t *row
             if (json_array_size(value) > 0)
                 cli_print(cli, "\n%s%s%s\n", cli_colour(cli, CLI_BOLD), field->heading,
                           cli_colour(cli, CLI_PLAIN));
-            cli_table(cli, field->fields, value);
+            cli_table(cli, field, value);
             continue;
         }
         text = text_of(field, value, true);

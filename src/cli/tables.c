@@ -5,124 +5,152 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *option_json(const struct cli_option *option)
+static const char *letter_of(const void *option)
 {
-    static const char *const types[] = {
-        [CLI_SWITCH] = "switch",    [CLI_TEXT] = "text",
-        [CLI_FILE] = "file",        [CLI_WORD] = "word",
-        [CLI_NUMBER] = "number",    [CLI_MS] = "duration",
-        [CLI_SECONDS] = "duration", [CLI_LIFETIME] = "lifetime",
-        [CLI_TIME] = "time",        [CLI_ID] = "id",
-        [CLI_REST] = "rest",
-    };
+    static char text[2];
 
-    return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s?, s:s?, s:s?, s:b}", "name", option->name,
-                     "letter", option->letter ? (char[]){ option->letter, 0 } : NULL, "argument",
-                     option->argument, "type", types[option->type], "help", option->help, "default",
-                     option->value, "environment", option->environment, "choices", option->choices,
-                     "repeated", option->repeated);
+    text[0] = ((const struct cli_option *)option)->letter;
+    return text[0] ? text : NULL;
 }
 
-static json_t *options_json(const struct cli_option *option)
+static const char *operands_of(const void *command)
 {
-    json_t *array = json_array();
-
-    for (; option && option->name; option++)
-        json_array_append_new(array, cli_need(option_json(option)));
-    return array;
+    return cli_operands(command);
 }
 
-static json_t *fields_json(const struct cli_field *field)
+static const char *document_of(const void *row)
 {
-    static const char *const types[] = {
-        [CLI_F_TEXT] = "string",     [CLI_F_NUMBER] = "number",   [CLI_F_BOOL] = "boolean",
-        [CLI_F_TIME] = "time",       [CLI_F_LIFETIME] = "number", [CLI_F_UUID] = "uuid",
-        [CLI_F_STATE] = "string",    [CLI_F_JSON] = "json",       [CLI_F_ROWS] = "array",
-        [CLI_F_FROM_NOW] = "number", [CLI_F_AGO] = "number",
-    };
-    json_t *array = json_array();
+    static const char *const layouts[] = { "array", "object", "object", "array" };
+    const struct cli_command *command = row;
 
-    for (; field && field->name; field++) {
-        json_t *object =
-            json_pack("{s:s, s:s, s:s, s:s?}", "name", field->name, "type", types[field->type],
-                      "help", field->help, "heading", field->heading);
-
-        if (field->fields)
-            json_object_set_new(object, "fields", fields_json(field->fields));
-        json_array_append_new(array, cli_need(object));
-    }
-    return array;
+    return command->fields ? layouts[command->layout] : NULL;
 }
 
-static json_t *examples_json(const struct cli_example *example)
+static const char *const option_types[] = {
+    [CLI_SWITCH] = "switch",    [CLI_TEXT] = "text",
+    [CLI_FILE] = "file",        [CLI_WORD] = "word",
+    [CLI_NUMBER] = "number",    [CLI_MS] = "duration",
+    [CLI_SECONDS] = "duration", [CLI_LIFETIME] = "lifetime",
+    [CLI_TIME] = "time",        [CLI_ID] = "id",
+    [CLI_REST] = "rest",
+};
+
+const char *const cli_field_types[] = {
+    [CLI_F_TEXT] = "string",     [CLI_F_NUMBER] = "number",   [CLI_F_BOOL] = "boolean",
+    [CLI_F_TIME] = "time",       [CLI_F_LIFETIME] = "number", [CLI_F_UUID] = "uuid",
+    [CLI_F_STATE] = "string",    [CLI_F_JSON] = "json",       [CLI_F_ROWS] = "array",
+    [CLI_F_FROM_NOW] = "number", [CLI_F_AGO] = "number",
+};
+
+/* The tables of the tables. */
+#define OPTION(...) CLI_FIELD(struct cli_option, __VA_ARGS__, NULL, "")
+static const struct cli_field option_fields[] = {
+    OPTION("name", name, TEXT),
+    CLI_FIELD_TEXT("letter", letter_of, TEXT, NULL, ""),
+    OPTION("argument", argument, TEXT),
+    CLI_FIELD(struct cli_option, "type", type, TEXT, NULL, "", .words = option_types),
+    OPTION("help", help, TEXT),
+    OPTION("default", value, TEXT),
+    OPTION("environment", environment, TEXT),
+    OPTION("choices", choices, TEXT),
+    OPTION("repeated", repeated, BOOL),
+    { 0 },
+};
+
+#define FIELD(...) CLI_FIELD(struct cli_field, __VA_ARGS__, NULL, "")
+static const struct cli_field field_fields[] = {
+    FIELD("name", name, TEXT),
+    CLI_FIELD(struct cli_field, "type", type, TEXT, NULL, "", .words = cli_field_types),
+    FIELD("help", help, TEXT),
+    FIELD("heading", heading, TEXT),
+    CLI_FIELD_TABLE(struct cli_field, "fields", fields, field_fields),
+    { 0 },
+};
+
+static const struct cli_field example_fields[] = {
+    CLI_FIELD(struct cli_example, "line", line, TEXT, NULL, ""),
+    CLI_FIELD(struct cli_example, "text", text, TEXT, NULL, ""),
+    { 0 },
+};
+
+static const struct cli_field exit_fields[] = {
+    CLI_FIELD(struct cli_exit_note, "code", code, NUMBER, NULL, ""),
+    CLI_FIELD(struct cli_exit_note, "text", text, TEXT, NULL, ""),
+    { 0 },
+};
+
+static const struct cli_field variable_fields[] = {
+    CLI_FIELD(struct cli_variable, "name", name, TEXT, NULL, ""),
+    CLI_FIELD(struct cli_variable, "text", text, TEXT, NULL, ""),
+    { 0 },
+};
+
+#define VERB(...) CLI_FIELD(struct cli_command, __VA_ARGS__, NULL, "")
+static const struct cli_field verb_fields[] = {
+    VERB("name", name, TEXT),
+    VERB("summary", summary, TEXT),
+    CLI_FIELD_TEXT("operands", operands_of, TEXT, NULL, ""),
+    VERB("description", description, TEXT),
+    VERB("columns", columns, TEXT),
+    CLI_FIELD_TABLE(struct cli_command, "options", options, option_fields),
+    CLI_FIELD_TABLE(struct cli_command, "examples", examples, example_fields),
+    CLI_FIELD_TABLE(struct cli_command, "exits", exits, exit_fields),
+    CLI_FIELD_TABLE(struct cli_command, "fields", fields, field_fields),
+    CLI_FIELD_TEXT("json", document_of, TEXT, NULL, ""),
+    { 0 },
+};
+
+struct group {
+    struct cli_group it;
+    json_t *verbs;
+};
+
+static const struct cli_field group_fields[] = {
+    CLI_FIELD(struct group, "name", it.name, TEXT, NULL, ""),
+    CLI_FIELD(struct group, "title", it.title, TEXT, NULL, ""),
+    CLI_FIELD(struct group, "summary", it.summary, TEXT, NULL, ""),
+    CLI_FIELD(struct group, "verbs", verbs, ROWS, NULL, "", .fields = verb_fields),
+    { 0 },
+};
+
+struct all {
+    const char *version;
+    json_t *groups;
+    const struct cli_option *options;
+    const struct cli_exit_note *exits;
+    const struct cli_variable *variables;
+};
+
+static const struct cli_field all_fields[] = {
+    CLI_FIELD(struct all, "version", version, TEXT, NULL, ""),
+    CLI_FIELD(struct all, "groups", groups, ROWS, NULL, "", .fields = group_fields),
+    CLI_FIELD_TABLE(struct all, "global_options", options, option_fields),
+    CLI_FIELD_TABLE(struct all, "exit_codes", exits, exit_fields),
+    CLI_FIELD_TABLE(struct all, "environment", variables, variable_fields),
+    { 0 },
+};
+
+static json_t *group_json(const struct cli_group *it)
 {
-    json_t *array = json_array();
-
-    for (; example && example->line; example++)
-        json_array_append_new(
-            array, json_pack("{s:s, s:s}", "line", example->line, "text", example->text));
-    return array;
-}
-
-static json_t *exits_json(const struct cli_exit_note *note)
-{
-    json_t *array = json_array();
-
-    for (; note && note->text; note++)
-        json_array_append_new(array,
-                              json_pack("{s:i, s:s}", "code", note->code, "text", note->text));
-    return array;
-}
-
-static json_t *command_json(const struct cli_command *command)
-{
-    static const char *const layouts[] = {
-        [CLI_TABLE] = "array",
-        [CLI_CARD] = "object",
-        [CLI_BARE] = "object",
-        [CLI_BARE_MANY] = "array",
-    };
-
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s?}", "name", command->name,
-                     "summary", command->summary, "operands", cli_operands(command), "description",
-                     command->description, "options", options_json(command->options), "examples",
-                     examples_json(command->examples), "exits", exits_json(command->exits),
-                     "fields", fields_json(command->fields), "json",
-                     command->fields ? layouts[command->layout] : NULL);
-}
-
-static json_t *group_json(const struct cli_group *group)
-{
-    json_t *verbs = json_array();
+    struct group group = { *it, cli_need(json_array()) };
 
     for (size_t i = 0; cli_commands[i]; i++) {
-        if (!cli_commands[i]->hidden && strcmp(cli_command_groups[i], group->name) == 0)
-            json_array_append_new(verbs, cli_need(command_json(cli_commands[i])));
+        if (!cli_commands[i]->hidden && strcmp(cli_command_groups[i], it->name) == 0)
+            cli_array_add(group.verbs, verb_fields, cli_commands[i]);
     }
-    return json_pack("{s:s, s:s, s:s, s:o}", "name", group->name, "title", group->title, "summary",
-                     group->summary, "verbs", verbs);
-}
-
-static json_t *variables_json(void)
-{
-    json_t *array = json_array();
-
-    for (const struct cli_variable *variable = cli_variables; variable->name; variable++)
-        json_array_append_new(
-            array, json_pack("{s:s, s:s}", "name", variable->name, "text", variable->text));
-    return array;
+    return cli_object(group_fields, &group);
 }
 
 static int run(struct cli *cli)
 {
-    json_t *groups = json_array(), *all;
+    struct all tables = { PH_VERSION, cli_need(json_array()), cli_global_options, cli_exit_notes,
+                          cli_variables };
+    json_t *all;
     char *text;
 
     for (const struct cli_group *group = cli_groups; group->name; group++)
-        json_array_append_new(groups, cli_need(group_json(group)));
-    all = cli_need(json_pack("{s:s, s:o, s:o, s:o, s:o}", "version", PH_VERSION, "groups", groups,
-                             "global_options", options_json(cli_global_options), "exit_codes",
-                             exits_json(cli_exit_notes), "environment", variables_json()));
+        json_array_append_new(tables.groups, group_json(group));
+    all = cli_object(all_fields, &tables);
     text = cli_need(json_dumps(all, JSON_INDENT(2)));
     cli_print(cli, "%s\n", text);
     free(text);

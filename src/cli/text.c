@@ -201,11 +201,6 @@ json_t *cli_json_bytes(const char *text, size_t length)
     return cli_need(value);
 }
 
-json_t *cli_json_text(const char *text)
-{
-    return text ? cli_json_bytes(text, strlen(text)) : json_null();
-}
-
 #define WRAP_COLUMNS 79
 
 void cli_wrap(struct cli *cli, const char *text, int indent)

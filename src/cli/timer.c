@@ -21,10 +21,21 @@ static int due_read(struct cli *cli, int64_t *ret_due)
     return CLI_OK;
 }
 
+struct added {
+    ph_work_id id;
+    int64_t due_at;
+};
+
+static const struct cli_field add_fields[] = {
+    CLI_FIELD(struct added, "work_id", id, UUID, "Work id", "names the timer"),
+    CLI_FIELD(struct added, "due_at", due_at, TIME, "Due", "when it is due"),
+    { 0 },
+};
+
 static int run_add(struct cli *cli)
 {
     ph_timer timer = PH_TIMER_INIT;
-    ph_work_id id;
+    struct added row;
     int code;
 
     if (cli_given(cli, "due") == cli_given(cli, "in"))
@@ -41,18 +52,12 @@ static int run_add(struct cli *cli)
     timer.ns = cli_text(cli, "namespace");
     timer.correlation_id = cli_text(cli, "correlation-id");
     timer.headers = cli_text(cli, "headers");
-    if (ph_timer_schedule(cli->store, PH_OWN_TX, &timer, cli->timeout_ms, &id, &cli->err) < 0)
+    if (ph_timer_schedule(cli->store, PH_OWN_TX, &timer, cli->timeout_ms, &row.id, &cli->err) < 0)
         return cli_fail_store(cli);
-    cli_row(cli, json_pack("{s:o, s:o}", "work_id", cli_json_id(id.b), "due_at",
-                           cli_json_time(timer.due_at)));
+    row.due_at = timer.due_at;
+    cli_row(cli, &row);
     return CLI_OK;
 }
-
-static const struct cli_field add_fields[] = {
-    { "work_id", CLI_F_UUID, "names the timer", "Work id", NULL },
-    { "due_at", CLI_F_TIME, "when it is due", "Due", NULL },
-    { 0 },
-};
 
 const struct cli_command cli_timer_add = {
     .name = "timer add",
@@ -83,6 +88,18 @@ const struct cli_command cli_timer_add = {
 
 /* ------------------------------------------------------------------------- cancel */
 
+struct cancelled {
+    ph_work_id id;
+    bool cancelled;
+};
+
+static const struct cli_field cancel_fields[] = {
+    CLI_FIELD(struct cancelled, "work_id", id, UUID, "Work id", "the timer"),
+    CLI_FIELD(struct cancelled, "cancelled", cancelled, BOOL, "Cancelled",
+              "false: too late, or there is no such timer"),
+    { 0 },
+};
+
 static int run_cancel(struct cli *cli)
 {
     struct cli_ids ids;
@@ -92,14 +109,13 @@ static int run_cancel(struct cli *cli)
     if (code == CLI_OK)
         code = cli_open(cli, CLI_OPEN_CHECKED);
     for (size_t i = 0; code == CLI_OK && i < ids.count; i++) {
-        bool cancelled = false;
+        struct cancelled row = { .id = ids.refs[i].work_id };
 
-        if (ph_timer_cancel(cli->store, PH_OWN_TX, ids.refs[i].work_id, cli->timeout_ms, &cancelled,
+        if (ph_timer_cancel(cli->store, PH_OWN_TX, row.id, cli->timeout_ms, &row.cancelled,
                             &cli->err) < 0)
             return cli_fail_store(cli);
-        cli_row(cli, json_pack("{s:o, s:b}", "work_id", cli_json_id(ids.refs[i].work_id.b),
-                               "cancelled", cancelled));
-        won += cancelled;
+        cli_row(cli, &row);
+        won += row.cancelled;
     }
     if (code == CLI_OK && won == 0)
         code = cli_fail(cli, CLI_NOT_FOUND,
@@ -110,12 +126,6 @@ static int run_cancel(struct cli *cli)
                         ids.count - won, ids.count);
     return code;
 }
-
-static const struct cli_field cancel_fields[] = {
-    { "work_id", CLI_F_UUID, "the timer", "Work id", NULL },
-    { "cancelled", CLI_F_BOOL, "false: too late, or there is no such timer", "Cancelled", NULL },
-    { 0 },
-};
 
 const struct cli_command cli_timer_cancel = {
     .name = "timer cancel",

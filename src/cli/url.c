@@ -57,50 +57,19 @@ static int hex_value(char c)
 /* The parameters of libpq whose values may be shown. */
 static bool is_known_name(const char *name)
 {
-    static const char *const names[] = {
-        "host",
-        "hostaddr",
-        "port",
-        "dbname",
-        "user",
-        "passfile",
-        "service",
-        "options",
-        "application_name",
-        "fallback_application_name",
-        "client_encoding",
-        "connect_timeout",
-        "tcp_user_timeout",
-        "keepalives",
-        "keepalives_idle",
-        "keepalives_interval",
-        "keepalives_count",
-        "replication",
-        "target_session_attrs",
-        "load_balance_hosts",
-        "require_auth",
-        "requirepeer",
-        "channel_binding",
-        "sslmode",
-        "sslcert",
-        "sslkey",
-        "sslrootcert",
-        "sslcrl",
-        "sslcrldir",
-        "sslsni",
-        "sslcompression",
-        "sslnegotiation",
-        "sslcertmode",
-        "ssl_min_protocol_version",
-        "ssl_max_protocol_version",
-        "gssencmode",
-        "gssdelegation",
-        "krbsrvname",
-        "gsslib",
-    };
+    static const char names[] =
+        " host hostaddr port dbname user passfile service options application_name "
+        "fallback_application_name client_encoding connect_timeout tcp_user_timeout "
+        "keepalives keepalives_idle keepalives_interval keepalives_count replication "
+        "target_session_attrs load_balance_hosts require_auth requirepeer channel_binding "
+        "sslmode sslcert sslkey sslrootcert sslcrl sslcrldir sslsni sslcompression "
+        "sslnegotiation sslcertmode ssl_min_protocol_version ssl_max_protocol_version "
+        "gssencmode gssdelegation krbsrvname gsslib ";
+    const char *at = strstr(names, name);
+    size_t length = strlen(name);
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (strcmp(name, names[i]) == 0)
+    for (; at && length > 0; at = strstr(at + 1, name)) {
+        if (at[-1] == ' ' && at[length] == ' ')
             return true;
     }
     return false;

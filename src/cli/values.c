@@ -279,27 +279,6 @@ const char *cli_from_now_text(int64_t ms, char ret_text[CLI_FROM_NOW_SIZE])
     return ret_text;
 }
 
-json_t *cli_json_time(int64_t time)
-{
-    char text[PH__TIME_TEXT_SIZE];
-
-    return time ? json_string(ph__time_text(time, text)) : json_null();
-}
-
-json_t *cli_json_id(const uint8_t id[16])
-{
-    char text[PH_ID_TEXT_SIZE];
-
-    return ph_id_is_zero(id) ? json_null() : json_string(ph_id_text(id, text));
-}
-
-json_t *cli_json_parsed(const char *json)
-{
-    json_t *value = json ? json_loads(json, JSON_DECODE_ANY, NULL) : NULL;
-
-    return value ? value : cli_json_text(json);
-}
-
 const char *cli_json_error(struct cli *cli, const json_error_t *error)
 {
     const char *what = "it is no JSON";

@@ -4,6 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct version {
+    const char *command, *library;
+    int schema;
+    json_t *backends;
+};
+
+static const struct cli_field fields[] = {
+    CLI_FIELD(struct version, "command", command, TEXT, NULL, "of the command"),
+    CLI_FIELD(struct version, "library", library, TEXT, NULL, "of the library"),
+    CLI_FIELD(struct version, "schema", schema, NUMBER, NULL, "of its schema"),
+    CLI_FIELD(struct version, "backends", backends, JSON, NULL, "that are built in"),
+    { 0 },
+};
+
 /* "sqlite postgresql" as an array. */
 static json_t *backends_json(void)
 {
@@ -29,8 +43,8 @@ void cli_version(struct cli *cli)
                   ph_version(), ph_schema_version(), ph_backends());
         return;
     }
-    version = json_pack("{s:s, s:s, s:i, s:o}", "command", PH_VERSION, "library", ph_version(),
-                        "schema", ph_schema_version(), "backends", backends_json());
+    version = cli_object(fields, &(struct version){ PH_VERSION, ph_version(), ph_schema_version(),
+                                                    backends_json() });
     line = cli_need(json_dumps(version, 0));
     cli_print(cli, "%s\n", line);
     free(line);

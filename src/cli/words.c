@@ -22,7 +22,7 @@ say(struct cli *cli, const char *label, const char *format, va_list arguments)
         text = NULL;
     cli_progress_hide(cli);
     fprintf(stderr, "posthorn: %s%s%s\n", label, where, text ? text : "out of memory");
-    free(text);
+    free(text); /* there may be a million of them */
 }
 
 void cli_note(struct cli *cli, const char *format, ...)
@@ -45,20 +45,32 @@ void cli_warn(struct cli *cli, const char *format, ...)
     va_end(arguments);
 }
 
-/* With --json an error is one line of JSON, so that programs need not read prose. */
-static void fail_json(struct cli *cli, const char *name, int code, unsigned flags, const char *text)
-{
-    json_t *error = json_pack("{s:{s:s, s:o, s:i, s:b, s:b}}", "error", "code", name, "message",
-                              cli_json_text(text), "exit", code, "retry", (flags & PH_RETRY) != 0,
-                              "outcome_unknown", (flags & PH_UNKNOWN) != 0);
-    char *line;
+struct error {
+    const char *name, *text;
+    int code;
+    bool retry, unknown;
+    const char *store;
+};
 
-    if (error && cli->place)
-        json_object_set_new(json_object_get(error, "error"), "store", cli_json_text(cli->place));
-    line = error ? json_dumps(error, JSON_COMPACT) : NULL;
-    fprintf(stderr, "%s\n", line ? line : "{\"error\":{\"code\":\"no_memory\"}}");
+static const struct cli_field error_fields[] = {
+    CLI_FIELD(struct error, "code", name, TEXT, NULL, "a stable word"),
+    CLI_FIELD(struct error, "message", text, TEXT, NULL, "the cause, and the cure"),
+    CLI_FIELD(struct error, "exit", code, NUMBER, NULL, "the exit code"),
+    CLI_FIELD(struct error, "retry", retry, BOOL, NULL, "it may go well the next time"),
+    CLI_FIELD(struct error, "outcome_unknown", unknown, BOOL, NULL, "it may have been done"),
+    CLI_FIELD(struct error, "store", store, TEXT, NULL, "where, of many", .or_none = true),
+    { 0 },
+};
+
+/* With --json an error is one line of JSON, so that programs need not read prose. */
+static void fail_json(const struct error *error)
+{
+    json_t *object = cli_object(error_fields, error);
+    char *line = cli_need(json_dumps(object, JSON_COMPACT));
+
+    fprintf(stderr, "{\"error\":%s}\n", line);
     free(line);
-    json_decref(error);
+    json_decref(object);
 }
 
 static int fail(struct cli *cli, const char *name, enum cli_exit code, unsigned flags,
@@ -74,20 +86,9 @@ static int fail(struct cli *cli, const char *name, enum cli_exit code, unsigned 
     if (cli->format == CLI_TEXT_FORM)
         fprintf(stderr, "posthorn: %s%s\n", place(cli), shown);
     else
-        fail_json(cli, name, code, flags, text);
+        fail_json(&(struct error){ name, text, code, (flags & PH_RETRY) != 0,
+                                   (flags & PH_UNKNOWN) != 0, cli->place });
     return code;
-}
-
-static char *__attribute__((format(printf, 2, 0)))
-formatted(struct cli *cli, const char *format, va_list arguments)
-{
-    char *text = NULL, *copy;
-
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
-    copy = cli_strdup(cli, cli_need(text));
-    free(text);
-    return copy;
 }
 
 int cli_fail(struct cli *cli, enum cli_exit code, const char *format, ...)
@@ -108,7 +109,7 @@ int cli_fail(struct cli *cli, enum cli_exit code, const char *format, ...)
             name = names[i].name;
     }
     va_start(arguments, format);
-    text = formatted(cli, format, arguments);
+    text = cli_vprintf(cli, format, arguments);
     va_end(arguments);
     return fail(cli, name, code, 0, text);
 }
@@ -119,7 +120,7 @@ int cli_usage(struct cli *cli, const char *format, ...)
     const char *text;
 
     va_start(arguments, format);
-    text = formatted(cli, format, arguments);
+    text = cli_vprintf(cli, format, arguments);
     va_end(arguments);
     fail(cli, "usage", CLI_USAGE, 0, text);
     if (cli->format == CLI_TEXT_FORM)
@@ -171,10 +172,11 @@ static const char *with_databases(struct cli *cli, const char *line)
     return line;
 }
 
-const char *cli_command_line(struct cli *cli, const char *command)
+const char *cli_command_line(struct cli *cli, const char *command, ...)
 {
     static const char *const names[] = { "schema", "table-prefix" };
     const char *line = with_databases(cli, "posthorn");
+    va_list arguments;
 
     if (cli->place || cli->database)
         line = cli_printf(cli, "%s --store %s", line,
@@ -184,7 +186,10 @@ const char *cli_command_line(struct cli *cli, const char *command)
             line = cli_printf(cli, "%s --%s %s", line, names[i],
                               cli_quoted(cli, cli_text(cli, names[i])));
     }
-    return cli_printf(cli, "%s %s", line, command);
+    va_start(arguments, command);
+    line = cli_printf(cli, "%s %s", line, cli_vprintf(cli, command, arguments));
+    va_end(arguments);
+    return line;
 }
 
 /* The library's cure is a call; here it is a command. What follows is about the call. */
@@ -205,7 +210,7 @@ static const char *with_our_cure(struct cli *cli, const char *message)
 
         if (at)
             return cli_printf(cli, "%.*s%s%s%s", (int)(at - message), message, cures[i].before,
-                              cli_command_line(cli, cures[i].command), cures[i].after);
+                              cli_command_line(cli, "%s", cures[i].command), cures[i].after);
     }
     return message;
 }
@@ -236,7 +241,7 @@ int cli_confirm(struct cli *cli, const char *format, ...)
         return cli_usage(cli,
                          "this cannot be undone, and there is no terminal to ask on; add --yes");
     va_start(arguments, format);
-    question = formatted(cli, format, arguments);
+    question = cli_vprintf(cli, format, arguments);
     va_end(arguments);
     fprintf(stderr, "%s [y/N] ", cli_shown(cli, question));
     fflush(stderr);

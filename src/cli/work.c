@@ -15,25 +15,6 @@
 #define OUTAGE_MS 30000      /* then --once and --drain give up */
 #define STOP_RESERVE_MS 5000 /* for the last settlements, after the last command was killed */
 
-static const struct cli_field fields[] = {
-    { "work_id", CLI_F_UUID, "the message's work id", NULL, NULL },
-    CLI_ITS_STORE,
-    { "message_id", CLI_F_UUID, "its message id", NULL, NULL },
-    { "topic", CLI_F_TEXT, "its topic", NULL, NULL },
-    { "stream", CLI_F_TEXT, "the ordered stream that it is in; or null", NULL, NULL },
-    { "seq", CLI_F_NUMBER, "its number there; or null", NULL, NULL },
-    { "attempts", CLI_F_NUMBER, "how often it was claimed, this time included", NULL, NULL },
-    { "verdict", CLI_F_STATE,
-      "the command's: done, retry, failed, deferred, or released (because of the end); it comes to "
-      "nothing if the lease is lost before it is stored",
-      NULL, NULL },
-    { "exit_status", CLI_F_NUMBER, "of the command; null: it did not end by itself", NULL, NULL },
-    { "signal", CLI_F_NUMBER, "that killed the command; null: none, or it was ours", NULL, NULL },
-    { "reason", CLI_F_TEXT, "why it is not done, in words; null: it is", NULL, NULL },
-    { "run_ms", CLI_F_NUMBER, "how long the command ran", NULL, NULL },
-    { 0 },
-};
-
 /* ------------------------------------------------------------------ prepare */
 
 static int find_command(struct work *work)
@@ -518,7 +499,7 @@ const struct cli_command cli_work = {
             "select", 0, WORD, "ORDER",
             "of a set of databases: a batch from each in turn, or from one until it is empty",
             .value = "round-robin", .choices = "round-robin drain-first")),
-    .fields = fields,
+    .fields = work_fields,
     .examples = CLI_EXAMPLES(
         { "posthorn enqueue mail.send '{\"to\":\"ada@example.org\"}'", "A message to work on" },
         { "posthorn work mail.send --drain --exec cat", "Print the payload of all that are due" },

@@ -26,6 +26,9 @@ struct work {
 
 /* ---------------------------------------------------------- work_handle.c */
 
+/* What is printed of each message. */
+extern const struct cli_field work_fields[];
+
 /* The handler of the dispatcher; context is the struct work. */
 ph_verdict work_handle(void *context, ph_work *work);
 

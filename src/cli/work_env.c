@@ -1,5 +1,6 @@
 /* work_env.c - the environment of a command: the message, PATH, what --env names, and nothing
  * else. */
+#include "message.h"
 #include "work.h"
 
 #include "util/time_text.h"
@@ -37,22 +38,6 @@ bool work_env_is_ours(const char *name)
     return false;
 }
 
-static const char *priority_text(ph_priority priority)
-{
-    switch (priority) {
-    case PH_PRIORITY_URGENT:
-        return "urgent";
-    case PH_PRIORITY_LOW:
-        return "low";
-    case PH_PRIORITY_BULK:
-        return "bulk";
-    case PH_PRIORITY_DEFAULT:
-    case PH_PRIORITY_NORMAL:
-        break;
-    }
-    return "normal";
-}
-
 /* In the order of names. */
 static void fill(struct values *v, const ph_delivery *m, const char *store, int db_fd)
 {
@@ -71,7 +56,7 @@ static void fill(struct values *v, const ph_delivery *m, const char *store, int 
     v->texts[n++] = ph__time_text(m->created_at, v->created_at);
     v->texts[n++] = ph__time_text(m->due_at, v->due_at);
     v->texts[n++] = v->retry_count;
-    v->texts[n++] = priority_text(m->priority);
+    v->texts[n++] = cli_priorities[m->priority];
     v->texts[n++] = m->tenant_id ? ph_id_text(m->tenant_id->b, v->tenant_id) : NULL;
     v->texts[n++] = m->headers;
     v->texts[n++] = m->dedupe_key;

@@ -1,6 +1,7 @@
 /* work_handle.c - what happens to one message: a command runs, and how it ends is the verdict. */
 #include "work.h"
 #include "frame.h"
+#include "message.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -162,20 +163,45 @@ static void give_error(ph_work *message, const struct handled *handled,
     ph_work_error(message, error);
 }
 
-static json_t *row_of(const ph_delivery *message, const struct handled *handled,
+struct row {
+    ph_delivery m;
+    const char *store, *verdict, *reason;
+    int64_t exit_status, signal, run_ms;
+};
+
+#define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
+const struct cli_field work_fields[] = {
+    ROW("work_id", m.work_id, UUID, NULL, "the message's work id"),
+    ROW("store", store, TEXT, NULL, "the database of a set that it is in; absent without a set",
+        .or_none = true),
+    ROW("message_id", m.message_id, UUID, NULL, "its message id"),
+    ROW("topic", m.topic, TEXT, NULL, "its topic"),
+    CLI_STREAM_FIELDS(struct row, NULL, NULL),
+    ROW("attempts", m.attempts, NUMBER, NULL, "how often it was claimed, this time included"),
+    ROW("verdict", verdict, STATE, NULL,
+        "the command's: done, retry, failed, deferred, or released (because of the end); it comes "
+        "to nothing if the lease is lost before it is stored"),
+    ROW("exit_status", exit_status, NUMBER, NULL, "of the command; null: it did not end by itself"),
+    ROW("signal", signal, NUMBER, NULL, "that killed the command; null: none, or it was ours"),
+    ROW("reason", reason, TEXT, NULL, "why it is not done, in words; null: it is"),
+    ROW("run_ms", run_ms, NUMBER, NULL, "how long the command ran"),
+    { 0 },
+};
+
+static void print_row(struct cli *cli, const ph_delivery *message, const struct handled *handled,
                       const struct process_result *result)
 {
-    bool exited = result->end == PROCESS_EXITED, killed = result->end == PROCESS_SIGNALLED;
+    const struct row row = {
+        .m = *message,
+        .store = handled->store,
+        .verdict = handled->word,
+        .reason = handled->reason[0] ? handled->reason : NULL,
+        .exit_status = result->end == PROCESS_EXITED ? result->code : CLI_NO_NUMBER,
+        .signal = result->end == PROCESS_SIGNALLED ? result->code : CLI_NO_NUMBER,
+        .run_ms = result->run_us / 1000,
+    };
 
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:I}", "work_id",
-        cli_json_id(message->work_id.b), "message_id", cli_json_id(message->message_id.b), "topic",
-        cli_json_text(message->topic), "stream", cli_json_text(message->stream), "seq",
-        message->seq ? json_integer(message->seq) : json_null(), "attempts", message->attempts,
-        "verdict", handled->word, "exit_status", exited ? json_integer(result->code) : json_null(),
-        "signal", killed ? json_integer(result->code) : json_null(), "reason",
-        handled->reason[0] ? json_string(handled->reason) : json_null(), "run_ms",
-        (json_int_t)(result->run_us / 1000));
+    cli_row(cli, &row);
 }
 
 /* As JSON, since a topic may hold what a terminal would obey. To be freed; NULL: no memory. */
@@ -194,7 +220,6 @@ static void report(struct work *work, const ph_delivery *message, const struct h
     char id[PH_ID_TEXT_SIZE], took[CLI_DURATION_SIZE];
     char *topic = work->verbose ? quoted(message->topic) : NULL;
     char *place = work->verbose && handled->store ? cli_escaped(handled->store) : NULL;
-    json_t *row;
 
     pthread_mutex_lock(&work->words);
     if (topic)
@@ -203,10 +228,7 @@ static void report(struct work *work, const ph_delivery *message, const struct h
                  message->attempts, handled->word, handled->reason[0] ? ", " : "", handled->reason,
                  cli_duration_text(result->run_us / 1000, took));
     if (work->cli->format != CLI_TEXT_FORM) {
-        row = cli_need(row_of(message, handled, result));
-        if (handled->store)
-            json_object_set_new(row, "store", cli_json_text(handled->store));
-        cli_row(work->cli, row);
+        print_row(work->cli, message, handled, result);
         cli_flush(work->cli);
         if (cli_write_failed(work->cli))
             work_stop_unread();

@@ -177,7 +177,7 @@ static const struct {
                     "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
                     "ph_queues_list())",
                     "look at them with ph_timers_list()" },
-    [PH_JOB_RUNS] = { "job-runs",
+    [PH_JOB_RUNS] = { "job_runs",
                       "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
                       "ph_queues_list())",
                       "look at them with ph_job_runs_list()" },

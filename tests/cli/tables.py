@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 
+from case import PATTERNS
 from runner import ROOT, no_complaints
 
 
@@ -46,14 +47,29 @@ def verb_of(posthorn, words):
     return None
 
 
+TYPES = {"string": str, "number": (int, float), "boolean": bool, "time": str, "uuid": str, "array": list,
+         "json": object}
+TEXTS = {name: re.compile(PATTERNS[name]) for name in ("time", "uuid")}
+
+
+def is_of_type(value, kind):
+    if value is None:
+        return True
+    if isinstance(value, bool) and kind == "number" or not isinstance(value, TYPES[kind]):
+        return False
+    return kind not in TEXTS or bool(TEXTS[kind].fullmatch(value))
+
+
 def keys_beyond(value, fields, path=""):
-    """Members of JSON objects that no table documents."""
+    """Members of JSON objects that no table documents, or as something else."""
     known = {field["name"]: field for field in fields}
     for item in value if isinstance(value, list) else [value]:
         for key, member in item.items():
             if key not in known:
-                yield path + key
-            elif known[key].get("fields") and member:
+                yield f"{path}{key}: a field that is not documented"
+            elif not is_of_type(member, known[key]["type"]):
+                yield f"{path}{key}: {member!r} is no {known[key]['type']}"
+            elif known[key]["fields"] and member:
                 yield from keys_beyond(member, known[key]["fields"], f"{path}{key}.")
 
 
@@ -69,7 +85,7 @@ def undocumented(posthorn, line, stdout):
         documents = [json.loads(row) for row in stdout.splitlines()]
     else:
         documents = json.loads(stdout)
-    return [f"{key}: a field that is not documented" for key in keys_beyond(documents, verb["fields"])]
+    return list(keys_beyond(documents, verb["fields"]))
 
 
 def check_help(posthorn):
@@ -86,7 +102,7 @@ def check_help(posthorn):
         if not re.search(rf"^  {verb['name']}\b", overview, flags=re.M):
             complaints.append(f"{verb['name']} is not in the overview")
         wanted = [*names(verb["options"]), verb["summary"], *(e["line"] for e in verb["examples"]),
-                  *(f["name"] for f in verb["fields"]), *verb["description"].split("\n"),
+                  *(f["name"] for f in verb["fields"]), *verb["description"].split("\n"), verb["columns"] or "",
                   *(note["text"] for note in verb["exits"])]
         complaints += [f"{verb['name']} --help lacks: {word}" for word in wanted
                        if " ".join(word.split()) not in flat]
@@ -136,7 +152,14 @@ def check_tables(posthorn):
                        [verb["summary"], *(option["help"] for option in verb["options"])] if what.endswith(".")]
         if not verb["examples"] or not verb["description"]:
             complaints.append(f"{verb['name']}: no example, or no description")
+        shown = {field["name"] for field in verb["fields"] if field["heading"]}
+        complaints += [f"{verb['name']}: {name} is no column" for name in (verb["columns"] or "").split()
+                       if name not in shown]
+    groups = {group["name"] for group in read(posthorn)["groups"]}
     complaints += [f"group {group['name']}: no verb" for group in read(posthorn)["groups"] if not group["verbs"]]
+    with open(os.path.join(ROOT, "src", "cli", "commands.h"), encoding="utf-8") as file:
+        complaints += [f"{verb}: there is no group {group}"
+                       for group, verb in re.findall(r"\bV\((\w+), (\w+)\)", file.read()) if group not in groups]
     no_complaints(complaints)
 
 
