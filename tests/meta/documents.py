@@ -1,9 +1,14 @@
 """What the documents print works as printed, and links lead somewhere."""
 import os
 import re
+import xml.etree.ElementTree
 
+from api import declared
 from examples import Workshop, blocks, installation, run_programs, run_sql
 from runner import ROOT, files, no_complaints, read, run, temporary_folder
+
+
+README_LINES_MAX = 150
 
 
 def documents(*languages):
@@ -21,9 +26,17 @@ def test_programs_work_against_the_installed_library():
 
 
 def test_first_program_is_short():
-    first = next(block for block in blocks("README.md", "c") if "int main" in block)
+    first = next(block for block in blocks("docs/getting-started.md", "c") if "int main" in block)
     lines = sum(bool(line.strip()) for line in first.splitlines())
     assert lines <= 40, f"the first program has {lines} lines: too long"
+
+
+def test_the_readme_is_short():
+    """Three screens, and the twelve lines that it promises (tests/tour runs them)."""
+    lines = read("README.md").count("\n")
+    assert lines <= README_LINES_MAX, f"README.md has {lines} lines"
+    assert len(blocks("README.md", "c")) == 1
+    assert blocks("README.md", "c")[0].count("\n") == 12 and "## Twelve lines" in read("README.md")
 
 
 def test_shell_examples_work():
@@ -49,7 +62,8 @@ def test_installation_is_complete():
                    "posthorn/join.h", "posthorn/schedule.h", "posthorn/set.h", "posthorn/pg.h", "posthorn/sqlite.h", "man1/posthorn.1",
                    "man3/libposthorn.3", "man7/posthorn-guarantees.7", "doc/posthorn/handlers.md",
                    "doc/posthorn/sqlite-extension.md", "doc/posthorn/workflows.md",
-                   "doc/posthorn/coordination.md"):
+                   "doc/posthorn/coordination.md", "doc/posthorn/getting-started.md",
+                   "doc/posthorn/verbs.md", "doc/posthorn/README.md"):
         assert re.search(rf"/{re.escape(wanted)}$", names, flags=re.M), f"{wanted} is missing"
 
 
@@ -91,6 +105,48 @@ def test_links_lead_somewhere():
                 complaints.append(f"{name}: {target}")
             elif anchor and anchor not in anchors(found):
                 complaints.append(f"{name}: {target}: no such heading")
+    no_complaints(complaints)
+
+
+def test_pictures_are_whole_and_need_nothing_else():
+    for name in files(".svg"):
+        root = xml.etree.ElementTree.fromstring(read(name))
+        assert root.tag == "{http://www.w3.org/2000/svg}svg" and root.get("viewBox"), name
+        assert root.find("{http://www.w3.org/2000/svg}title").text, f"{name}: no title"
+        foreign = [element.tag for element in root.iter()
+                   if re.search(r"\}(script|image|use|foreignObject|a)$", element.tag)]
+        assert not foreign and "@import" not in read(name), f"{name}: {foreign}"
+
+
+def verb_cells(column):
+    """What a column of the tables of verbs names, without the verbs of the command."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]]
+            for line in read("docs/verbs.md").splitlines() if line.startswith("| ")]
+    return [name for row in rows if len(row) == 4 and row[0] != "C"
+            for name in re.findall(r"`([^`]+)`", row[column])]
+
+
+def test_verbs_exist():
+    sql = {name.split("/")[-1].split(".")[0].replace("door_", "outbox_", 1)
+           for name in files(".sql", ".sql.in", under=("src/store/postgres/sql/functions/",))}
+    complaints = []
+    for column, known in ((0, declared()), (1, sql)):
+        names = verb_cells(column)
+        assert len(names) > 25, names
+        complaints += [f"docs/verbs.md: {name}" for name in names if not (
+            any(other.startswith(name[:-1]) for other in known) if name.endswith("…") else name in known)]
+    no_complaints(complaints)
+
+
+def test_limits_are_those_of_the_header():
+    rows = re.findall(r"^\| `(PH_\w+)` \| ([\d ]+?)( [MK]iB)? \|", read("docs/verbs.md"), flags=re.M)
+    assert len(rows) > 5, rows
+    complaints = []
+    for name, number, unit in rows:
+        value = int(number.replace(" ", "")) * {"": 1, " KiB": 1024, " MiB": 1024 * 1024}[unit]
+        defined = re.search(rf"^#define {name} +(\(?[\d *]+\)?)", read("include/posthorn/posthorn.h"), flags=re.M)
+        if not defined or eval(defined[1]) != value:  # digits and stars only
+            complaints.append(f"docs/verbs.md: {name}")
     no_complaints(complaints)
 
 

@@ -58,9 +58,9 @@ def in_a_namespace(folder):
 
 
 def test_what_the_system_has_installed_runs():
-    """As the README says: the command, and its program in C. Only this process sees it."""
+    """As docs/getting-started.md says: the command, and a program in C. Only this process sees it."""
     with temporary_folder() as folder:
         with open(os.path.join(folder, "shop.c"), "w", encoding="utf-8") as file:
-            file.write(blocks("README.md", "c")[0])
+            file.write(blocks("docs/getting-started.md", "c")[0])
         output = in_a_namespace(folder)
         assert "posthorn " in output and "\nx\n" in output, output

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a stranger sees first: the tour of ./quickstart, Python in the README, the workflows."""
+"""What a stranger sees first: the tour of ./quickstart and its recording, the README, the workflows."""
 import os
 import sys
 
@@ -7,8 +7,9 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path += [os.path.join(TESTS, "meta"), os.path.join(TESTS, "extension")]
 
 import readme
+import recording
 import runner
 import walk
 import workflows
 
-runner.main([walk, readme, workflows], "tour")
+runner.main([walk, recording, readme, workflows], "tour")
