@@ -50,7 +50,7 @@ int main(void)
     int failed = 0;
 
     opts.deploy_schema = true;
-    if (ph_open("sqlite:fragment.db", &opts, &store, &err)) {
+    if (ph_open("sqlite:@NAME@.db", &opts, &store, &err)) {
         fprintf(stderr, "%s\\n", err.message);
         return 1;
     }
@@ -111,11 +111,11 @@ class Workshop:
 
     def compile_block(self, text, name, language):
         """A whole program as it is; a part of one with what makes it whole: its handlers are to
-        settle a message each."""
+        settle a message each, in a file of its own: one that retries would find the next program."""
         handlers = HANDLER.findall(text)
         if "int main(" not in text:
             calls = "".join(f"failed |= handle_one(store, {handler});\n" for handler in handlers)
-            rest = HANDLE.replace("@CALLS@", calls) if handlers else "int main(void) { return 0; }\n"
+            rest = HANDLE.replace("@CALLS@", calls).replace("@NAME@", name) if handlers else "int main(void) { return 0; }\n"
             text = PRELUDE + text + rest
         return self.compile(text, name, language)
 
