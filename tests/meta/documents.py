@@ -49,7 +49,7 @@ def test_the_first_example_prints_line_by_line():
     with temporary_folder() as folder:
         output = Workshop(folder).shell(blocks("README.md", "sh")[0], "sqlite:posthorn.db")
     assert "sending {\"to\":\"ada@example.org\"}" in output.splitlines(), output
-    assert any(line.startswith("NAMESPACE ") for line in output.splitlines()), output
+    assert any(re.match(r"DOOR +NAMESPACE +READY ", line) for line in output.splitlines()), output
 
 
 def test_installation_is_complete():
