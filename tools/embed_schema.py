@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Turns migrations into a C table of what they make, as SQLite keeps it in a file.
+"""Turns migrations and views into a C table of what they make, as SQLite keeps it in a file.
 
-usage: embed_schema.py OUTPUT.c SYMBOL MACROS.sql MIGRATION.sql... -- STATEMENTS.sql...
+usage: embed_schema.py OUTPUT.c SYMBOL MACROS.sql FILE.sql... -- STATEMENTS.sql...
 
-The migrations run in an empty database in memory. Every table and index becomes
-an entry, named without the table prefix, and so does every view that the
-statements use. {p} stands for the prefix, as in the migrations; comments are
-left out.
+The files run in an empty database in memory. Every table and index becomes an
+entry, named without the table prefix, and so does every view that the
+statements use. {p} stands for the prefix, as in the files; comments are left
+out.
 """
 import pathlib
 import re
@@ -14,17 +14,10 @@ import sqlite3
 import sys
 
 sys.dont_write_bytecode = True
-from embed_sql import c_string, entries  # noqa: E402
+from embed_sql import entries, texts, write_table  # noqa: E402
 
 BLANK = re.compile(r"('(?:[^']|'')*')|--[^\n]*|\s+")
 NAMES = re.compile(r"\{p\}(\w+)")
-
-
-def expand(text, macros):
-    def macro(match):
-        return macros[match.group(1)].replace("{x}", match.group(2))
-
-    return NAMES.sub(r'"{p}\1"', re.sub(r"\{(\w+):([^}]*)\}", macro, text))
 
 
 def used(statements, views):
@@ -42,8 +35,8 @@ def main():
     macros = dict(entries(pathlib.Path(macros)))
     split = files.index("--")
     database = sqlite3.connect(":memory:")
-    for path in files[:split]:
-        database.executescript(expand(pathlib.Path(path).read_text(encoding="utf-8"), macros))
+    for name, text in texts([pathlib.Path(path) for path in files[:split]], macros):
+        database.executescript(NAMES.sub(r'"{p}\1"', text))
     made = {}
     for kind, name, sql in database.execute(
         "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name LIKE '{p}%'"
@@ -52,13 +45,8 @@ def main():
         made[name[3:]] = (kind, re.sub(r'"(\{p\}\w+)"', r"\1", sql))
     statements = "".join(pathlib.Path(p).read_text(encoding="utf-8") for p in files[split + 1 :])
     wanted = used(statements, {name: sql for name, (kind, sql) in made.items() if kind == "view"})
-    with open(output, "w", encoding="utf-8") as out:
-        out.write('/* Made by tools/embed_schema.py. */\n#include "util/embedded.h"\n\n')
-        out.write("const struct ph__embedded %s[] = {\n" % symbol)
-        for name, (kind, sql) in made.items():
-            if kind != "view" or name in wanted:
-                out.write('    { "%s",\n%s },\n' % (name, c_string(sql)))
-        out.write("    { 0, 0 },\n};\n")
+    write_table(output, "embed_schema.py", symbol,
+                [(name, sql) for name, (kind, sql) in made.items() if kind != "view" or name in wanted])
 
 
 main()

@@ -20,7 +20,8 @@
  *   3. leave PH__SCHEMA_SERVES_FROM if the functions and tables that version
  *      NNNN-1 uses still work, which is the rule; raise it otherwise, and say
  *      so at the top of the changelog.
- * On PostgreSQL functions and views are a part of the schema: once released,
+ * Views, and on PostgreSQL functions, have no migrations: every migration
+ * replaces them as a whole. But they are a part of the schema: once released,
  * changing one is a change of the schema (the migration may hold a comment
  * only). Otherwise an older library of the same version, with deployment on,
  * would put its own back. */
@@ -236,10 +237,10 @@ struct ph__tick {
     bool timers, job_runs; /* turn them into messages */
 };
 
-/* A job that must be looked at: its next instant is due, or not known. */
 /* What setting a job found. */
 enum ph__job_was { PH__JOB_MISSING, PH__JOB_OTHER, PH__JOB_SAME };
 
+/* A job that must be looked at: its next instant is due, or not known. */
 struct ph__due_job {
     const char *name, *cron, *timezone;
     int64_t generation; /* rises with every change of the job */
@@ -358,9 +359,10 @@ struct ph__work_part {
 
 /* The one call: everything in it happens in one transaction, in the order of the members. */
 struct ph__work_batch {
-    struct ph__instance
-        instance; /* heartbeat, written if the stored one is old; stale ones removed */
-    bool keep;    /* acked messages stay, whatever their queue says */
+    /* Heartbeat, written if the stored one is old; stale ones removed. service NULL: the id is that of an
+     * owner that is no instance. Then there are only settlements and a claim, of the outbox. */
+    struct ph__instance instance;
+    bool keep;                           /* acked messages stay, whatever their queue says */
     const ph_receptor_result *receptors; /* errors are fit to store */
     size_t receptor_count;
     const struct ph__checkpoint *checkpoints;
@@ -399,9 +401,9 @@ struct ph__examination {
 void ph__finding(struct ph__examination *examination, const char *check, ph_finding_level level,
                  const char *advice, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* How many joins there are, how many are wrong, and one of those. */
 /* What the database was given when the schema was made: a copy has the same. */
 void ph__finding_identity(struct ph__examination *examination, int64_t store_id);
+/* How many joins there are, how many are wrong, and one of those. */
 void ph__finding_joins(struct ph__examination *examination, int64_t joins, int64_t wrong,
                        ph_join_id example);
 
@@ -430,48 +432,6 @@ struct ph__backend {
     /* 0 if the caller's connection is in a healthy open transaction. */
     int (*check_tx)(void *connection, ph_error *err);
 
-    /* Connects if store->own is NULL; if check_schema, also makes sure that the
-     * schema can be used. */
-    int (*connect)(struct ph__call *call, bool check_schema);
-    void (*disconnect)(ph_store *store);
-
-    /* Runs one statement of a stranger that only reads and gives rows, on the store's own
-     * connection. Needs no schema. */
-    int (*query)(struct ph__call *call, const char *sql, const struct ph__reader *reader);
-
-    int (*clock)(struct ph__call *call, int64_t *ret_time);
-    int (*migrate)(struct ph__call *call, int *ret_applied);
-    int (*inspect)(struct ph__call *call, ph_schema_status *ret_status);
-    int (*migrate_sql)(ph_store *store, bool roles, char **ret_sql, ph_error *err);
-
-    int (*enqueue)(struct ph__call *call, ph_door door, const struct ph__message *messages,
-                   size_t count, ph_enqueued *ret_enqueued);
-    int (*claim)(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch);
-    int (*settle)(struct ph__call *call, ph_door door, ph_owner owner, const ph_settlement *items,
-                  size_t count, ph_outcome *ret_outcomes);
-    int (*renew)(struct ph__call *call, ph_door door, ph_owner owner, const ph_lease_ref *items,
-                 size_t count, int lease_s, ph_outcome *ret_outcomes);
-    int (*reap)(struct ph__call *call, ph_door door, int64_t *ret_count);
-    /* Settles (count may be 0), then claims, in one transaction and one round trip. */
-    int (*exchange)(struct ph__call *call, const ph_settlement *items, size_t count,
-                    ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch);
-
-    /* A transaction on the store's own connection, for a handler. Between begin and end only
-     * calls with ret_tx (and those of the handler) touch that connection. commit false: rolls
-     * back. A commit that turned out to be a rollback is PH_ETXDEAD; one whose answer never came
-     * has PH_UNKNOWN. After end the connection is fit for the next begin, whatever the handler
-     * did to it, or will be made anew. */
-    int (*tx_begin)(struct ph__call *call, ph_tx *ret_tx);
-    int (*tx_end)(struct ph__call *call, bool commit);
-
-    /* The doorbell. listen: asks to be woken when messages come into ns; cheap when it is
-     * already so on this connection, and 1 if it was not. *ret_fd: to be polled for input; -1:
-     * there is none here.
-     * taken: eats what has come, and says whether it may concern ns. ring: after a commit. */
-    int (*doorbell_listen)(struct ph__call *call, const char *ns, int *ret_fd);
-    bool (*doorbell_taken)(ph_store *store, const char *ns);
-    int (*doorbell_ring)(struct ph__call *call, const char *ns);
-
     /* What time alone will bring to these doors (1 << PH_OUTBOX, 1 << PH_INBOX) of ns: how long
      * until a message comes due, a lease runs out or a join is overdue (INT64_MAX: never), and whether
      * something is so already that a claim may have left, or somebody is just writing. Only where
@@ -479,91 +439,9 @@ struct ph__backend {
     int (*outlook)(struct ph__call *call, const char *ns, unsigned doors, int64_t *ret_in_us,
                    bool *ret_due);
 
-    /* PH_ENOTFOUND without a message if there is none. */
-    int (*find)(struct ph__call *call, ph_door door, ph_work_id id, struct ph__info *info);
-    /* ns NULL: all namespaces. */
-    int (*count)(struct ph__call *call, ph_door door, const char *ns, ph_outbox_counts *ret_counts);
-    int (*dead_retry)(struct ph__call *call, const ph_work_id *ids, size_t count,
-                      ph_work_id *ret_new_ids);
-    int (*dead_discard)(struct ph__call *call, const ph_work_id *ids, size_t count,
-                        int64_t *ret_count);
-    int (*queue_set)(struct ph__call *call, ph_door door, const char *ns,
-                     const ph_queue_settings *settings);
-    int (*queue_pause)(struct ph__call *call, ph_door door, const char *ns, bool paused);
-    /* Only if it has nothing in it: what there is goes to *contents, which begins at zero. */
-    int (*queue_delete)(struct ph__call *call, ph_door door, const char *ns,
-                        struct ph__queue_contents *contents, bool *ret_deleted);
-    int (*retention)(struct ph__call *call, int limit, int64_t *ret_count);
-
-    int (*list)(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);
-    int (*queue_list)(struct ph__call *call, ph_door door, const char *ns, ph_queue_list *ret_list);
-    /* Joins. What these tell of ended joins, and what enqueue, claim, settle, reap and exchange
-     * tell, is added to call->ends. Problems are reported by ph__join_problem(). */
-    int (*join_start)(struct ph__call *call, const struct ph__join *join, ph_join_id *ret_id);
-    int (*join_attach)(struct ph__call *call, ph_join_id join, const ph_message_id *messages,
-                       size_t count);
-    int (*join_report)(struct ph__call *call, ph_join_id join, ph_message_id message,
-                       bool completed);
-    int (*join_wait)(struct ph__call *call, ph_join_id join, const struct ph__wait *wait,
-                     ph_work_id *ret_id);
-    int (*join_cancel)(struct ph__call *call, ph_join_id join, bool *ret_cancelled);
-    int (*join_find)(struct ph__call *call, ph_join_id join, int member_limit,
-                     struct ph__join_found *ret_found);
-    int (*join_list)(struct ph__call *call, const struct ph__join_query *query,
-                     ph_join_list *ret_list);
-
-    /* Timers are enqueued through the door PH_TIMERS. */
-    int (*timer_cancel)(struct ph__call *call, ph_work_id timer, bool *ret_cancelled);
-
-    /* Jobs. PH_ENOTFOUND without a message if there is no such job. */
-    int (*job_set)(struct ph__call *call, const struct ph__job *job, enum ph__job_was *ret_was);
-    int (*job_delete)(struct ph__call *call, const char *name, bool *ret_deleted);
-    int (*job_trigger)(struct ph__call *call, const char *name, ph_work_id *ret_run);
-    int (*job_pause)(struct ph__call *call, const char *name, bool paused);
-    int (*job_list)(struct ph__call *call, const struct ph__job_query *query,
-                    ph_job_list *ret_list);
-
-    /* The scheduler: does what the database can do alone, and names the jobs that are due. With
-     * nothing to do it takes no lock and writes nothing. */
-    int (*tick)(struct ph__call *call, const struct ph__tick *tick, struct ph__ticked *ret_ticked);
-    /* Makes the runs and sets the next instants, in one transaction; *ret_runs: how many were
-     * made. A job that another scheduler has advanced, or that was changed or deleted, is left
-     * out. */
-    int (*advance)(struct ph__call *call, const struct ph__job_step *steps, size_t count,
-                   int64_t *ret_runs);
-
-    /* Instances. PH_EEVICTED without a message if the instance was removed, or has left. With
-     * nothing to do, and the stored heartbeat young, work_batch writes nothing. */
-    int (*work_batch)(struct ph__call *call, struct ph__work_batch *batch);
-    int (*instance_leave)(struct ph__call *call, ph_owner id, bool *ret_left);
-    int (*instance_list)(struct ph__call *call, const char *service, bool all,
-                         ph_instance_list *ret_list);
-
-    /* Of a queue that is paused, or of which some instance claims all topics: none. */
-    int (*unclaimed)(struct ph__call *call, ph_door door, const char *ns,
-                     struct ph__unclaimed *ret_unclaimed);
-
-    /* Streams. */
-    int (*stream_list)(struct ph__call *call, const struct ph__stream_query *query,
-                       ph_stream_list *ret_list);
-    int (*stream_read)(struct ph__call *call, const struct ph__stream *stream, int64_t after,
-                       int limit, ph_message_list *ret_list);
-
-    /* Problems of results are reported by ph__result_problem(). */
-    int (*receptor_report)(struct ph__call *call, const ph_receptor_result *results, size_t count);
-    int (*receptor_list)(struct ph__call *call, ph_work_id id, ph_receptor_list *ret_list);
-    int (*checkpoint_report)(struct ph__call *call, const struct ph__checkpoint *results,
-                             size_t count);
-    int (*checkpoint_rewind)(struct ph__call *call, const struct ph__stream *stream,
-                             const char *consumer, int64_t seq, int64_t *ret_old);
-    int (*checkpoint_list)(struct ph__call *call, const struct ph__stream *stream,
-                           const char *consumer, ph_checkpoint_list *ret_list);
-
-    /* The findings that only this backend can make. */
-    int (*examine)(struct ph__call *call, struct ph__examination *examination);
-
-    /* For tests only: the schema's owner replaces the clock. time NULL: back to the real one. */
-    int (*test_clock)(struct ph__call *call, const int64_t *time);
+    /* The verbs, which every backend has. */
+#define PH__VERB(type, name, arguments) type(*name) arguments;
+#include "store/verbs.def"
 };
 
 #ifdef PH_WITH_SQLITE

@@ -12,11 +12,11 @@ TOP_LEVEL = {".ci", ".clang-format", ".editorconfig", ".gitattributes", ".gitign
              "fuzz", "include", "man", "meson.build", "meson_options.txt", "quickstart", "src",
              "test", "tests", "tools"}
 STRAY = re.compile(r"(~|\.(orig|rej|bak|swp|log|db|o|a|so|tmp|out|pyc))$|(^|/)(\.DS_Store|core)$")
-CODE = (".c", ".h", ".sql", ".sql.in", ".py", ".sh", "meson.build")
+CODE = (".c", ".h", ".sql", ".py", ".sh", "meson.build")
 
 
 def test_files_are_short():
-    no_complaints([f"{name}: {read(name).count(chr(10))} lines" for name in files(".c", ".h", ".sql", ".sql.in")
+    no_complaints([f"{name}: {read(name).count(chr(10))} lines" for name in files(".c", ".h", ".sql")
                    if read(name).count("\n") > FILE_LINES_MAX and name != "include/posthorn/posthorn.h"])
 
 
@@ -110,7 +110,7 @@ def test_every_source_is_built():
     """A .c or .sql file that no meson.build names is dead."""
     builds = {name: read(name) for name in files("meson.build")}
     complaints = []
-    for name in files(".c", ".sql", ".sql.in", under=("src/", "tests/", "examples/", "bench/")):
+    for name in files(".c", ".sql", under=("src/", "tests/", "examples/", "bench/")):
         folder = os.path.dirname(name)
         named = False
         while not named:
@@ -202,7 +202,7 @@ def test_cures_are_functions_in_the_library_and_commands_in_the_command():
 
 def test_sql_names_its_tables_by_placeholder():
     """Every table of ours in a statement carries the placeholder of the prefix."""
-    statements = files(".sql", ".sql.in", under=("src/",))
+    statements = files(".sql", under=("src/",))
     if not statements:
         raise Skip("no .sql files")
     tables = {table for name in statements

@@ -1,6 +1,352 @@
 -- schema_4.sql - what the library of schema version 4 (commit 1be55d0) left in a file while its clock
--- stood at 2023-11-14 22:13:20 UTC: data in every state, to be put on top of the migrations 0001 to
--- 0004.
+-- stood at 2023-11-14 22:13:20 UTC: its views, and data in every state, to be put on top of the
+-- migrations 0001 to 0004.
+
+CREATE VIEW posthorn_jobs AS
+SELECT name, namespace, topic, payload, cron, timezone,
+       CASE misfire WHEN 1 THEN 'once' WHEN 2 THEN 'skip' WHEN 3 THEN 'all' END AS misfire,
+       misfire_limit,
+       CASE overlap WHEN 1 THEN 'allow' WHEN 2 THEN 'skip' END AS overlap,
+       paused, problem,
+       CASE WHEN NOT paused AND next_at < 9223372036854775807 THEN strftime('%Y-%m-%dT%H:%M:%S', (next_at - (next_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (next_at % 1000000 + 1000000) % 1000000) END AS next_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (last_at - (last_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (last_at % 1000000 + 1000000) % 1000000) AS last_at,
+       CASE WHEN last_run IS NOT NULL THEN
+           lower(substr(hex(last_run), 1, 8) || '-' || substr(hex(last_run), 9, 4) || '-'
+                 || substr(hex(last_run), 13, 4) || '-' || substr(hex(last_run), 17, 4) || '-'
+                 || substr(hex(last_run), 21)) END AS last_run, skipped,
+       strftime('%Y-%m-%dT%H:%M:%S', (created_at - (created_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (created_at % 1000000 + 1000000) % 1000000) AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (updated_at - (updated_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (updated_at % 1000000 + 1000000) % 1000000) AS updated_at
+  FROM posthorn_job;
+CREATE VIEW posthorn_joins AS
+SELECT printf('%08x-%04x-8000-%04x-%012x', h.id >> 16, h.id & 65535,
+              (h.salt >> 48) & 65535, h.salt & 281474976710655) AS id, h.grouping_key, h.metadata,
+       CASE h.status WHEN 0 THEN 'pending' WHEN 1 THEN 'completed' WHEN 2 THEN 'failed'
+                     WHEN 3 THEN 'cancelled' END AS status,
+       h.status AS status_code, h.expected AS expected_steps, h.attached AS attached_steps,
+       h.completed AS completed_steps, h.failed AS failed_steps,
+       (SELECT count(*) FROM posthorn_join_wait w WHERE w.join_id = h.id) AS open_waits,
+       strftime('%Y-%m-%dT%H:%M:%S', (h.created_at - (h.created_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (h.created_at % 1000000 + 1000000) % 1000000) AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (h.updated_at - (h.updated_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (h.updated_at % 1000000 + 1000000) % 1000000) AS updated_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (h.deadline - (h.deadline % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (h.deadline % 1000000 + 1000000) % 1000000) AS deadline,
+       strftime('%Y-%m-%dT%H:%M:%S', (h.finished_at - (h.finished_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (h.finished_at % 1000000 + 1000000) % 1000000) AS finished_at
+  FROM posthorn_join_head h;
+CREATE VIEW posthorn_join_step AS
+SELECT m.join_id, m.message_id, m.message AS id, m.salt, m.n, m.created_at,
+       CASE WHEN m.status IS NOT NULL THEN m.status
+            WHEN EXISTS (SELECT 1 FROM posthorn_dead x WHERE x.id = m.message) THEN 2
+            WHEN EXISTS (SELECT 1 FROM posthorn_done d
+                          WHERE d.hi BETWEEN m.message AND m.message + 1000 AND d.lo <= m.message
+                            AND instr(d.ids, printf(',%012x', m.message)) > 0) THEN 1
+            ELSE 0 END AS status,
+       (SELECT b.topic FROM posthorn_message b WHERE b.id = m.message) AS topic
+  FROM posthorn_join_member m;
+CREATE VIEW posthorn_join_members AS
+SELECT printf('%08x-%04x-8000-%04x-%012x', h.id >> 16, h.id & 65535,
+              (h.salt >> 48) & 65535, h.salt & 281474976710655) AS join_id, CASE WHEN s.message_id IS NOT NULL THEN
+           lower(substr(hex(s.message_id), 1, 8) || '-' || substr(hex(s.message_id), 9, 4) || '-'
+                 || substr(hex(s.message_id), 13, 4) || '-' || substr(hex(s.message_id), 17, 4) || '-'
+                 || substr(hex(s.message_id), 21)) END AS message_id, printf('%08x-%04x-8000-%04x-%012x', s.id >> 16, s.id & 65535,
+              (s.salt >> 48) & 65535, s.salt & 281474976710655) AS work_id,
+       CASE s.status WHEN 0 THEN 'pending' WHEN 1 THEN 'completed' WHEN 2 THEN 'failed' END
+           AS status,
+       s.status AS status_code,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.created_at - (s.created_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.created_at % 1000000 + 1000000) % 1000000) AS created_at, s.topic
+  FROM posthorn_join_head h CROSS JOIN posthorn_join_step s ON s.join_id = h.id;
+CREATE VIEW posthorn_message_state AS
+SELECT m.id, m.salt, m.queue, q.door, q.namespace, m.level, m.topic, m.payload, m.message_id,
+       m.tenant_id, m.dedupe_key, m.correlation_id, m.headers, m.created_at, m.due_at, m.expires_at,
+       m.stream AS stream_number, m.seq, m.source,
+       (SELECT k.key FROM posthorn_stream k WHERE k.id = m.stream) AS stream,
+       coalesce(m.max_attempts, q.max_attempts) AS max_attempts,
+       printf('%08x-%04x-8000-%04x-%012x', m.id >> 16, m.id & 65535,
+              (m.salt >> 48) & 65535, m.salt & 281474976710655) AS work_id,
+       CASE WHEN p.id IS NOT NULL OR t.id IS NOT NULL THEN 0 WHEN l.fence IS NOT NULL THEN 1
+            WHEN d.id IS NOT NULL THEN 2 WHEN x.id IS NOT NULL THEN 3
+            WHEN w.id IS NOT NULL THEN 4 WHEN m.stream IS NOT NULL THEN 5 END AS status,
+       CASE WHEN p.id IS NOT NULL THEN p.attempts
+            WHEN t.id IS NOT NULL THEN t.attempts
+            WHEN l.fence IS NOT NULL THEN
+                coalesce(CAST(substr(l.attempts,
+                                     (instr(l.ids, printf(',%012x', m.id)) - 1) / 13 * 5 + 1, 5)
+                              AS INTEGER), 1)
+            ELSE (d.id IS NOT NULL) + (SELECT count(*) FROM posthorn_attempt_log a
+                                        WHERE a.message = m.id AND a.kind IN (1, 2, 4))
+       END AS attempts,
+       (SELECT count(*) FROM posthorn_attempt_log a
+         WHERE a.message = m.id AND a.kind = 1) AS retry_count,
+       (SELECT a.error FROM posthorn_attempt_log a
+         WHERE a.message = m.id AND a.kind IN (1, 2) ORDER BY a.n DESC LIMIT 1) AS last_error,
+       coalesce(p.due, t.due) AS next_due, l.fence, l.owner AS lease_owner, l.until AS locked_until,
+       nullif(d.owner, zeroblob(16)) AS done_owner, d.at AS done_at,
+       x.owner AS dead_owner, x.died_at, x.reason, x.retried_as,
+       CASE WHEN j.id IS NOT NULL THEN printf('%08x-%04x-8000-%04x-%012x', j.id >> 16, j.id & 65535,
+              (j.salt >> 48) & 65535, j.salt & 281474976710655) END AS waits_for,
+       max(m.created_at,
+           coalesce((SELECT max(a.at) FROM posthorn_attempt_log a WHERE a.message = m.id), m.created_at),
+           coalesce(l.claimed_at, d.at, x.died_at, m.created_at)) AS updated_at
+  FROM posthorn_message m CROSS JOIN posthorn_queue q ON q.id = m.queue
+  LEFT JOIN posthorn_pending p
+    ON m.stream IS NULL AND p.queue = m.queue AND p.level = m.level AND p.id = m.id
+   AND p.due = coalesce((SELECT a.next_due FROM posthorn_attempt_log a
+                          WHERE a.message = m.id ORDER BY a.n DESC LIMIT 1),
+                        max(coalesce(m.due_at, m.created_at), m.created_at))
+  LEFT JOIN posthorn_pending t
+    ON t.stream = m.stream AND t.id = m.id AND t.due < 9223372036854775807
+  LEFT JOIN posthorn_lease l
+    ON l.lo <= m.id AND l.hi >= m.id AND instr(l.ids, printf(',%012x', m.id)) > 0
+   AND coalesce(substr(l.settled, (instr(l.ids, printf(',%012x', m.id)) - 1) / 13 + 1, 1),
+                '0') = '0'
+  LEFT JOIN posthorn_done d
+    ON d.hi BETWEEN m.id AND m.id + 1000 AND d.lo <= m.id
+   AND instr(d.ids, printf(',%012x', m.id)) > 0
+  LEFT JOIN posthorn_dead x ON x.id = m.id
+  LEFT JOIN posthorn_join_wait w ON w.id = m.id
+  LEFT JOIN posthorn_join_head j ON j.id = w.join_id;
+CREATE VIEW posthorn_message_shown AS
+SELECT s.id AS number, s.door,
+       s.work_id AS id, coalesce(CASE WHEN s.message_id IS NOT NULL THEN
+           lower(substr(hex(s.message_id), 1, 8) || '-' || substr(hex(s.message_id), 9, 4) || '-'
+                 || substr(hex(s.message_id), 13, 4) || '-' || substr(hex(s.message_id), 17, 4) || '-'
+                 || substr(hex(s.message_id), 21)) END, s.work_id) AS message_id,
+       s.namespace, s.topic, s.payload, CASE WHEN s.tenant_id IS NOT NULL THEN
+           lower(substr(hex(s.tenant_id), 1, 8) || '-' || substr(hex(s.tenant_id), 9, 4) || '-'
+                 || substr(hex(s.tenant_id), 13, 4) || '-' || substr(hex(s.tenant_id), 17, 4) || '-'
+                 || substr(hex(s.tenant_id), 21)) END AS tenant_id,
+       s.dedupe_key, s.correlation_id, s.stream, s.level AS priority, s.headers,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.created_at - (s.created_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.created_at % 1000000 + 1000000) % 1000000) AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.due_at - (s.due_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.due_at % 1000000 + 1000000) % 1000000) AS due_time_utc,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.expires_at - (s.expires_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.expires_at % 1000000 + 1000000) % 1000000) AS expires_at,
+       CASE s.status WHEN 0 THEN 'ready' WHEN 1 THEN 'in_progress' WHEN 2 THEN 'done'
+                     WHEN 3 THEN 'failed' WHEN 4 THEN 'waiting'
+                     WHEN 5 THEN 'parked' END AS status,
+       s.status AS status_code, s.attempts, s.max_attempts, s.retry_count, s.last_error,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.next_due - (s.next_due % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.next_due % 1000000 + 1000000) % 1000000) AS next_attempt_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.locked_until - (s.locked_until % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.locked_until % 1000000 + 1000000) % 1000000) AS locked_until,
+       CASE WHEN s.lease_owner IS NOT NULL THEN
+           lower(substr(hex(s.lease_owner), 1, 8) || '-' || substr(hex(s.lease_owner), 9, 4) || '-'
+                 || substr(hex(s.lease_owner), 13, 4) || '-' || substr(hex(s.lease_owner), 17, 4) || '-'
+                 || substr(hex(s.lease_owner), 21)) END AS owner_token,
+       CASE WHEN s.lease_owner IS NOT NULL THEN
+           lower(substr(hex(s.lease_owner), 1, 8) || '-' || substr(hex(s.lease_owner), 9, 4) || '-'
+                 || substr(hex(s.lease_owner), 13, 4) || '-' || substr(hex(s.lease_owner), 17, 4) || '-'
+                 || substr(hex(s.lease_owner), 21)) END AS locked_by,
+       s.fence, s.done_at IS NOT NULL AS is_processed,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.done_at - (s.done_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.done_at % 1000000 + 1000000) % 1000000) AS processed_at,
+       CASE WHEN s.done_owner IS NOT NULL THEN
+           lower(substr(hex(s.done_owner), 1, 8) || '-' || substr(hex(s.done_owner), 9, 4) || '-'
+                 || substr(hex(s.done_owner), 13, 4) || '-' || substr(hex(s.done_owner), 17, 4) || '-'
+                 || substr(hex(s.done_owner), 21)) END AS processed_by,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.updated_at - (s.updated_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.updated_at % 1000000 + 1000000) % 1000000) AS updated_at,
+       s.waits_for, s.source, s.seq
+  FROM posthorn_message_state s;
+CREATE VIEW posthorn_outbox AS
+SELECT id, message_id, namespace, topic, payload, tenant_id, dedupe_key, correlation_id, stream,
+       priority, headers, created_at, due_time_utc, expires_at, status, status_code, attempts,
+       max_attempts, retry_count, last_error, next_attempt_at, locked_until, owner_token, locked_by,
+       fence, is_processed, processed_at, processed_by, updated_at, waits_for, seq
+  FROM posthorn_message_shown
+ WHERE door = 0;
+CREATE VIEW posthorn_inbox AS
+SELECT id, source, dedupe_key AS message_id, namespace, topic, payload, tenant_id, correlation_id,
+       stream, priority, headers, created_at, due_time_utc, expires_at, status, status_code,
+       attempts, max_attempts, retry_count, last_error, next_attempt_at, locked_until, owner_token,
+       locked_by, fence, is_processed, processed_at, processed_by, updated_at, seq
+  FROM posthorn_message_shown
+ WHERE door = 1;
+CREATE VIEW posthorn_timers AS
+SELECT id, namespace, topic, payload, correlation_id, headers, created_at, due_time_utc, status,
+       status_code, attempts, max_attempts, retry_count, last_error, next_attempt_at, locked_until,
+       owner_token, fence, is_processed, processed_at, processed_by, updated_at
+  FROM posthorn_message_shown
+ WHERE door = 2;
+CREATE VIEW posthorn_job_runs AS
+SELECT s.id, s.namespace, s.topic, s.payload, s.correlation_id, s.headers, s.created_at,
+       s.due_time_utc, s.status, s.status_code, s.attempts, s.max_attempts, s.retry_count,
+       s.last_error, s.next_attempt_at, s.locked_until, s.owner_token, s.fence, s.is_processed,
+       s.processed_at, s.processed_by, s.updated_at,
+       r.job, strftime('%Y-%m-%dT%H:%M:%S', (r.scheduled_at - (r.scheduled_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (r.scheduled_at % 1000000 + 1000000) % 1000000) AS scheduled_at, r.triggered
+  FROM posthorn_message_shown s
+  LEFT JOIN posthorn_message o ON printf('%08x-%04x-8000-%04x-%012x', o.id >> 16, o.id & 65535,
+              (o.salt >> 48) & 65535, o.salt & 281474976710655) = s.message_id
+  LEFT JOIN posthorn_job_run r ON r.id = o.id
+ WHERE s.door = 3;
+CREATE VIEW posthorn_dead_letters AS
+SELECT s.work_id AS id, coalesce(CASE WHEN s.message_id IS NOT NULL THEN
+           lower(substr(hex(s.message_id), 1, 8) || '-' || substr(hex(s.message_id), 9, 4) || '-'
+                 || substr(hex(s.message_id), 13, 4) || '-' || substr(hex(s.message_id), 17, 4) || '-'
+                 || substr(hex(s.message_id), 21)) END, s.work_id) AS message_id,
+       s.namespace, s.topic, s.payload, CASE WHEN s.tenant_id IS NOT NULL THEN
+           lower(substr(hex(s.tenant_id), 1, 8) || '-' || substr(hex(s.tenant_id), 9, 4) || '-'
+                 || substr(hex(s.tenant_id), 13, 4) || '-' || substr(hex(s.tenant_id), 17, 4) || '-'
+                 || substr(hex(s.tenant_id), 21)) END AS tenant_id,
+       s.dedupe_key, s.correlation_id, s.level AS priority, s.headers,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.created_at - (s.created_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.created_at % 1000000 + 1000000) % 1000000) AS created_at,
+       CASE x.reason WHEN 1 THEN 'failed' WHEN 2 THEN 'attempts' WHEN 3 THEN 'lost'
+                     WHEN 4 THEN 'expired' END AS reason,
+       s.last_error AS error, s.attempts, s.retry_count,
+       strftime('%Y-%m-%dT%H:%M:%S', (x.died_at - (x.died_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (x.died_at % 1000000 + 1000000) % 1000000) AS died_at,
+       CASE WHEN x.owner IS NOT NULL THEN
+           lower(substr(hex(x.owner), 1, 8) || '-' || substr(hex(x.owner), 9, 4) || '-'
+                 || substr(hex(x.owner), 13, 4) || '-' || substr(hex(x.owner), 17, 4) || '-'
+                 || substr(hex(x.owner), 21)) END AS owner_token,
+       CASE WHEN x.retried_as IS NOT NULL THEN
+           lower(substr(hex(x.retried_as), 1, 8) || '-' || substr(hex(x.retried_as), 9, 4) || '-'
+                 || substr(hex(x.retried_as), 13, 4) || '-' || substr(hex(x.retried_as), 17, 4) || '-'
+                 || substr(hex(x.retried_as), 21)) END AS retried_as,
+       (SELECT json_group_array(json_object(
+                   'attempt', h.attempt, 'kind', h.kind, 'error', h.error, 'at', h.at,
+                   'owner', h.owner, 'next_due_at', h.next_due_at))
+          FROM (SELECT a.attempt,
+                       CASE a.kind WHEN 1 THEN 'abandoned' WHEN 2 THEN 'failed'
+                                   WHEN 3 THEN 'released' WHEN 4 THEN 'lost'
+                                   WHEN 5 THEN 'expired' END AS kind,
+                       a.error, strftime('%Y-%m-%dT%H:%M:%S', (a.at - (a.at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (a.at % 1000000 + 1000000) % 1000000) AS at, CASE WHEN a.owner IS NOT NULL THEN
+           lower(substr(hex(a.owner), 1, 8) || '-' || substr(hex(a.owner), 9, 4) || '-'
+                 || substr(hex(a.owner), 13, 4) || '-' || substr(hex(a.owner), 17, 4) || '-'
+                 || substr(hex(a.owner), 21)) END AS owner,
+                       strftime('%Y-%m-%dT%H:%M:%S', (a.next_due - (a.next_due % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (a.next_due % 1000000 + 1000000) % 1000000) AS next_due_at
+                  FROM posthorn_attempt_log a
+                 WHERE a.message = x.id ORDER BY a.n) h) AS history
+  FROM posthorn_dead x CROSS JOIN posthorn_message_state s ON s.id = x.id;
+CREATE VIEW posthorn_queues AS
+SELECT CASE door WHEN 0 THEN 'outbox' WHEN 1 THEN 'inbox' WHEN 2 THEN 'timers'
+                 WHEN 3 THEN 'job_runs' END AS door,
+       namespace, paused, max_attempts,
+       CASE backoff WHEN 1 THEN 'exponential' WHEN 2 THEN 'equal-jitter' END AS backoff,
+       backoff_base_ms, backoff_max_ms, retention_s, dead_retention_s, dedupe_retention_s,
+       max_payload_bytes, max_lease_s, delete_on_ack, join_wait_topic,
+       CASE dead_head WHEN 1 THEN 'skip' WHEN 2 THEN 'block' END AS dead_head, affinity_grace_ms
+  FROM posthorn_queue;
+CREATE VIEW posthorn_stream_state AS
+SELECT s.id, s.queue, q.door, q.namespace, s.key, s.hash, s.last_seq, s.busy, s.created_at,
+       h.id AS head, h.salt AS head_salt, h.seq AS head_seq, p.due,
+       CASE WHEN p.id IS NOT NULL THEN p.attempts
+            WHEN l.fence IS NOT NULL THEN
+                coalesce(CAST(substr(l.attempts,
+                                     (instr(l.ids, printf(',%012x', h.id)) - 1) / 13 * 5 + 1, 5)
+                              AS INTEGER), 1)
+       END AS attempts,
+       l.fence, l.owner, l.until
+  FROM posthorn_stream s CROSS JOIN posthorn_queue q ON q.id = s.queue
+  LEFT JOIN posthorn_pending p ON p.stream = s.id
+  LEFT JOIN posthorn_message h
+    ON s.busy
+   AND h.id = coalesce(p.id, (
+           SELECT m.id
+             FROM posthorn_lease r
+            CROSS JOIN posthorn_message m
+               ON m.stream = s.id
+              AND m.seq >= CAST(substr(r.runs, instr(r.runs, ',' || s.id || ':')
+                                               + length(s.id) + 2) AS INTEGER)
+              AND m.seq < CAST(substr(r.runs, instr(r.runs, ',' || s.id || ':')
+                                              + length(s.id) + 2) AS INTEGER) + length(r.ids) / 13
+            WHERE r.runs IS NOT NULL AND instr(r.runs, ',' || s.id || ':') > 0
+              AND instr(r.ids, printf(',%012x', m.id)) > 0
+              AND coalesce(substr(r.settled, (instr(r.ids, printf(',%012x', m.id)) - 1) / 13 + 1,
+                                  1), '0') = '0'
+            ORDER BY m.seq LIMIT 1))
+  LEFT JOIN posthorn_lease l
+    ON p.id IS NULL AND l.runs IS NOT NULL AND l.lo <= h.id AND l.hi >= h.id
+   AND instr(l.ids, printf(',%012x', h.id)) > 0
+   AND coalesce(substr(l.settled, (instr(l.ids, printf(',%012x', h.id)) - 1) / 13 + 1, 1),
+                '0') = '0';
+CREATE VIEW posthorn_streams AS
+SELECT CASE s.door WHEN 0 THEN 'outbox' WHEN 1 THEN 'inbox' END AS door, s.namespace,
+       s.key AS stream,
+       CASE WHEN NOT s.busy THEN 'idle' WHEN s.due IS NULL THEN 'in_progress'
+            WHEN s.due = 9223372036854775807 THEN 'blocked'
+            WHEN s.due <= (SELECT coalesce(o.clock_us, CAST(round((julianday('now') - 2440587.5)
+                                                                  * 86400000) AS INTEGER) * 1000)
+                             FROM posthorn_store o) THEN 'ready' ELSE 'scheduled' END AS state,
+       s.hash % 10000 AS partition, s.last_seq,
+       coalesce(s.head_seq + (s.due IS 9223372036854775807), s.last_seq + 1) AS next_seq,
+       coalesce(s.last_seq - s.head_seq + (s.due IS NOT 9223372036854775807), 0) AS unsettled,
+       CASE WHEN s.head IS NOT NULL
+            THEN printf('%08x-%04x-8000-%04x-%012x', s.head >> 16, s.head & 65535,
+                        (s.head_salt >> 48) & 65535, s.head_salt & 281474976710655) END AS head,
+       CASE WHEN s.due < 9223372036854775807 THEN strftime('%Y-%m-%dT%H:%M:%S', (s.due - (s.due % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.due % 1000000 + 1000000) % 1000000) END AS head_due_at,
+       CASE WHEN s.due IS NOT 9223372036854775807 THEN s.attempts END AS head_attempts,
+       CASE WHEN s.owner IS NOT NULL THEN
+           lower(substr(hex(s.owner), 1, 8) || '-' || substr(hex(s.owner), 9, 4) || '-'
+                 || substr(hex(s.owner), 13, 4) || '-' || substr(hex(s.owner), 17, 4) || '-'
+                 || substr(hex(s.owner), 21)) END AS locked_by,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.until - (s.until % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.until % 1000000 + 1000000) % 1000000) AS locked_until,
+       strftime('%Y-%m-%dT%H:%M:%S', (s.created_at - (s.created_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (s.created_at % 1000000 + 1000000) % 1000000) AS created_at
+  FROM posthorn_stream_state s;
+CREATE VIEW posthorn_instances AS
+SELECT CASE WHEN i.id IS NOT NULL THEN
+           lower(substr(hex(i.id), 1, 8) || '-' || substr(hex(i.id), 9, 4) || '-'
+                 || substr(hex(i.id), 13, 4) || '-' || substr(hex(i.id), 17, 4) || '-'
+                 || substr(hex(i.id), 21)) END AS id, i.service, i.host, i.process_id, i.metadata,
+       CASE i.state WHEN 1 THEN 'live' WHEN 2 THEN 'left' WHEN 3 THEN 'evicted' END AS state,
+       strftime('%Y-%m-%dT%H:%M:%S', (i.started_at - (i.started_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (i.started_at % 1000000 + 1000000) % 1000000) AS started_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (i.heartbeat_at - (i.heartbeat_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (i.heartbeat_at % 1000000 + 1000000) % 1000000) AS last_heartbeat_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (i.ended_at - (i.ended_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (i.ended_at % 1000000 + 1000000) % 1000000) AS ended_at,
+       i.lease_s AS lease_seconds, i.stale_s AS stale_threshold_seconds,
+       i.partitions AS partition_count,
+       (SELECT coalesce(sum(l.open), 0) FROM posthorn_lease l WHERE l.owner = i.id) AS in_progress
+  FROM posthorn_instance i;
+CREATE VIEW posthorn_receptors AS
+SELECT CASE WHEN r.message_id IS NOT NULL THEN
+           lower(substr(hex(r.message_id), 1, 8) || '-' || substr(hex(r.message_id), 9, 4) || '-'
+                 || substr(hex(r.message_id), 13, 4) || '-' || substr(hex(r.message_id), 17, 4) || '-'
+                 || substr(hex(r.message_id), 21)) END AS message_id, r.name AS receptor,
+       iif(r.completed, 'completed', 'failed') AS status, r.attempts, r.error,
+       strftime('%Y-%m-%dT%H:%M:%S', (r.first_at - (r.first_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (r.first_at % 1000000 + 1000000) % 1000000) AS first_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (r.last_at - (r.last_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (r.last_at % 1000000 + 1000000) % 1000000) AS last_at,
+       coalesce((SELECT printf('%08x-%04x-8000-%04x-%012x', m.id >> 16, m.id & 65535,
+              (m.salt >> 48) & 65535, m.salt & 281474976710655) FROM posthorn_message m CROSS JOIN posthorn_queue q ON q.id = m.queue
+                  WHERE m.message_id = r.message_id AND q.door IN (0, 1) ORDER BY m.id DESC LIMIT 1),
+                CASE WHEN r.message_id IS NOT NULL THEN
+           lower(substr(hex(r.message_id), 1, 8) || '-' || substr(hex(r.message_id), 9, 4) || '-'
+                 || substr(hex(r.message_id), 13, 4) || '-' || substr(hex(r.message_id), 17, 4) || '-'
+                 || substr(hex(r.message_id), 21)) END) AS work_id
+  FROM posthorn_receptor r;
+CREATE VIEW posthorn_checkpoints AS
+SELECT CASE q.door WHEN 0 THEN 'outbox' WHEN 1 THEN 'inbox' END AS door, q.namespace,
+       s.key AS stream, c.consumer, c.seq,
+       (SELECT coalesce(sum(json_extract(r.value, '$[1]') - json_extract(r.value, '$[0]') + 1), 0)
+          FROM json_each('[[' || replace(replace(c.ahead, ',', '],['), '-', ',') || ']]') r)
+           AS ahead,
+       (SELECT count(*) FROM posthorn_message m WHERE m.stream = s.id AND m.seq > c.seq) AS lag,
+       c.error, c.error_seq,
+       strftime('%Y-%m-%dT%H:%M:%S', (c.error_at - (c.error_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (c.error_at % 1000000 + 1000000) % 1000000) AS error_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (c.updated_at - (c.updated_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (c.updated_at % 1000000 + 1000000) % 1000000) AS updated_at,
+       strftime('%Y-%m-%dT%H:%M:%S', (c.rewound_at - (c.rewound_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
+           || printf('.%06dZ', (c.rewound_at % 1000000 + 1000000) % 1000000) AS rewound_at
+  FROM posthorn_checkpoint c CROSS JOIN posthorn_stream s ON s.id = c.stream
+ CROSS JOIN posthorn_queue q ON q.id = s.queue;
 
 DELETE FROM posthorn_queue;
 DELETE FROM posthorn_store;

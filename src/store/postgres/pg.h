@@ -2,75 +2,13 @@
 #ifndef PH_STORE_POSTGRES_PG_H
 #define PH_STORE_POSTGRES_PG_H
 
+#include "store/postgres/statement_enum.h" /* made of sql/calls.sql: PG_ENQUEUE, PG_CLAIM, … */
 #include "store/store.h"
 #include "util/buffer.h"
 
 #include <libpq-fe.h>
 
 /* --------------------------------------------------------------- statements */
-
-/* The texts in sql/calls.sql, in that order. */
-enum ph__pg_statement {
-    PG_SCHEMA_VERSION,
-    PG_CLOCK,
-    PG_ENQUEUE,
-    PG_ENQUEUE_MANY,
-    PG_CLAIM,
-    PG_SETTLE,
-    PG_SETTLE_LAST,
-    PG_EXCHANGE,
-    PG_RENEW,
-    PG_REAP,
-    PG_FIND,
-    PG_HISTORY,
-    PG_COUNT,
-    PG_DEAD_RETRY,
-    PG_DEAD_DISCARD,
-    PG_QUEUE_SET,
-    PG_QUEUE_PAUSE,
-    PG_QUEUE_RESUME,
-    PG_QUEUE_DELETE,
-    PG_RETENTION,
-    PG_LIST,
-    PG_QUEUES,
-    PG_TIMER_CANCEL,
-    PG_JOB_SET,
-    PG_JOB_DELETE,
-    PG_JOB_TRIGGER,
-    PG_JOB_PAUSE,
-    PG_JOBS,
-    PG_TICK,
-    PG_ADVANCE,
-    PG_DOORBELL_RING,
-    PG_BEGIN,
-    PG_SERVER,
-    PG_IDENTITY,
-    PG_OWNERSHIP,
-    PG_VACUUM_HOLDER,
-    PG_PLACES,
-    PG_JOIN_START,
-    PG_JOIN_ATTACH,
-    PG_JOIN_REPORT,
-    PG_JOIN_WAIT,
-    PG_JOIN_CANCEL,
-    PG_JOIN_FIND,
-    PG_JOIN_MEMBERS,
-    PG_JOINS,
-    PG_JOINS_WRONG,
-    PG_WORK_BATCH,
-    PG_WORK_BATCH_WHOLE,
-    PG_INSTANCE_LEAVE,
-    PG_INSTANCES,
-    PG_UNCLAIMED,
-    PG_STREAMS,
-    PG_STREAM_READ,
-    PG_RECEPTOR_REPORT,
-    PG_RECEPTORS,
-    PG_CHECKPOINT_REPORT,
-    PG_CHECKPOINT_REWIND,
-    PG_CHECKPOINTS,
-    PG_STATEMENTS
-};
 
 /* Replaces {schema}, {s} and {p} in a text; NULL when memory is out. Freed by
  * ph__dealloc. */
@@ -243,8 +181,6 @@ int ph__pg_dial(struct ph__call *call, struct ph__pg_own *own);
  * do not tell. */
 bool ph__pg_is_read_only(const PGconn *conn);
 
-int ph__pg_connect(struct ph__call *call, bool check_schema);
-void ph__pg_disconnect(ph_store *store);
 void ph__pg_drop(struct ph__pg_own *own); /* closes the connection, keeps the rest */
 /* The same, and the next try to connect begins with the URL's next host. */
 void ph__pg_leave(struct ph__pg_own *own);
@@ -309,15 +245,11 @@ int ph__pg_fail(const PGconn *conn, const PGresult *result, ph_error *err);
 
 /* -------------------------------------------------------------------- verbs */
 
-int ph__pg_migrate(struct ph__call *call, int *ret_applied);
-int ph__pg_inspect(struct ph__call *call, ph_schema_status *ret_status);
-int ph__pg_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error *err);
-int ph__pg_check_schema(struct ph__call *call);
-int ph__pg_test_clock(struct ph__call *call, const int64_t *time);
-int ph__pg_clock(struct ph__call *call, int64_t *ret_time);
+#define PH__VERB(type, name, arguments) type ph__pg_##name arguments;
+#include "store/verbs.def"
 
-int ph__pg_enqueue(struct ph__call *call, ph_door door, const struct ph__message *messages,
-                   size_t count, ph_enqueued *ret_enqueued);
+int ph__pg_check_schema(struct ph__call *call);
+
 /* The parameters of work_enqueue_many after the door; n 0: nulls. */
 void ph__pg_add_messages(struct ph__pg_params *params, const struct ph__message *messages,
                          size_t n);
@@ -332,9 +264,6 @@ struct ph__pg_message_problem {
 };
 int ph__pg_message_problem(struct ph__call *call, const struct ph__message *messages, size_t count,
                            const struct ph__pg_message_problem *problem);
-int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch);
-int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t count,
-                    ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch);
 /* A claim as a part of a statement: begin adds its parameters, end reads its rows, from first to
  * before last, which may tell of joins only. */
 struct ph__pg_claiming {
@@ -363,20 +292,7 @@ void ph__pg_add_leases(struct ph__pg_params *params, const ph_lease_ref *items, 
 /* The outcomes in the first row. */
 int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int column, size_t count,
                          ph_outcome *ret_outcomes);
-int ph__pg_settle(struct ph__call *call, ph_door door, ph_owner owner, const ph_settlement *items,
-                  size_t count, ph_outcome *ret_outcomes);
-int ph__pg_renew(struct ph__call *call, ph_door door, ph_owner owner, const ph_lease_ref *items,
-                 size_t count, int lease_s, ph_outcome *ret_outcomes);
-int ph__pg_reap(struct ph__call *call, ph_door door, int64_t *ret_count);
 
-int ph__pg_query(struct ph__call *call, const char *sql, const struct ph__reader *reader);
-
-int ph__pg_tx_begin(struct ph__call *call, ph_tx *ret_tx);
-int ph__pg_tx_end(struct ph__call *call, bool commit);
-
-int ph__pg_doorbell_listen(struct ph__call *call, const char *ns, int *ret_fd);
-bool ph__pg_doorbell_taken(ph_store *store, const char *ns);
-int ph__pg_doorbell_ring(struct ph__call *call, const char *ns);
 /* Quotes nothing: the schema's name is allow-listed. */
 #define PH__PG_CHANNEL_SIZE 64
 void ph__pg_channel(const ph_store *store, char ret_name[PH__PG_CHANNEL_SIZE]);
@@ -398,76 +314,18 @@ void ph__pg_ring_parts(struct ph__call *call, const struct ph__work_part *outbox
 /* Reads the answer of a ring that was sent; false if the connection is lost. */
 bool ph__pg_ring_end(struct ph__pg_own *own, ph__deadline deadline);
 
-int ph__pg_find(struct ph__call *call, ph_door door, ph_work_id id, struct ph__info *info);
 /* One row of a look-up or a list; false when memory is out. */
 bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row,
                       ph_message_info *to);
-int ph__pg_count(struct ph__call *call, ph_door door, const char *ns, ph_outbox_counts *ret_counts);
-int ph__pg_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count,
-                      ph_work_id *ret_new_ids);
-int ph__pg_dead_discard(struct ph__call *call, const ph_work_id *ids, size_t count,
-                        int64_t *ret_count);
-int ph__pg_queue_set(struct ph__call *call, ph_door door, const char *ns,
-                     const ph_queue_settings *settings);
-int ph__pg_queue_pause(struct ph__call *call, ph_door door, const char *ns, bool paused);
-int ph__pg_queue_delete(struct ph__call *call, ph_door door, const char *ns,
-                        struct ph__queue_contents *contents, bool *ret_deleted);
-int ph__pg_retention(struct ph__call *call, int limit, int64_t *ret_count);
-
-int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list);
-int ph__pg_queue_list(struct ph__call *call, ph_door door, const char *ns, ph_queue_list *ret_list);
 
 /* Adds what a call says of joins that ended (sql/functions/work_join_fire.sql) to call->ends, and
  * rings where messages were sent. A null says nothing. */
 int ph__pg_read_joins(struct ph__call *call, const PGresult *result, int row, int column);
-int ph__pg_join_start(struct ph__call *call, const struct ph__join *join, ph_join_id *ret_id);
-int ph__pg_join_attach(struct ph__call *call, ph_join_id join, const ph_message_id *messages,
-                       size_t count);
-int ph__pg_join_report(struct ph__call *call, ph_join_id join, ph_message_id message,
-                       bool completed);
-int ph__pg_join_wait(struct ph__call *call, ph_join_id join, const struct ph__wait *wait,
-                     ph_work_id *ret_id);
-int ph__pg_join_cancel(struct ph__call *call, ph_join_id join, bool *ret_cancelled);
-int ph__pg_join_find(struct ph__call *call, ph_join_id join, int member_limit,
-                     struct ph__join_found *ret_found);
-int ph__pg_join_list(struct ph__call *call, const struct ph__join_query *query,
-                     ph_join_list *ret_list);
 
-int ph__pg_timer_cancel(struct ph__call *call, ph_work_id timer, bool *ret_cancelled);
-int ph__pg_job_set(struct ph__call *call, const struct ph__job *job, enum ph__job_was *ret_was);
-int ph__pg_job_delete(struct ph__call *call, const char *name, bool *ret_deleted);
-int ph__pg_job_trigger(struct ph__call *call, const char *name, ph_work_id *ret_run);
-int ph__pg_job_pause(struct ph__call *call, const char *name, bool paused);
-int ph__pg_job_list(struct ph__call *call, const struct ph__job_query *query,
-                    ph_job_list *ret_list);
-int ph__pg_tick(struct ph__call *call, const struct ph__tick *tick, struct ph__ticked *ret_ticked);
-int ph__pg_advance(struct ph__call *call, const struct ph__job_step *steps, size_t count,
-                   int64_t *ret_runs);
-
-int ph__pg_work_batch(struct ph__call *call, struct ph__work_batch *batch);
-int ph__pg_instance_leave(struct ph__call *call, ph_owner id, bool *ret_left);
-int ph__pg_instance_list(struct ph__call *call, const char *service, bool all,
-                         ph_instance_list *ret_list);
-int ph__pg_unclaimed(struct ph__call *call, ph_door door, const char *ns,
-                     struct ph__unclaimed *ret_unclaimed);
-int ph__pg_stream_list(struct ph__call *call, const struct ph__stream_query *query,
-                       ph_stream_list *ret_list);
-int ph__pg_stream_read(struct ph__call *call, const struct ph__stream *stream, int64_t after,
-                       int limit, ph_message_list *ret_list);
 /* The parameters of results; count 0: nulls. */
 void ph__pg_add_receptors(struct ph__pg_params *params, const ph_receptor_result *results,
                           size_t count);
 void ph__pg_add_checkpoints(struct ph__pg_params *params, const struct ph__checkpoint *results,
                             size_t count);
-int ph__pg_receptor_report(struct ph__call *call, const ph_receptor_result *results, size_t count);
-int ph__pg_receptor_list(struct ph__call *call, ph_work_id id, ph_receptor_list *ret_list);
-int ph__pg_checkpoint_report(struct ph__call *call, const struct ph__checkpoint *results,
-                             size_t count);
-int ph__pg_checkpoint_rewind(struct ph__call *call, const struct ph__stream *stream,
-                             const char *consumer, int64_t seq, int64_t *ret_old);
-int ph__pg_checkpoint_list(struct ph__call *call, const struct ph__stream *stream,
-                           const char *consumer, ph_checkpoint_list *ret_list);
-
-int ph__pg_examine(struct ph__call *call, struct ph__examination *examination);
 
 #endif

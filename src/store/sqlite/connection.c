@@ -6,6 +6,7 @@
 #include "store/sqlite/doorbell.h"
 #include "store/sqlite/errors.h"
 #include "store/sqlite/migrate.h"
+#include "store/sqlite/verbs.h"
 #include "store/sqlite/waiting.h"
 #include "util/alloc.h"
 #include "util/buffer.h"

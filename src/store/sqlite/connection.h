@@ -39,10 +39,6 @@ struct ph__sqlite {
     struct ph__sqlite_doorbell doorbell;
 };
 
-/* The seam's verbs. */
-int ph__sqlite_connect(struct ph__call *call, bool check_schema);
-void ph__sqlite_disconnect(ph_store *store);
-
 /* The file's path in the store's URL. */
 const char *ph__sqlite_path(const ph_store *store);
 

@@ -8,6 +8,7 @@
 #include "store/sqlite/doorbell.h"
 
 #include "store/sqlite/transaction.h"
+#include "store/sqlite/verbs.h"
 
 #include <unistd.h>
 

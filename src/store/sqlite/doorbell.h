@@ -4,11 +4,6 @@
 
 #include "store/sqlite/connection.h"
 
-/* The seam's verbs. */
-int ph__sqlite_doorbell_listen(struct ph__call *call, const char *ns, int *ret_fd);
-bool ph__sqlite_doorbell_taken(ph_store *store, const char *ns);
-int ph__sqlite_doorbell_ring(struct ph__call *call, const char *ns);
-
 /* Gives the descriptor back, if there is one. */
 void ph__sqlite_doorbell_remove(struct ph__sqlite *own);
 

@@ -4,6 +4,7 @@
 #include "store/sqlite/foreign_code.h"
 #include "store/sqlite/sql_text.h"
 #include "store/sqlite/transaction.h"
+#include "store/sqlite/verbs.h"
 
 #include <stdlib.h>
 
@@ -71,17 +72,47 @@ int ph__sqlite_check_schema(struct ph__call *call)
     return r;
 }
 
-static int apply_one(struct ph__sqlite_tx *tx, const struct ph__embedded *migration)
+static int run(struct ph__sqlite_tx *tx, struct ph__buffer *sql)
 {
-    struct ph__buffer sql = { 0 };
     int r = 0;
 
-    ph__sqlite_expand(&sql, migration->text, tx->call->store->prefix);
-    if (sql.failed)
+    if (sql->failed)
         r = ph__fail_memory(tx->call->err);
-    else if (sqlite3_exec(tx->db, sql.data, NULL, NULL, NULL) != SQLITE_OK)
+    else if (sqlite3_exec(tx->db, sql->data, NULL, NULL, NULL) != SQLITE_OK)
         r = ph__sqlite_tx_fail(tx);
-    ph__buffer_free(&sql);
+    ph__buffer_free(sql);
+    return r;
+}
+
+static int apply(struct ph__sqlite_tx *tx, const struct ph__embedded *entry)
+{
+    struct ph__buffer sql = { 0 };
+
+    ph__sqlite_expand(&sql, entry->text, tx->call->store->prefix);
+    return run(tx, &sql);
+}
+
+/* Views are made anew as a whole, as functions are on PostgreSQL: migrations know of tables only. */
+static int drop_views(struct ph__sqlite_tx *tx)
+{
+    int r = 0;
+
+    for (const struct ph__embedded *v = ph__sqlite_view_texts; r == 0 && v->name; v++) {
+        struct ph__buffer sql = { 0 };
+
+        ph__buffer_printf(&sql, "DROP VIEW IF EXISTS main.\"%s%s\"", tx->call->store->prefix,
+                          v->name);
+        r = run(tx, &sql);
+    }
+    return r;
+}
+
+static int make_views(struct ph__sqlite_tx *tx)
+{
+    int r = 0;
+
+    for (const struct ph__embedded *v = ph__sqlite_view_texts; r == 0 && v->name; v++)
+        r = apply(tx, v);
     return r;
 }
 
@@ -93,13 +124,16 @@ static int apply_missing(struct ph__sqlite_tx *tx, int *ret_applied)
 
     if (r == 0 && version > PH__SCHEMA_VERSION) /* never back; it may still serve us */
         r = ph__sqlite_version_check(version, serves_from, tx->call->err);
+    if (r < 0 || version >= PH__SCHEMA_VERSION)
+        return r;
+    r = drop_views(tx);
     for (const struct ph__embedded *m = ph__sqlite_migration_texts; r == 0 && m->name; m++) {
         if (atoi(m->name) <= version)
             continue;
-        r = apply_one(tx, m);
+        r = apply(tx, m);
         ++*ret_applied;
     }
-    return r;
+    return r == 0 ? make_views(tx) : r;
 }
 
 static int migrate_under_lock(struct ph__call *call, int *ret_applied)
@@ -183,6 +217,10 @@ int ph__sqlite_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error
         for (const struct ph__embedded *m = ph__sqlite_migration_texts; m->name; m++) {
             ph__buffer_text(&sql, "\n");
             ph__sqlite_expand(&sql, m->text, store->prefix);
+        }
+        for (const struct ph__embedded *v = ph__sqlite_view_texts; v->name; v++) {
+            ph__buffer_text(&sql, "\n");
+            ph__sqlite_expand(&sql, v->text, store->prefix);
         }
         ph__buffer_text(&sql, "\nCOMMIT;\n");
     }

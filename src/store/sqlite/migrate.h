@@ -1,13 +1,8 @@
-/* migrate.h - the schema: bring it up, check it, print it. */
+/* migrate.h - the schema: bring it up, check it. */
 #ifndef PH_STORE_SQLITE_MIGRATE_H
 #define PH_STORE_SQLITE_MIGRATE_H
 
 #include "store/store.h"
-
-/* The seam's verbs. */
-int ph__sqlite_migrate(struct ph__call *call, int *ret_applied);
-int ph__sqlite_inspect(struct ph__call *call, ph_schema_status *ret_status);
-int ph__sqlite_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error *err);
 
 /* Brings the schema up inside the transaction that is open on the caller's connection. */
 int ph__sqlite_migrate_within(struct ph__call *call, int *ret_applied);

@@ -2,36 +2,7 @@
 
 #include <string.h>
 
-extern const struct ph__embedded ph__sqlite_macro_texts[];
-
 #define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-
-/* {name:argument}, if there is a macro of that name; returns what follows it. */
-static const char *expand_macro(struct ph__buffer *to, const char *at)
-{
-    const char *name = at + 1, *argument;
-    size_t name_length = strspn(name, IDENTIFIER), argument_length;
-
-    if (name[name_length] != ':')
-        return NULL;
-    argument = name + name_length + 1;
-    argument_length = strcspn(argument, "}");
-    if (argument[argument_length] != '}')
-        return NULL;
-    for (const struct ph__embedded *macro = ph__sqlite_macro_texts; macro->name; macro++) {
-        const char *from = macro->text, *mark;
-
-        if (strlen(macro->name) != name_length || strncmp(macro->name, name, name_length) != 0)
-            continue;
-        for (; (mark = strstr(from, "{x}")) != NULL; from = mark + 3) {
-            ph__buffer_bytes(to, from, (size_t)(mark - from));
-            ph__buffer_bytes(to, argument, argument_length);
-        }
-        ph__buffer_text(to, from);
-        return argument + argument_length + 1;
-    }
-    return NULL;
-}
 
 /* One {…}; returns what follows it, or NULL if it is none of ours. */
 static const char *expand_one(struct ph__buffer *to, const char *at, const char *schema,
@@ -47,7 +18,7 @@ static const char *expand_one(struct ph__buffer *to, const char *at, const char 
         ph__buffer_text(to, prefix);
         return at + 8;
     }
-    return expand_macro(to, at);
+    return NULL;
 }
 
 static void expand(struct ph__buffer *to, const char *text, const char *schema, const char *prefix)

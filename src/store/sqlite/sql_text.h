@@ -5,14 +5,16 @@
 #include "util/buffer.h"
 #include "util/embedded.h"
 
-/* The statements in sql/, and sql/migrations/ (in order); each ends with a NULL name. */
+/* The statements in sql/ (by enum ph__sqlite_statement), sql/migrations/ (in order) and sql/views/;
+ * each ends with a NULL name. */
 extern const struct ph__embedded ph__sqlite_statement_texts[];
 extern const struct ph__embedded ph__sqlite_migration_texts[];
-/* What the migrations make, as SQLite keeps it: tables, indexes, and the views that statements use. */
+extern const struct ph__embedded ph__sqlite_view_texts[];
+/* What these make, as SQLite keeps it: tables, indexes, and the views that statements use. */
 extern const struct ph__embedded ph__sqlite_schema_texts[];
 
-/* Appends a migration to `to`. {p}name becomes the quoted "<prefix>name", {prefix} the
- * bare prefix, and {macro:argument} the expression in sql/macros.sql. */
+/* Appends a migration or a view to `to`. {p}name becomes the quoted "<prefix>name", {prefix} the
+ * bare prefix. */
 void ph__sqlite_expand(struct ph__buffer *to, const char *text, const char *prefix);
 
 /* The same for a statement: {p}name becomes main."<prefix>name", since a temporary table of the same

@@ -7,15 +7,9 @@
 
 #include <string.h>
 
-static const char *const names[] = {
-#define STATEMENT_NAME(name) #name,
-    PH__SQLITE_STATEMENTS(STATEMENT_NAME)
-#undef STATEMENT_NAME
-};
-
 void ph__sqlite_statements_free(struct ph__sqlite_statements *statements)
 {
-    for (size_t i = 0; i < PH__SQLITE_STATEMENT_COUNT; i++) {
+    for (size_t i = 0; i < PH__SQL_STATEMENTS; i++) {
         sqlite3_finalize(statements->all[i]);
         statements->all[i] = NULL;
     }
@@ -33,16 +27,11 @@ void ph__sqlite_reset_all(sqlite3 *db)
 
 static int prepare(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which, sqlite3_stmt **ret)
 {
-    const struct ph__embedded *entry = ph__sqlite_statement_texts;
+    const char *text = ph__sqlite_statement_texts[which].text;
     struct ph__buffer sql = { 0 };
     int rc, r = 0;
 
-    while (entry->name && strcmp(entry->name, names[which]) != 0)
-        entry++;
-    if (!entry->name)
-        return ph__fail(tx->call->err, PH_EDATABASE, "this build lacks the statement %s",
-                        names[which]);
-    ph__sqlite_expand_statement(&sql, entry->text, tx->call->store->prefix);
+    ph__sqlite_expand_statement(&sql, text, tx->call->store->prefix);
     if (sql.failed) {
         ph__buffer_free(&sql);
         return ph__fail_memory(tx->call->err);

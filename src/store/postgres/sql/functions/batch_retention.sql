@@ -13,8 +13,7 @@
 -- A strict isolation level would make a conflict of it: then it is left to others.
 CREATE OR REPLACE FUNCTION {p}batch_retention(_t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _until CONSTANT timestamptz := clock_timestamp() + interval '10 ms';

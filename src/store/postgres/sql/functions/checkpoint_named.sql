@@ -3,8 +3,7 @@
 CREATE OR REPLACE FUNCTION {p}checkpoint_named(
     _verb text, _door text, _ns text, _stream text, _consumer text, _seq bigint, _failed boolean, _error text) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off
+    {in_order} SET jit = off
 AS $$
 DECLARE
     _problem text := {p}stream_problem(_door, _ns, _stream, _consumer, _seq, 1);

@@ -24,7 +24,7 @@ CREATE OR REPLACE FUNCTION {p}process_work_batch(
     max_partitions_per_instance int = NULL, lease_seconds int = 300, stale_threshold_seconds int = 600)
     RETURNS SETOF {p}batch_item
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET jit = off SET plan_cache_mode = force_generic_plan
+    {one_plan}
 AS $$
 #variable_conflict use_variable
 DECLARE

@@ -6,7 +6,7 @@
 -- (there are 2^29, and a producer could use them up), and nobody waits for who makes another queue.
 CREATE OR REPLACE FUNCTION {p}queue_get(_door smallint, _ns text) RETURNS {p}queue
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off -- a plan that is kept: who calls first may have none of this set
+    {by_index} -- a plan that is kept: who calls first may have none of this set
 AS $$
 DECLARE
     _queue {p}queue;

@@ -2,7 +2,7 @@
 -- stream. One look at each index, and at the few leases and waits.
 CREATE OR REPLACE FUNCTION {p}queue_is_used(_queue int) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off
+    {by_index}
 AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM {p}pending p WHERE p.lane BETWEEN _queue * 4 AND _queue * 4 + 3)

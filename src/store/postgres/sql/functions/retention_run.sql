@@ -5,8 +5,7 @@
 -- another run is deleting are passed over.
 CREATE OR REPLACE FUNCTION {p}retention_run(batch int = 1000) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _t timestamptz := {p}clock();

@@ -7,8 +7,7 @@ CREATE OR REPLACE FUNCTION {p}stream_read(
     RETURNS TABLE (seq bigint, work_id uuid, message_id text, topic text, payload text, tenant_id uuid, correlation_id text,
                    headers jsonb, created_at timestamptz)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_memoize = off SET jit = off
+    {in_order} SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE

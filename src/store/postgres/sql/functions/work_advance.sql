@@ -14,8 +14,7 @@ CREATE OR REPLACE FUNCTION {p}work_advance(
     _names text[], _generations bigint[], _seen timestamptz[], _next timestamptz[], _problems text[], _ends bigint[],
     _instants timestamptz[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-    SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {by_index} {nested_loops} {one_plan}
 AS $$
 DECLARE
     _t timestamptz := {p}clock();

@@ -19,7 +19,7 @@ CREATE OR REPLACE FUNCTION {p}work_batch(
     OUT outbox_outcomes smallint[], OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[],
     OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off {one_plan}
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -33,7 +33,7 @@ CREATE OR REPLACE FUNCTION {p}work_batch_whole(
     OUT part smallint, OUT at int, OUT result_problem smallint, OUT join_problem smallint, OUT problem_message uuid,
     OUT problem text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET jit = off SET plan_cache_mode = force_generic_plan
+    {one_plan}
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -14,8 +14,7 @@ CREATE OR REPLACE FUNCTION {p}work_beat(
     _partitions int, _t timestamptz,
     OUT registered boolean, OUT evicted int, OUT evicted_one uuid, OUT ended_at timestamptz, OUT joins text)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION {p}work_checkpoint_fold(_row {p}checkpoint, _seq bigint, _failed boolean, _error text, _t timestamptz)
     RETURNS {p}checkpoint
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {by_index} {one_plan}
 AS $$
 DECLARE
     _first int8range;

@@ -33,8 +33,7 @@ CREATE OR REPLACE FUNCTION {p}work_claim(
                    retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int, joins text,
                    seq bigint, source text, orphan boolean)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -7,7 +7,7 @@
 -- In a REPEATABLE READ transaction the row may be newer than its snapshot: then, too, next time.
 CREATE OR REPLACE FUNCTION {p}work_comes(_owner uuid, _door smallint, _ns text, _topics text[], _t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {by_index} {one_plan}
 AS $$
 BEGIN
     IF EXISTS (SELECT FROM {p}claimer o WHERE o.instance = _owner AND o.door = _door AND o.namespace = _ns AND o.comes

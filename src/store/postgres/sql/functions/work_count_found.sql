@@ -11,8 +11,7 @@
 CREATE OR REPLACE FUNCTION {p}work_count_found(_done uuid[], _dead uuid[], _low uuid, _high uuid, _t timestamptz)
     RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _found record;

@@ -17,8 +17,7 @@ CREATE OR REPLACE FUNCTION {p}work_enqueue_many(
     _sources text[] = NULL, _handled boolean[] = NULL)
     RETURNS TABLE (ord int, work_id uuid, message_id uuid, is_new boolean, problem text, join_problem smallint, joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-    SET jit = off SET plan_cache_mode = force_generic_plan
+    {by_index} {nested_loops} {one_plan}
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -9,8 +9,7 @@
 -- (work_join_close); rows of streams, SKIP LOCKED.
 CREATE OR REPLACE FUNCTION {p}work_forget(_ids uuid[], _status smallint) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _streams bigint[];

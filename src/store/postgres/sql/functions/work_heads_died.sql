@@ -8,8 +8,7 @@
 -- queue_set in a REPEATABLE READ transaction would not see the token, and must fail instead.
 CREATE OR REPLACE FUNCTION {p}work_heads_died(_queue int, _ids uuid[], _t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _streams bigint[];

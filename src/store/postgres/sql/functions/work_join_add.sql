@@ -8,8 +8,7 @@
 CREATE OR REPLACE FUNCTION {p}work_join_add(
     _joins uuid[], _ids uuid[], _messages uuid[], _states smallint[], _t timestamptz, _at int[] = NULL) RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _wanted CONSTANT int := cardinality(array_remove(_joins, NULL));

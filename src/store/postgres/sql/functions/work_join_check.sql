@@ -6,8 +6,7 @@
 CREATE OR REPLACE FUNCTION {p}work_join_check(
     _joins uuid[], _messages uuid[], _states smallint[], OUT problem smallint, OUT at int)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 BEGIN
     PERFORM FROM {p}join_head h WHERE h.id = ANY (_joins) ORDER BY h.id FOR UPDATE;

@@ -7,8 +7,7 @@
 -- to the next that comes by. Without such joins: one look at an index.
 CREATE OR REPLACE FUNCTION {p}work_join_expire(_t timestamptz, _most int, OUT count int, OUT joins text)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _joins uuid[];

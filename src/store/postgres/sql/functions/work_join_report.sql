@@ -7,8 +7,7 @@
 CREATE OR REPLACE FUNCTION {p}work_join_report(
     _join uuid, _message uuid, _failed boolean, OUT problem smallint, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _t timestamptz := {p}clock();

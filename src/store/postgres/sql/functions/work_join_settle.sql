@@ -13,8 +13,7 @@
 -- comes by.
 CREATE OR REPLACE FUNCTION {p}work_join_settle(_t timestamptz, _most int) RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _from CONSTANT int := floor(random() * 2147483647);

@@ -11,8 +11,7 @@ CREATE OR REPLACE FUNCTION {p}work_join_wait(
     _join uuid, _fail_if_any_step_failed boolean, _on_complete_topic text, _on_complete_payload text,
     _on_fail_topic text, _on_fail_payload text, _ns text, OUT problem smallint, OUT id uuid, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 #variable_conflict use_variable
 DECLARE

@@ -8,8 +8,7 @@
 -- Plans: pinned, since callers may be rare ones.
 CREATE OR REPLACE FUNCTION {p}work_next_heads(_queue int, _streams bigint[], _after bigint[], _t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 BEGIN
     INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)

@@ -8,8 +8,7 @@
 -- if steps of joins have died, the heads of those, SKIP LOCKED.
 CREATE OR REPLACE FUNCTION {p}work_reap(_door smallint, _t timestamptz, _from timestamptz, _most int, OUT count int, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _lease {p}lease;

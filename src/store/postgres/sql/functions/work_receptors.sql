@@ -7,8 +7,7 @@
 CREATE OR REPLACE FUNCTION {p}work_receptors(
     _ids uuid[], _names text[], _failed boolean[], _errors text[], OUT problem smallint, OUT at int)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-    SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {by_index} {nested_loops} {one_plan}
 AS $$
 #variable_conflict use_column
 DECLARE

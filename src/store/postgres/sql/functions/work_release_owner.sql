@@ -5,8 +5,7 @@
 -- Locks: the owner's lease rows in ascending order; waits for a settle or renew of one of them.
 CREATE OR REPLACE FUNCTION {p}work_release_owner(_owner uuid, _t timestamptz, OUT count int, OUT joins text)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _lease {p}lease;

@@ -6,8 +6,7 @@
 CREATE OR REPLACE FUNCTION {p}work_renew(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _lease_s int) RETURNS smallint[]
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _t timestamptz;

@@ -4,7 +4,7 @@
 -- Locks: rows of claimer, SKIP LOCKED; otherwise as work_comes.
 CREATE OR REPLACE FUNCTION {p}work_stays_away(_instances uuid[], _door smallint, _ns text) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {by_index} {one_plan}
 AS $$
 BEGIN
     UPDATE {p}claimer c SET comes = false WHERE c.ctid = ANY (ARRAY(

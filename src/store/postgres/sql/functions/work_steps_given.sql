@@ -8,8 +8,7 @@
 -- (work_count_found).
 CREATE OR REPLACE FUNCTION {p}work_steps_given(_done uuid[], _dead uuid[]) RETURNS boolean
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _ids CONSTANT uuid[] := _done || _dead;

@@ -10,8 +10,7 @@ CREATE OR REPLACE FUNCTION {p}work_stream_read(_door smallint, _ns text, _key te
         next_attempt_at timestamptz, dead_reason text, retried_as uuid, waits_for uuid,
         stream text, seq bigint, source text, payload_length int)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_memoize = off SET jit = off
+    {in_order} SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN

@@ -6,8 +6,7 @@
 -- walk over what was just deleted, unless all was.
 CREATE OR REPLACE FUNCTION {p}work_streams_drop(_ids bigint[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _locked bigint[];

@@ -11,8 +11,7 @@ CREATE OR REPLACE FUNCTION {p}work_streams_take(
     _queues int[], _keys text[], _counts int[], _t timestamptz,
     OUT ids bigint[], OUT firsts bigint[], OUT were_busy boolean[])
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-    SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {by_index} {nested_loops} {one_plan}
 AS $$
 DECLARE
     _missing int[];

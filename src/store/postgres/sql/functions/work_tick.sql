@@ -16,8 +16,7 @@ CREATE OR REPLACE FUNCTION {p}work_tick(_owner uuid, _n int, _timers boolean, _j
                    job_next_at timestamptz, anchor_at timestamptz, misfire smallint, misfire_limit int,
                    owed_from timestamptz, owed_cron text, owed_timezone text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -13,8 +13,7 @@
 -- one was changed, all are left for the next time.
 CREATE OR REPLACE FUNCTION {p}work_tokens(_queue int, _t timestamptz, _from timestamptz, _close boolean) RETURNS int
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {pinned}
 AS $$
 DECLARE
     _tids tid[];

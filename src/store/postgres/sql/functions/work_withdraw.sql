@@ -8,8 +8,7 @@
 -- a statement does not see in pending was taken by somebody who has committed.
 CREATE OR REPLACE FUNCTION {p}work_withdraw(_door smallint, _ids uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-    SET enable_memoize = off SET jit = off SET plan_cache_mode = force_generic_plan
+    {by_index} {nested_loops} {one_plan}
 AS $$
 DECLARE
     _sorted uuid[] := ARRAY(SELECT u FROM unnest(_ids) u ORDER BY u);

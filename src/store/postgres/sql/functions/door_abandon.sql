@@ -1,10 +1,10 @@
--- @door@_abandon(owner, work_ids, error, delay) → (work_id, outcome, joins) per id: abandoned,
+-- {door}_abandon(owner, work_ids, error, delay) → (work_id, outcome, joins) per id: abandoned,
 -- dead (that was the last attempt), stale or unknown. Without a delay the queue's backoff decides.
-CREATE OR REPLACE FUNCTION {p}@door@_abandon(
+CREATE OR REPLACE FUNCTION {p}{door}_abandon(
     owner uuid, work_ids uuid[], error text = NULL, delay interval = NULL, fences bigint[] = NULL) RETURNS TABLE (work_id uuid, outcome text, joins uuid[])
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RETURN QUERY SELECT * FROM {p}settle_named('@door@_abandon', @number@::smallint, 2::smallint, owner, work_ids, fences, error, delay, NULL);
+    RETURN QUERY SELECT * FROM {p}settle_named('{door}_abandon', {number}::smallint, 2::smallint, owner, work_ids, fences, error, delay, NULL);
 END
 $$;

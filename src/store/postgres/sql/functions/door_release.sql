@@ -1,0 +1,10 @@
+-- {door}_release(owner, work_ids) → (work_id, outcome) per id: released (the
+-- attempt is refunded), stale or unknown.
+CREATE OR REPLACE FUNCTION {p}{door}_release(
+    owner uuid, work_ids uuid[], fences bigint[] = NULL) RETURNS TABLE (work_id uuid, outcome text)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT s.work_id, s.outcome FROM {p}settle_named('{door}_release', {number}::smallint, 4::smallint, owner, work_ids, fences, NULL, NULL, NULL) s;
+END
+$$;
