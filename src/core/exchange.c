@@ -7,6 +7,24 @@
 #include "core/settle.h"
 #include "util/alloc.h"
 
+/* The one exchange of an owner that is no instance; with nothing to settle a claim. */
+static int settle_and_claim(struct ph__call *call, const struct ph__settling *settling,
+                            const struct ph__claim *claim, ph_batch *batch)
+{
+    const struct ph__backend *backend = call->store->backend;
+    struct ph__work_batch whole = {
+        .instance.id = claim->owner,
+        .outbox = { .settle = settling->items,
+                    .settle_count = settling->count,
+                    .ret_settled = settling->outcomes,
+                    .claim = claim,
+                    .batch = batch },
+    };
+
+    return settling->count > 0 ? backend->work_batch(call, &whole)
+                               : backend->claim(call, claim, batch);
+}
+
 static int exchange(struct ph__call *call, const struct ph__settling *settling,
                     const struct ph__claim *claim, ph_batch **ret_batch)
 {
@@ -15,8 +33,7 @@ static int exchange(struct ph__call *call, const struct ph__settling *settling,
 
     if (!batch)
         return ph__fail_memory(call->err);
-    r = call->store->backend->exchange(call, settling->items, settling->count, settling->outcomes,
-                                       claim, batch);
+    r = settle_and_claim(call, settling, claim, batch);
     if (r < 0) {
         ph_batch_free(batch);
         return r;

@@ -211,9 +211,10 @@ int ph__pg_claiming_end(struct ph__pg_claiming *c, struct ph__call *call, const 
     return r;
 }
 
-int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t count,
-                    ph_outcome *ret_outcomes, const struct ph__claim *claim, ph_batch *batch)
+int ph__pg_exchange(struct ph__call *call, const struct ph__work_part *part)
 {
+    const struct ph__claim *claim = part->claim;
+    size_t count = part->settle_count;
     struct ph__pg_claiming claiming;
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -223,7 +224,7 @@ int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t co
     ph__pg_add_int2(&params, claim->door);
     ph__pg_add_uuid(&params, claim->owner.b);
     if (count > 0)
-        ph__pg_add_settlements(&params, items, count);
+        ph__pg_add_settlements(&params, part->settle, count);
     ph__pg_claiming_begin(&claiming, call, claim, &params);
     if (count > 0)
         ph__pg_add_again(&params, call);
@@ -231,16 +232,16 @@ int ph__pg_exchange(struct ph__call *call, const ph_settlement *items, size_t co
                    count > 0 ? PG_ONCE : PG_REPEATABLE, &result);
     ph__pg_params_free(&params);
     if (r == 0 && count > 0)
-        r = ph__pg_read_outcomes(call, result, OUTCOMES_COLUMN, count, ret_outcomes);
+        r = ph__pg_read_outcomes(call, result, OUTCOMES_COLUMN, count, part->ret_settled);
     if (r == 0 && count > 0)
         r = ph__pg_read_joins(call, result, 0, JOINS_COLUMN);
     if (r == 0)
-        r = ph__pg_claiming_end(&claiming, call, result, first, PQntuples(result), batch);
+        r = ph__pg_claiming_end(&claiming, call, result, first, PQntuples(result), part->batch);
     PQclear(result);
     return r;
 }
 
 int ph__pg_claim(struct ph__call *call, const struct ph__claim *claim, ph_batch *batch)
 {
-    return ph__pg_exchange(call, NULL, 0, NULL, claim, batch);
+    return ph__pg_exchange(call, &(struct ph__work_part){ .claim = claim, .batch = batch });
 }

@@ -264,6 +264,8 @@ struct ph__pg_message_problem {
 };
 int ph__pg_message_problem(struct ph__call *call, const struct ph__message *messages, size_t count,
                            const struct ph__pg_message_problem *problem);
+/* Settlements, if there are any, and a claim of the same owner. */
+int ph__pg_exchange(struct ph__call *call, const struct ph__work_part *part);
 /* A claim as a part of a statement: begin adds its parameters, end reads its rows, from first to
  * before last, which may tell of joins only. */
 struct ph__pg_claiming {

@@ -3,7 +3,7 @@
 #include "core/id.h"
 #include "store/sqlite/claiming.h"
 #include "store/sqlite/consumer.h"
-#include "store/sqlite/exchange.h"
+#include "store/sqlite/under_lock.h"
 #include "store/sqlite/instance.h"
 #include "store/sqlite/receptor.h"
 #include "store/sqlite/store_message.h"
@@ -36,7 +36,7 @@ static int look_first(struct ph__call *call, const struct ph__work_batch *batch)
     r = ph__sqlite_begin_read(&tx, call);
     if (r < 0)
         return r;
-    found = ph__instance_look(&tx, &batch->instance);
+    found = batch->instance.service ? ph__instance_look(&tx, &batch->instance) : 0;
     if (found == 0)
         found = look_for(&tx, &batch->outbox);
     if (found == 0)
@@ -123,15 +123,17 @@ static int claim(struct working *w, const struct ph__work_part *part)
     if (!part->claim)
         return 0;
     r = ph__claim_under_lock(w->tx, part->claim, part->batch);
-    return r < 0 ? r : mark(w, part);
+    return r < 0 || !w->batch->instance.service ? r : mark(w, part);
 }
 
 static int work(struct working *w)
 {
     struct ph__work_batch *b = w->batch;
-    int r = ph__instance_beat(w->tx, &b->instance, &b->ret_registered, &b->ret_evicted,
-                              &b->ret_evicted_one);
+    int r = 0;
 
+    if (b->instance.service)
+        r = ph__instance_beat(w->tx, &b->instance, &b->ret_registered, &b->ret_evicted,
+                              &b->ret_evicted_one);
     /* Results first: an ack may delete what they are about. */
     if (r == 0)
         r = ph__receptors_keep(w->tx, b->receptors, b->receptor_count);

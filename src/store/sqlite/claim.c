@@ -3,7 +3,7 @@
 #include "core/id.h"
 #include "store/sqlite/claimer.h"
 #include "store/sqlite/claiming.h"
-#include "store/sqlite/exchange.h"
+#include "store/sqlite/under_lock.h"
 #include "store/sqlite/joins.h"
 #include "store/sqlite/reap.h"
 #include "store/sqlite/verbs.h"

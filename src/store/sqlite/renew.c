@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "store/sqlite/exchange.h"
+#include "store/sqlite/under_lock.h"
 #include "store/sqlite/held.h"
 #include "store/sqlite/queue_row.h"
 #include "store/sqlite/verbs.h"

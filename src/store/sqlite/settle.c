@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/id.h"
 #include "store/sqlite/done_row.h"
-#include "store/sqlite/exchange.h"
+#include "store/sqlite/under_lock.h"
 #include "store/sqlite/held.h"
 #include "store/sqlite/joins.h"
 #include "store/sqlite/stream_row.h"

@@ -1,7 +1,7 @@
-/* exchange.h - what settle, renew and claim do once the write lock is held: alone, or
- * one after the other in an exchange. */
-#ifndef PH_STORE_SQLITE_EXCHANGE_H
-#define PH_STORE_SQLITE_EXCHANGE_H
+/* under_lock.h - what settle, renew and claim do once the write lock is held: alone, or
+ * one after the other in a work batch. */
+#ifndef PH_STORE_SQLITE_UNDER_LOCK_H
+#define PH_STORE_SQLITE_UNDER_LOCK_H
 
 #include "store/sqlite/transaction.h"
 
