@@ -5,6 +5,7 @@ import xml.etree.ElementTree
 
 from api import declared
 from examples import Workshop, blocks, installation, run_programs, run_sql
+from manual import tables
 from runner import ROOT, files, no_complaints, read, run, temporary_folder
 
 
@@ -119,7 +120,7 @@ def test_pictures_are_whole_and_need_nothing_else():
 
 
 def verb_cells(column):
-    """What a column of the tables of verbs names, without the verbs of the command."""
+    """What a column of the tables of verbs names: 0 in C, 1 in SQL, 2 in the command."""
     rows = [[cell.strip() for cell in line.split("|")[1:-1]]
             for line in read("docs/verbs.md").splitlines() if line.startswith("| ")]
     return [name for row in rows if len(row) == 4 and row[0] != "C"
@@ -136,6 +137,12 @@ def test_verbs_exist():
         complaints += [f"docs/verbs.md: {name}" for name in names if not (
             any(other.startswith(name[:-1]) for other in known) if name.endswith("…") else name in known)]
     no_complaints(complaints)
+
+
+def test_every_verb_of_the_command_is_in_the_table():
+    known = {verb["name"].split()[0] for group in tables()["groups"] for verb in group["verbs"]}
+    named = {name for name in verb_cells(2) if not name.startswith("--")}
+    assert named == known - {"help"}, named ^ known
 
 
 def test_limits_are_those_of_the_header():
