@@ -56,7 +56,7 @@ void scene_add_timers(struct scene *scene);
 void scene_add_jobs(struct scene *scene);
 
 /* stream_scene.c */
-#define STREAM_VERBS 13
+#define STREAM_VERBS 15
 extern const struct verb stream_verbs[STREAM_VERBS];
 void scene_add_streams(struct scene *scene);
 

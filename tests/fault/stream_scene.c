@@ -56,6 +56,7 @@ void scene_add_streams(struct scene *scene)
     ph_message messages[9];
     ph_inbox_message received[3];
     ph_checkpoint_result checkpoint = { PH_OUTBOX, NULL, "a", "reader", 3, false, NULL };
+    ph_receptor_result receptor = { .receptor = "bill" };
     ph_work_batch *batch;
     ph_batch *dead;
 
@@ -88,6 +89,8 @@ void scene_add_streams(struct scene *scene)
     scene->leases[2] = ph_lease_ref_of(ph_batch_at(batch->inbox, 0));
     ph_work_batch_free(batch);
     OK(ph_checkpoint_report(scene->store, PH_OWN_TX, &checkpoint, 1, 0, &t_err));
+    receptor.work_id = scene->ids[1];
+    OK(ph_receptor_report(scene->store, PH_OWN_TX, &receptor, 1, 0, &t_err));
     for (int i = 0; i < 4; i++)
         messages[i] = in_stream("c");
     messages[0].expires_at = messages[1].expires_at = T_EPOCH + 2 * T_SECOND;
@@ -201,6 +204,25 @@ static int checkpoint_list(struct scene *scene, ph_tx tx)
     return r;
 }
 
+static int receptor_report(struct scene *scene, ph_tx tx)
+{
+    ph_receptor_result results[] = { { scene->ids[0], "mail", false, NULL },
+                                     { scene->ids[1], "mail", true, "no paper" } };
+
+    return ph_receptor_report(scene->store, tx, results, 2, 0, &t_err);
+}
+
+static int receptor_list(struct scene *scene, ph_tx tx)
+{
+    ph_receptor_list *list = NULL;
+    int r = ph_receptor_list_get(scene->store, tx, scene->ids[1], 0, &list, &t_err);
+
+    CHECK(r == 0 || list == NULL);
+    CHECK(r < 0 || ph_receptor_list_count(list) == 1);
+    ph_receptor_list_free(list);
+    return r;
+}
+
 static int retry_blocking(struct scene *scene, ph_tx tx)
 {
     ph_work_id copy;
@@ -239,6 +261,8 @@ const struct verb stream_verbs[STREAM_VERBS] = {
     { "instance_list", WITH_STREAMS, false, instance_list },
     { "stream_list", WITH_STREAMS, false, stream_list },
     { "stream_read", WITH_STREAMS, false, stream_read },
+    { "receptor_report", WITH_STREAMS, false, receptor_report },
+    { "receptor_list", WITH_STREAMS, false, receptor_list },
     { "checkpoint_report", WITH_STREAMS, false, checkpoint_report },
     { "checkpoint_rewind", WITH_STREAMS, false, checkpoint_rewind },
     { "checkpoint_list", WITH_STREAMS, false, checkpoint_list },

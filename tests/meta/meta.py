@@ -3,9 +3,10 @@
 import api
 import documents
 import install
+import lists
 import manual
 import passed
 import runner
 import sources
 
-runner.main([api, sources, documents, manual, install, passed])
+runner.main([api, sources, lists, documents, manual, install, passed])
