@@ -153,14 +153,14 @@ static void pause_s(double seconds)
 
 static int served(ph_dispatcher *dispatcher)
 {
-    ph_served_list *list = NULL;
+    ph_served_stores *list = NULL;
     int count = 0;
     ph_error err;
 
-    bench_must(ph_dispatcher_stores(dispatcher, &list, &err), &err, "stores");
-    for (size_t i = 0; i < ph_served_list_count(list); i++)
-        count += ph_served_list_at(list, i)->serving == PH_SERVING_SERVED;
-    ph_served_list_free(list);
+    bench_must(ph_served_store_list(dispatcher, NULL, &list, &err), &err, "stores");
+    for (size_t i = 0; i < ph_served_stores_count(list); i++)
+        count += ph_served_stores_at(list, i)->serving == PH_SERVING_SERVED;
+    ph_served_stores_free(list);
     return count;
 }
 

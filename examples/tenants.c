@@ -267,21 +267,22 @@ static bool work(struct service *service)
 static bool is_as_expected(const struct service *service)
 {
     const struct registry *registry = &service->registry;
-    ph_served_list *list = NULL;
+    ph_served_stores *list = NULL;
     ph_error err;
     bool ok;
 
-    if (ph_dispatcher_stores(service->dispatcher, &list, &err) < 0)
+    if (ph_served_store_list(service->dispatcher, NULL, &list, &err) < 0)
         return fail("stores", &err);
-    ok = ph_served_list_count(list) == (size_t)registry->count && service->misdirected == 0;
-    for (size_t i = 0; ok && i < ph_served_list_count(list); i++) { /* by name, as they moved in */
-        const ph_served *served = ph_served_list_at(list, i);
+    ok = ph_served_stores_count(list) == (size_t)registry->count && service->misdirected == 0;
+    for (size_t i = 0; ok && i < ph_served_stores_count(list);
+         i++) { /* by name, as they moved in */
+        const ph_served_store *served = ph_served_stores_at(list, i);
 
         printf("%s: %lld shipped\n", served->id, (long long)served->done);
         ok = strcmp(served->id, registry->tenants[i]->name) == 0 &&
              served->done == registry->tenants[i]->orders;
     }
-    ph_served_list_free(list);
+    ph_served_stores_free(list);
     return ok;
 }
 

@@ -82,16 +82,25 @@ typedef struct {
     int partition_count;   /* as it registered it */
 } ph_instance_info;
 
-typedef struct ph_instance_list ph_instance_list;
+typedef struct {
+    size_t size;         /* set by PH_INSTANCE_LIST_OPTS_INIT; new members are only appended */
+    const char *service; /* only those of this service; NULL: every */
+    bool ended_too;      /* also those of the last day that have left or were evicted */
+} ph_instance_list_opts;
+#define PH_INSTANCE_LIST_OPTS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(ph_instance_list_opts), NULL, false                                                 \
+    }
 
-/* The live instances (or, with all, also those of the last day that have
- * ended) of a service (NULL: every), by service, then start. */
-PH_API PH_MUST_CHECK int ph_instance_list_get(ph_store *store, ph_tx tx, const char *service,
-                                              bool all, int timeout_ms,
-                                              ph_instance_list **ret_list, ph_error *reterr);
-PH_API size_t ph_instance_list_count(const ph_instance_list *list);
-PH_API const ph_instance_info *ph_instance_list_at(const ph_instance_list *list, size_t index);
-PH_API void ph_instance_list_free(ph_instance_list *list);
+typedef struct ph_instances ph_instances;
+
+/* Instances, by service, then start. Errors: PH_EINVAL, … */
+PH_API PH_MUST_CHECK int ph_instance_list(ph_store *store, ph_tx tx,
+                                          const ph_instance_list_opts *opts, int timeout_ms,
+                                          ph_instances **ret_list, ph_error *reterr);
+PH_API size_t ph_instances_count(const ph_instances *list);
+PH_API const ph_instance_info *ph_instances_at(const ph_instances *list, size_t index);
+PH_API void ph_instances_free(ph_instances *list);
 
 /* Says good-bye: the instance's leases are released, attempts refunded, and it
  * is gone. *ret_left, if not NULL: false if it was not live. */
@@ -145,15 +154,14 @@ typedef struct {
         sizeof(ph_stream_list_opts), PH_OUTBOX, NULL, NULL, false, NULL, 0, 0, NULL, NULL          \
     }
 
-typedef struct ph_stream_list ph_stream_list;
+typedef struct ph_streams ph_streams;
 
-/* Streams by namespace, then key (byte for byte). */
-PH_API PH_MUST_CHECK int ph_stream_list_get(ph_store *store, ph_tx tx,
-                                            const ph_stream_list_opts *opts, int timeout_ms,
-                                            ph_stream_list **ret_list, ph_error *reterr);
-PH_API size_t ph_stream_list_count(const ph_stream_list *list);
-PH_API const ph_stream_info *ph_stream_list_at(const ph_stream_list *list, size_t index);
-PH_API void ph_stream_list_free(ph_stream_list *list);
+/* Streams by namespace, then key (byte for byte). Errors: PH_EINVAL, … */
+PH_API PH_MUST_CHECK int ph_stream_list(ph_store *store, ph_tx tx, const ph_stream_list_opts *opts,
+                                        int timeout_ms, ph_streams **ret_list, ph_error *reterr);
+PH_API size_t ph_streams_count(const ph_streams *list);
+PH_API const ph_stream_info *ph_streams_at(const ph_streams *list, size_t index);
+PH_API void ph_streams_free(ph_streams *list);
 
 /* The partition of a key; partition_count 0: PH_PARTITIONS. -1: not a key. */
 PH_API int ph_stream_partition(const char *stream, int partition_count);
@@ -167,7 +175,7 @@ PH_API int ph_stream_partition(const char *stream, int partition_count);
  * follows. A stream that does not exist is empty. */
 PH_API PH_MUST_CHECK int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                                         const char *stream, int64_t after_seq, int limit,
-                                        int timeout_ms, ph_message_list **ret_list,
+                                        int timeout_ms, ph_messages **ret_list,
                                         ph_error *reterr);
 
 /* ----------------------------------------------------------------- receptors */
@@ -191,8 +199,6 @@ typedef struct {
     int64_t first_at, last_at;
 } ph_receptor_info;
 
-typedef struct ph_receptor_list ph_receptor_list;
-
 /* Reports 1 … PH_BATCH_MAX results, in order, all or none. Who is completed stays
  * so: a later report changes nothing.
  * Errors: PH_ENOTFOUND (names a message that is not there), PH_EINVAL, … */
@@ -200,13 +206,30 @@ PH_API PH_MUST_CHECK int ph_receptor_report(ph_store *store, ph_tx tx,
                                             const ph_receptor_result *results, size_t count,
                                             int timeout_ms, ph_error *reterr);
 
-/* The receptors of a message that have reported, by name. */
-PH_API PH_MUST_CHECK int ph_receptor_list_get(ph_store *store, ph_tx tx, ph_work_id work_id,
-                                              int timeout_ms, ph_receptor_list **ret_list,
-                                              ph_error *reterr);
-PH_API size_t ph_receptor_list_count(const ph_receptor_list *list);
-PH_API const ph_receptor_info *ph_receptor_list_at(const ph_receptor_list *list, size_t index);
-PH_API void ph_receptor_list_free(ph_receptor_list *list);
+typedef struct {
+    size_t size;        /* set by PH_RECEPTOR_LIST_OPTS_INIT; new members are only appended */
+    ph_work_id work_id; /* required: of the message */
+} ph_receptor_list_opts;
+#define PH_RECEPTOR_LIST_OPTS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(ph_receptor_list_opts),                                                             \
+        {                                                                                          \
+            {                                                                                      \
+                0                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+typedef struct ph_receptors ph_receptors;
+
+/* The receptors of a message that have reported, by name. One that is not there
+ * has none. Errors: PH_EINVAL (no work_id), … */
+PH_API PH_MUST_CHECK int ph_receptor_list(ph_store *store, ph_tx tx,
+                                          const ph_receptor_list_opts *opts, int timeout_ms,
+                                          ph_receptors **ret_list, ph_error *reterr);
+PH_API size_t ph_receptors_count(const ph_receptors *list);
+PH_API const ph_receptor_info *ph_receptors_at(const ph_receptors *list, size_t index);
+PH_API void ph_receptors_free(ph_receptors *list);
 
 /* --------------------------------------------------------------- checkpoints */
 
@@ -235,8 +258,6 @@ typedef struct {
     int64_t rewound_at;   /* 0: never */
 } ph_checkpoint_info;
 
-typedef struct ph_checkpoint_list ph_checkpoint_list;
-
 /* Reports 1 … PH_BATCH_MAX results, in order, all or none. A completion above a
  * gap is remembered; when the gap closes the checkpoint moves to the end of what
  * is complete. Messages that retention has deleted are no gap. An old completion
@@ -257,15 +278,28 @@ PH_API PH_MUST_CHECK int ph_checkpoint_rewind(ph_store *store, ph_tx tx, ph_door
                                               const char *consumer, int64_t seq, int timeout_ms,
                                               int64_t *ret_old, ph_error *reterr);
 
-/* The checkpoints of a stream, by consumer (NULL: all of them). One that has
- * never reported is not there: it begins at 0. */
-PH_API PH_MUST_CHECK int ph_checkpoint_list_get(ph_store *store, ph_tx tx, ph_door door,
-                                                const char *ns, const char *stream,
-                                                const char *consumer, int timeout_ms,
-                                                ph_checkpoint_list **ret_list, ph_error *reterr);
-PH_API size_t ph_checkpoint_list_count(const ph_checkpoint_list *list);
-PH_API const ph_checkpoint_info *ph_checkpoint_list_at(const ph_checkpoint_list *list, size_t index);
-PH_API void ph_checkpoint_list_free(ph_checkpoint_list *list);
+typedef struct {
+    size_t size;          /* set by PH_CHECKPOINT_LIST_OPTS_INIT; new members are only appended */
+    ph_door door;         /* PH_OUTBOX or PH_INBOX */
+    const char *ns;       /* NULL: "" */
+    const char *stream;   /* required */
+    const char *consumer; /* only its checkpoint; NULL: every */
+} ph_checkpoint_list_opts;
+#define PH_CHECKPOINT_LIST_OPTS_INIT                                                               \
+    {                                                                                              \
+        sizeof(ph_checkpoint_list_opts), PH_OUTBOX, NULL, NULL, NULL                               \
+    }
+
+typedef struct ph_checkpoints ph_checkpoints;
+
+/* The checkpoints of a stream, by consumer. One that has never reported is not
+ * there: it begins at 0. Errors: PH_EINVAL (no stream), … */
+PH_API PH_MUST_CHECK int ph_checkpoint_list(ph_store *store, ph_tx tx,
+                                            const ph_checkpoint_list_opts *opts, int timeout_ms,
+                                            ph_checkpoints **ret_list, ph_error *reterr);
+PH_API size_t ph_checkpoints_count(const ph_checkpoints *list);
+PH_API const ph_checkpoint_info *ph_checkpoints_at(const ph_checkpoints *list, size_t index);
+PH_API void ph_checkpoints_free(ph_checkpoints *list);
 
 /* ---------------------------------------------------------------- work batch */
 

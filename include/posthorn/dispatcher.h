@@ -300,7 +300,7 @@ PH_API PH_MUST_CHECK int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_d
 
 /* The owner token under which it claims, which is also the id of its instance: shown by locks and
  * lists. Another one after an eviction. Of a set: zero, since it has another one in each store
- * (ph_served). */
+ * (ph_served_store). */
 PH_API ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher);
 
 /* How a dispatcher stands with a store. */
@@ -332,17 +332,24 @@ typedef struct {
     int64_t outages;
     ph_owner owner;     /* under which it claims there */
     ph_error last_error; /* trying, set aside: why; otherwise code 0 */
-} ph_served;
+} ph_served_store;
 
-typedef struct ph_served_list ph_served_list;
+typedef struct {
+    size_t size;    /* set by PH_SERVED_STORE_LIST_OPTS_INIT; new members are only appended */
+    const char *id; /* only this one; NULL: all */
+} ph_served_store_list_opts;
+#define PH_SERVED_STORE_LIST_OPTS_INIT { sizeof(ph_served_store_list_opts), NULL }
 
-/* The stores that it serves, by id. *ret_list is owned by the caller. Errors: PH_EINVAL, PH_ENOMEM. */
-PH_API PH_MUST_CHECK int ph_dispatcher_stores(ph_dispatcher *dispatcher, ph_served_list **ret_list,
-                                              ph_error *reterr);
-PH_API size_t ph_served_list_count(const ph_served_list *list);
-/* Borrowed until ph_served_list_free(); NULL if index is out of range. */
-PH_API const ph_served *ph_served_list_at(const ph_served_list *list, size_t index);
-PH_API void ph_served_list_free(ph_served_list *list);
+typedef struct ph_served_stores ph_served_stores;
+
+/* The stores that it serves, by id. A list as inspect.h has them; any thread, also a
+ * handler's. Errors: PH_EINVAL, PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_served_store_list(ph_dispatcher *dispatcher,
+                                              const ph_served_store_list_opts *opts,
+                                              ph_served_stores **ret_list, ph_error *reterr);
+PH_API size_t ph_served_stores_count(const ph_served_stores *list);
+PH_API const ph_served_store *ph_served_stores_at(const ph_served_stores *list, size_t index);
+PH_API void ph_served_stores_free(ph_served_stores *list);
 
 /* There are new messages in the store with this id: look there at once. For producers in the same
  * process, after their commit, where no doorbell can be heard: behind a pooler, or in a set with more

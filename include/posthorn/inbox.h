@@ -103,9 +103,9 @@ PH_API PH_MUST_CHECK int ph_inbox_reap_expired(ph_store *store, ph_tx tx, int ti
 PH_API PH_MUST_CHECK int ph_inbox_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                                        ph_message_info **ret_info, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_inbox_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                                        ph_outbox_counts *ret_counts, ph_error *reterr);
-PH_API PH_MUST_CHECK int ph_inbox_list(ph_store *store, ph_tx tx, const ph_list_opts *opts,
-                                       int timeout_ms, ph_message_list **ret_list,
+                                        ph_queue_counts *ret_counts, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_inbox_list(ph_store *store, ph_tx tx, const ph_message_list_opts *opts,
+                                       int timeout_ms, ph_messages **ret_list,
                                        ph_error *reterr);
 
 #ifdef __cplusplus

@@ -2,7 +2,25 @@
  *
  * SPDX-License-Identifier: MIT
  *
- * Included by posthorn.h. Nothing here changes the database. */
+ * Included by posthorn.h. Nothing here changes the database.
+ *
+ * LISTS
+ *   Every list of this library has the same form, whatever is in it:
+ *
+ *     ph_queues *queues = NULL;
+ *     ph_queue_list_opts opts = PH_QUEUE_LIST_OPTS_INIT;
+ *     opts.door = PH_INBOX;
+ *     r = ph_queue_list(store, PH_OWN_TX, &opts, 0, &queues, &err);
+ *     for (size_t i = 0; i < ph_queues_count(queues); i++)
+ *         puts(ph_queues_at(queues, i)->ns);
+ *     ph_queues_free(queues);
+ *
+ *   ph_X_list() takes its options (NULL: all default, where none is required)
+ *   and hands out a copy that the caller owns: ph_Xs_free(), also after the
+ *   store, the set or the dispatcher is gone. ph_Xs_at() lends an item until
+ *   then; it returns NULL if index is out of range. NULL as the list is empty,
+ *   and fine to free. The lists of messages, ph_outbox_list() and so on, are
+ *   called by their doors, and hand out ph_messages. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 
 #ifndef POSTHORN_INSPECT_H
@@ -26,7 +44,7 @@ typedef enum {
 } ph_list_state;
 
 typedef struct {
-    size_t size;         /* set by PH_LIST_OPTS_INIT; new members are only appended */
+    size_t size;         /* set by PH_MESSAGE_LIST_OPTS_INIT; new members are only appended */
     const char *ns;      /* NULL: every namespace */
     const char *topic;   /* NULL: every topic */
     ph_list_state state;
@@ -34,22 +52,22 @@ typedef struct {
     int limit;           /* 0: 50; at most PH_BATCH_MAX */
     ph_work_id after;    /* the last id of the page before; zero: from the beginning */
     bool with_payload;   /* otherwise payload and headers are NULL, payload_length still tells */
-} ph_list_opts;
-#define PH_LIST_OPTS_INIT { sizeof(ph_list_opts), NULL, NULL, PH_LIST_ALL, false, 0, { { 0 } }, false }
+} ph_message_list_opts;
+#define PH_MESSAGE_LIST_OPTS_INIT                                              \
+    { sizeof(ph_message_list_opts), NULL, NULL, PH_LIST_ALL, false, 0, { { 0 } }, false }
 
-typedef struct ph_message_list ph_message_list;
+typedef struct ph_messages ph_messages;
 
 /* Messages, without their histories. With payload a page ends before payloads and
  * headers are more than PH_CLAIM_BYTES_MAX, unless it is one message: then only an
  * empty page is behind the last (of job runs, whose headers are read in any case,
  * always). *ret_list is owned by the caller.
  * Errors: PH_EINVAL, … */
-PH_API PH_MUST_CHECK int ph_outbox_list(ph_store *store, ph_tx tx, const ph_list_opts *opts,
-                                        int timeout_ms, ph_message_list **ret_list, ph_error *reterr);
-PH_API size_t ph_message_list_count(const ph_message_list *list);
-/* Borrowed until ph_message_list_free(); NULL if index is out of range. */
-PH_API const ph_message_info *ph_message_list_at(const ph_message_list *list, size_t index);
-PH_API void ph_message_list_free(ph_message_list *list);
+PH_API PH_MUST_CHECK int ph_outbox_list(ph_store *store, ph_tx tx, const ph_message_list_opts *opts,
+                                        int timeout_ms, ph_messages **ret_list, ph_error *reterr);
+PH_API size_t ph_messages_count(const ph_messages *list);
+PH_API const ph_message_info *ph_messages_at(const ph_messages *list, size_t index);
+PH_API void ph_messages_free(ph_messages *list);
 
 /* -------------------------------------------------------------------- queues */
 
@@ -58,17 +76,25 @@ typedef struct {
     const char *ns;
     bool paused;
     ph_queue_settings settings; /* every member set */
-    ph_outbox_counts counts;
+    ph_queue_counts counts;
 } ph_queue_info;
 
-typedef struct ph_queue_list ph_queue_list;
+typedef struct {
+    size_t size;    /* set by PH_QUEUE_LIST_OPTS_INIT; new members are only appended */
+    ph_door door;   /* the queues behind it; 0: PH_OUTBOX */
+    const char *ns; /* only that of this namespace; NULL: every namespace */
+} ph_queue_list_opts;
+#define PH_QUEUE_LIST_OPTS_INIT { sizeof(ph_queue_list_opts), PH_OUTBOX, NULL }
 
-/* The outbox queues by namespace (NULL: all), with settings and counts. */
-PH_API PH_MUST_CHECK int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                                              ph_queue_list **ret_list, ph_error *reterr);
-PH_API size_t ph_queue_list_count(const ph_queue_list *list);
-PH_API const ph_queue_info *ph_queue_list_at(const ph_queue_list *list, size_t index);
-PH_API void ph_queue_list_free(ph_queue_list *list);
+typedef struct ph_queues ph_queues;
+
+/* The queues of a door by namespace, all of them, with settings and counts.
+ * Errors: PH_EINVAL, … */
+PH_API PH_MUST_CHECK int ph_queue_list(ph_store *store, ph_tx tx, const ph_queue_list_opts *opts,
+                                       int timeout_ms, ph_queues **ret_list, ph_error *reterr);
+PH_API size_t ph_queues_count(const ph_queues *list);
+PH_API const ph_queue_info *ph_queues_at(const ph_queues *list, size_t index);
+PH_API void ph_queues_free(ph_queues *list);
 
 /* -------------------------------------------------------------------- doctor */
 

@@ -185,15 +185,14 @@ typedef struct {
         }                                                                                          \
     }
 
-typedef struct ph_join_list ph_join_list;
+typedef struct ph_joins ph_joins;
 
-/* Joins, without their members. *ret_list is owned by the caller. */
-PH_API PH_MUST_CHECK int ph_joins_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts,
-                                       int timeout_ms, ph_join_list **ret_list, ph_error *reterr);
-PH_API size_t ph_join_list_count(const ph_join_list *list);
-/* Borrowed until ph_join_list_free(); NULL if index is out of range. */
-PH_API const ph_join_info *ph_join_list_at(const ph_join_list *list, size_t index);
-PH_API void ph_join_list_free(ph_join_list *list);
+/* Joins, without their members. Errors: PH_EINVAL, … */
+PH_API PH_MUST_CHECK int ph_join_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts,
+                                      int timeout_ms, ph_joins **ret_list, ph_error *reterr);
+PH_API size_t ph_joins_count(const ph_joins *list);
+PH_API const ph_join_info *ph_joins_at(const ph_joins *list, size_t index);
+PH_API void ph_joins_free(ph_joins *list);
 
 #ifdef __cplusplus
 }

@@ -641,8 +641,10 @@ PH_API PH_MUST_CHECK int ph_outbox_find(ph_store *store, ph_tx tx, ph_work_id id
                                         ph_message_info **ret_info, ph_error *reterr);
 PH_API void ph_message_info_free(ph_message_info *info);
 
+/* How many messages are where: in one queue, or in all queues of a door. Timers and job runs are
+ * counted likewise; they are never parked and never waiting, inbox messages never waiting. */
 typedef struct {
-    size_t size;             /* set by the caller to sizeof(ph_outbox_counts) */
+    size_t size;             /* set by PH_QUEUE_COUNTS_INIT; new members are only appended */
     int64_t ready;           /* due now */
     int64_t scheduled;       /* due later */
     int64_t in_progress;
@@ -651,12 +653,12 @@ typedef struct {
     int64_t oldest_ready_ms; /* how long the oldest ready message has been due; 0: none */
     int64_t parked;          /* behind the heads of their streams */
     int64_t waiting;         /* waits for joins that are open (join.h) */
-} ph_outbox_counts;
-#define PH_OUTBOX_COUNTS_INIT { sizeof(ph_outbox_counts), 0, 0, 0, 0, 0, 0, 0, 0 }
+} ph_queue_counts;
+#define PH_QUEUE_COUNTS_INIT { sizeof(ph_queue_counts), 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Counts one namespace (NULL: all). */
+/* Counts the outbox of one namespace (NULL: of all). */
 PH_API PH_MUST_CHECK int ph_outbox_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                                         ph_outbox_counts *ret_counts, ph_error *reterr);
+                                         ph_queue_counts *ret_counts, ph_error *reterr);
 
 /* Puts dead messages back into their queue under a new work id, with attempts
  * from 0; the dead row stays and names it. ret_new_ids, if not NULL, has room

@@ -94,10 +94,9 @@ PH_API PH_MUST_CHECK int ph_timers_reap_expired(ph_store *store, ph_tx tx, int t
 PH_API PH_MUST_CHECK int ph_timers_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                                         ph_message_info **ret_info, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_timers_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                                         ph_outbox_counts *ret_counts, ph_error *reterr);
-PH_API PH_MUST_CHECK int ph_timers_list(ph_store *store, ph_tx tx, const ph_list_opts *opts,
-                                        int timeout_ms, ph_message_list **ret_list,
-                                        ph_error *reterr);
+                                         ph_queue_counts *ret_counts, ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_timers_list(ph_store *store, ph_tx tx, const ph_message_list_opts *opts,
+                                        int timeout_ms, ph_messages **ret_list, ph_error *reterr);
 
 /* ---------------------------------------------------------------------- jobs */
 
@@ -204,15 +203,14 @@ typedef struct {
         sizeof(ph_job_list_opts), NULL, NULL, 0, NULL                                              \
     }
 
-typedef struct ph_job_list ph_job_list;
+typedef struct ph_jobs ph_jobs;
 
-/* Jobs by name. *ret_list is owned by the caller. */
-PH_API PH_MUST_CHECK int ph_jobs_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts,
-                                      int timeout_ms, ph_job_list **ret_list, ph_error *reterr);
-PH_API size_t ph_job_list_count(const ph_job_list *list);
-/* Borrowed until ph_job_list_free(); NULL if index is out of range. */
-PH_API const ph_job_info *ph_job_list_at(const ph_job_list *list, size_t index);
-PH_API void ph_job_list_free(ph_job_list *list);
+/* Jobs by name. Errors: PH_EINVAL, … */
+PH_API PH_MUST_CHECK int ph_job_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts,
+                                     int timeout_ms, ph_jobs **ret_list, ph_error *reterr);
+PH_API size_t ph_jobs_count(const ph_jobs *list);
+PH_API const ph_job_info *ph_jobs_at(const ph_jobs *list, size_t index);
+PH_API void ph_jobs_free(ph_jobs *list);
 
 /* The next count instants of an expression in a zone (NULL: "UTC") after an
  * instant; needs no store. *ret_count: how many there are before the year
@@ -259,11 +257,11 @@ PH_API PH_MUST_CHECK int ph_job_runs_reap_expired(ph_store *store, ph_tx tx, int
 PH_API PH_MUST_CHECK int ph_job_runs_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                                           ph_message_info **ret_info, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_job_runs_count(ph_store *store, ph_tx tx, const char *ns,
-                                           int timeout_ms, ph_outbox_counts *ret_counts,
+                                           int timeout_ms, ph_queue_counts *ret_counts,
                                            ph_error *reterr);
-PH_API PH_MUST_CHECK int ph_job_runs_list(ph_store *store, ph_tx tx, const ph_list_opts *opts,
-                                          int timeout_ms, ph_message_list **ret_list,
-                                          ph_error *reterr);
+PH_API PH_MUST_CHECK int ph_job_runs_list(ph_store *store, ph_tx tx,
+                                          const ph_message_list_opts *opts, int timeout_ms,
+                                          ph_messages **ret_list, ph_error *reterr);
 
 /* ----------------------------------------------------------------- scheduler */
 
@@ -317,7 +315,8 @@ PH_API void ph_scheduler_free(ph_scheduler *scheduler);
 
 /* -------------------------------------------------------------------- queues */
 
-/* Settings of a queue behind any door; see ph_outbox_queue_set() and so on. */
+/* Settings of a queue behind any door; see ph_outbox_queue_set() and so on, and
+ * ph_queue_list() (inspect.h). */
 PH_API PH_MUST_CHECK int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                                       const ph_queue_settings *settings, int timeout_ms,
                                       ph_error *reterr);
@@ -327,8 +326,6 @@ PH_API PH_MUST_CHECK int ph_queue_resume(ph_store *store, ph_tx tx, ph_door door
                                          int timeout_ms, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_queue_delete(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                                          int timeout_ms, bool *ret_deleted, ph_error *reterr);
-PH_API PH_MUST_CHECK int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns,
-                                        int timeout_ms, ph_queue_list **ret_list, ph_error *reterr);
 
 #ifdef __cplusplus
 }

@@ -161,17 +161,23 @@ PH_API PH_MUST_CHECK int ph_set_add_file(ph_set *set, const char *path, ph_error
  * refreshed); PH_ETIMEOUT. */
 PH_API PH_MUST_CHECK int ph_set_refresh(ph_set *set, int timeout_ms, ph_error *reterr);
 
-typedef struct ph_database_list ph_database_list;
+typedef struct {
+    size_t size;    /* set by PH_DATABASE_LIST_OPTS_INIT; new members are only appended */
+    const char *id; /* only this one; NULL: all */
+} ph_database_list_opts;
+#define PH_DATABASE_LIST_OPTS_INIT { sizeof(ph_database_list_opts), NULL }
+
+typedef struct ph_databases ph_databases;
 
 /* The databases that the set knows now, by id; a key of several is the first one
  * that was named, NULL if others have all of them. Asks no source: call
- * ph_set_refresh() before. URLs may hold passwords. *ret_list is owned by the
- * caller. Errors: PH_ENOMEM. */
-PH_API PH_MUST_CHECK int ph_set_list(ph_set *set, ph_database_list **ret_list, ph_error *reterr);
-PH_API size_t ph_database_list_count(const ph_database_list *list);
-/* Borrowed until ph_database_list_free(); NULL if index is out of range. */
-PH_API const ph_database *ph_database_list_at(const ph_database_list *list, size_t index);
-PH_API void ph_database_list_free(ph_database_list *list);
+ * ph_set_refresh() before. URLs may hold passwords. A list as inspect.h has them.
+ * Errors: PH_EINVAL, PH_ENOMEM. */
+PH_API PH_MUST_CHECK int ph_database_list(ph_set *set, const ph_database_list_opts *opts,
+                                          ph_databases **ret_list, ph_error *reterr);
+PH_API size_t ph_databases_count(const ph_databases *list);
+PH_API const ph_database *ph_databases_at(const ph_databases *list, size_t index);
+PH_API void ph_databases_free(ph_databases *list);
 
 /* -------------------------------------------------------------------- router */
 

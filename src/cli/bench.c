@@ -97,7 +97,7 @@ static int sweep(struct bench *bench)
 static int clear_away(struct bench *bench)
 {
     struct cli *cli = bench->cli;
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     int code = sweep(bench);
 
     if (code != CLI_OK)

@@ -18,10 +18,15 @@ const struct cli_field cli_checkpoint_fields[] = {
 };
 
 int cli_checkpoints(struct cli *cli, const struct cli_stream *stream, const char *consumer,
-                    ph_checkpoint_list **ret_list)
+                    ph_checkpoints **ret_list)
 {
-    if (ph_checkpoint_list_get(cli->store, PH_OWN_TX, stream->door->door, stream->ns, stream->key,
-                               consumer, cli->timeout_ms, ret_list, &cli->err) < 0)
+    ph_checkpoint_list_opts opts = PH_CHECKPOINT_LIST_OPTS_INIT;
+
+    opts.door = stream->door->door;
+    opts.ns = stream->ns;
+    opts.stream = stream->key;
+    opts.consumer = consumer;
+    if (ph_checkpoint_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, ret_list, &cli->err) < 0)
         return cli_fail_store(cli);
     return CLI_OK;
 }
@@ -30,15 +35,15 @@ int cli_checkpoints(struct cli *cli, const struct cli_stream *stream, const char
 static int print(struct cli *cli, const struct cli_stream *stream, const char *consumer,
                  int64_t *ret_seq)
 {
-    ph_checkpoint_list *list = NULL;
+    ph_checkpoints *list = NULL;
     int code = cli_checkpoints(cli, stream, consumer, &list);
 
     *ret_seq = -1;
-    for (size_t i = 0; i < ph_checkpoint_list_count(list); i++) {
-        *ret_seq = ph_checkpoint_list_at(list, i)->seq;
-        cli_row(cli, ph_checkpoint_list_at(list, i));
+    for (size_t i = 0; i < ph_checkpoints_count(list); i++) {
+        *ret_seq = ph_checkpoints_at(list, i)->seq;
+        cli_row(cli, ph_checkpoints_at(list, i));
     }
-    ph_checkpoint_list_free(list);
+    ph_checkpoints_free(list);
     return code;
 }
 
@@ -101,7 +106,7 @@ static int seq_operand(struct cli *cli, int64_t least, int64_t *ret_seq)
 static int fail(struct cli *cli, const struct cli_stream *stream, int64_t seq)
 {
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
     int64_t last = -1;
 
     if (cli->err.code != PH_ENOTFOUND)
@@ -109,11 +114,11 @@ static int fail(struct cli *cli, const struct cli_stream *stream, int64_t seq)
     opts.door = stream->door->door;
     opts.ns = stream->ns;
     opts.stream = stream->key;
-    if (ph_stream_list_get(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
+    if (ph_stream_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    if (ph_stream_list_count(list) > 0)
-        last = ph_stream_list_at(list, 0)->last_seq;
-    ph_stream_list_free(list);
+    if (ph_streams_count(list) > 0)
+        last = ph_streams_at(list, 0)->last_seq;
+    ph_streams_free(list);
     if (last < 0)
         return cli_stream_missing(cli, stream);
     return cli_fail(cli, CLI_NOT_FOUND,

@@ -326,7 +326,7 @@ int cli_set_fail(struct cli *cli);
 /* The names of the stores, as far as there is room for them: "eu, us, …". */
 const char *cli_stores_names(struct cli *cli);
 /* Those that are in use: one, or all; borrowed. Returns an exit code. */
-int cli_stores_list(struct cli *cli, const ph_database_list **ret_list);
+int cli_stores_list(struct cli *cli, const ph_databases **ret_list);
 /* Asks the sources of the set again. Returns an exit code. */
 int cli_stores_refresh(struct cli *cli);
 

@@ -39,7 +39,7 @@ static void row_store(struct cli *cli, const ph_database *database)
 /* What was named; of a set, and with --store, also what that means. */
 static int row_databases(struct cli *cli)
 {
-    const ph_database_list *list = NULL;
+    const ph_databases *list = NULL;
     int code = CLI_OK;
 
     cli_databases_choose(cli);
@@ -51,8 +51,8 @@ static int row_databases(struct cli *cli)
         code = cli_stores_pick(cli);
     if (cli->database)
         row_store(cli, cli->database);
-    for (size_t i = 0; list && i < ph_database_list_count(list); i++)
-        row_store(cli, ph_database_list_at(list, i));
+    for (size_t i = 0; list && i < ph_databases_count(list); i++)
+        row_store(cli, ph_databases_at(list, i));
     return code;
 }
 

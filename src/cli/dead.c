@@ -106,8 +106,8 @@ static int each_named(struct cli *cli, struct task *task)
 
 static int page_of(struct cli *cli, ph_work_id *after, ph_work_id ret_ids[PAGE], size_t *ret_count)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *messages = NULL;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *messages = NULL;
 
     opts.state = PH_LIST_DEAD;
     opts.ns = cli_text(cli, "namespace");
@@ -118,10 +118,10 @@ static int page_of(struct cli *cli, ph_work_id *after, ph_work_id ret_ids[PAGE],
     if (cli_door(cli)->list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &messages, &cli->err) <
         0)
         return cli_fail_store(cli);
-    *ret_count = ph_message_list_count(messages);
+    *ret_count = ph_messages_count(messages);
     for (size_t i = 0; i < *ret_count; i++)
-        ret_ids[i] = *after = ph_message_list_at(messages, i)->message->work_id;
-    ph_message_list_free(messages);
+        ret_ids[i] = *after = ph_messages_at(messages, i)->message->work_id;
+    ph_messages_free(messages);
     return CLI_OK;
 }
 
@@ -148,7 +148,7 @@ static int each_matching(struct cli *cli, struct task *task)
 static int count_matching(struct cli *cli, void *context)
 {
     int64_t *total = context;
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_work_id after = { { 0 } }, page[PAGE];
     size_t count = 0;
     int code;

@@ -69,7 +69,7 @@ static const struct {
 } commands[] = {
     { "call ph_migrate()", "run: ", "migrate up", false },
     { "call ph_outbox_reap_expired()", "run: ", "reap", false },
-    { "see ph_queues_list()", "see: ", "queue list", true },
+    { "see ph_queue_list()", "see: ", "queue list", true },
     { "see ph_scheduler_run()", "", "schedule", false },
     { "with ph_outbox_list()", "with: ", "dead list", false },
     { "with ph_inbox_list()", "with: ", "dead list", true },

@@ -18,9 +18,9 @@ struct cli_door {
     int (*find)(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                 ph_message_info **ret_info, ph_error *reterr);
     int (*count)(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                 ph_outbox_counts *ret_counts, ph_error *reterr);
-    int (*list)(ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,
-                ph_message_list **ret_list, ph_error *reterr);
+                 ph_queue_counts *ret_counts, ph_error *reterr);
+    int (*list)(ph_store *store, ph_tx tx, const ph_message_list_opts *opts, int timeout_ms,
+                ph_messages **ret_list, ph_error *reterr);
 };
 
 /* In the order of CLI_DOORS. */

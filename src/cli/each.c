@@ -49,7 +49,7 @@ static int on_one(struct cli *cli, const struct cli_each *each, size_t index)
     const char *source = cli->url_source;
     int code;
 
-    cli_stores_use(cli, ph_database_list_at(cli->stores->list, index));
+    cli_stores_use(cli, ph_databases_at(cli->stores->list, index));
     cli->place = cli->database->id;
     code = cli_open(cli, each->how);
     if (code == CLI_OK)
@@ -122,7 +122,7 @@ static int on_stores(struct cli *cli, const struct cli_each *each, struct outcom
     struct cli_stores *stores = cli->stores;
 
     for (size_t i = 0; i < stores->count && !(outcome->found && each->until_found); i++) {
-        const char *id = ph_database_list_at(stores->list, i)->id;
+        const char *id = ph_databases_at(stores->list, i)->id;
         int code = cli_interrupted() ? CLI_INTERRUPTED : stores->troubles[i].code;
 
         if (!cli->progress && stores->count >= MANY)

@@ -308,22 +308,22 @@ static int step_of_joins(struct story *story)
 {
     ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
     struct cli *cli = story->cli;
-    ph_join_list *list = NULL;
+    ph_joins *list = NULL;
     char id[PH_ID_TEXT_SIZE];
 
     opts.step = story->info->message->message_id;
     opts.limit = JOINS_TOLD;
-    if (ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
+    if (ph_join_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    for (size_t i = 0; i < ph_join_list_count(list); i++) {
-        const ph_join_info *join = ph_join_list_at(list, i);
+    for (size_t i = 0; i < ph_joins_count(list); i++) {
+        const ph_join_info *join = ph_joins_at(list, i);
 
         explain_because(story, "step_of_join",
                         "It is a step of the join %s, which is %s: %d of %d steps have ended.",
                         ph_id_text(join->id.b, id), ph_join_status_text(join->status),
                         join->completed_steps + join->failed_steps, join->expected_steps);
     }
-    ph_join_list_free(list);
+    ph_joins_free(list);
     return CLI_OK;
 }
 
@@ -332,20 +332,22 @@ static int step_of_joins(struct story *story)
 static int look(struct story *story)
 {
     struct cli *cli = story->cli;
-    ph_queue_list *queues = NULL;
+    ph_queue_list_opts opts = PH_QUEUE_LIST_OPTS_INIT;
+    ph_queues *queues = NULL;
 
+    opts.door = story->door->door;
+    opts.ns = story->info->message->ns;
     if (ph_clock(cli->store, PH_OWN_TX, 0, &story->now, &cli->err) < 0 ||
-        ph_queues_list(cli->store, PH_OWN_TX, story->door->door, story->info->message->ns, 0,
-                       &queues, &cli->err) < 0)
+        ph_queue_list(cli->store, PH_OWN_TX, &opts, 0, &queues, &cli->err) < 0)
         return cli_fail_store(cli);
-    if (ph_queue_list_count(queues) > 0) {
-        story->paused = ph_queue_list_at(queues, 0)->paused;
-        story->ready = ph_queue_list_at(queues, 0)->counts.ready;
-        story->grace_us = ph_queue_list_at(queues, 0)->settings.affinity_grace_ms * 1000LL;
+    if (ph_queues_count(queues) > 0) {
+        story->paused = ph_queues_at(queues, 0)->paused;
+        story->ready = ph_queues_at(queues, 0)->counts.ready;
+        story->grace_us = ph_queues_at(queues, 0)->settings.affinity_grace_ms * 1000LL;
     }
     if (story->grace_us < 0)
         story->grace_us = 0; /* PH_NO_GRACE */
-    ph_queue_list_free(queues);
+    ph_queues_free(queues);
     return explain_stream_look(story);
 }
 
@@ -425,7 +427,7 @@ int explain_why(struct cli *cli, const struct cli_door *door, ph_work_id id, con
     code = find_out(&story);
     if (code == CLI_OK)
         *ret_text = story.reasons[0].text; /* as long as the command */
-    ph_stream_list_free(story.streams);
+    ph_streams_free(story.streams);
     ph_message_info_free(info);
     return code;
 }
@@ -439,7 +441,7 @@ static int explain(struct cli *cli, const struct cli_door *door, const ph_messag
         tell_json(&story);
     else if (code == CLI_OK)
         tell(&story);
-    ph_stream_list_free(story.streams);
+    ph_streams_free(story.streams);
     return code;
 }
 

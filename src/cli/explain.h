@@ -15,7 +15,7 @@ struct story {
     bool paused;
     int64_t ready;    /* messages of its queue */
     int64_t grace_us; /* of its queue: how long a head is left to its partition's owner */
-    ph_stream_list *streams;
+    ph_streams *streams;
     const ph_stream_info *stream; /* NULL: it is in none, or that is gone */
     const char *state;
     struct explain_reason {

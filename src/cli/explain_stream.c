@@ -13,7 +13,7 @@ int explain_stream_look(struct story *story)
         return CLI_OK;
     code = cli_stream_find(story->cli, &stream, &story->streams);
     if (code == CLI_OK)
-        story->stream = ph_stream_list_at(story->streams, 0);
+        story->stream = ph_streams_at(story->streams, 0);
     return code == CLI_NOT_FOUND ? CLI_OK : code; /* deleted a moment ago */
 }
 

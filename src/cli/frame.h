@@ -80,7 +80,7 @@ struct cli_trouble {
 };
 struct cli_stores {
     ph_set *set;
-    ph_database_list *list;
+    ph_databases *list;
     size_t count;
     struct cli_trouble *troubles; /* per database: its failure; then it is not tried again */
     struct cli_flaw *flaws, **last_flaw;

@@ -46,19 +46,21 @@ static void print(struct cli *cli, const ph_instance_info *instance, int64_t now
 
 static int list_one(struct cli *cli, void *context)
 {
-    ph_instance_list *instances = NULL;
+    ph_instance_list_opts opts = PH_INSTANCE_LIST_OPTS_INIT;
+    ph_instances *instances = NULL;
     int64_t now = 0;
     size_t count;
 
     (void)context;
+    opts.service = cli_text(cli, "service");
+    opts.ended_too = cli_given(cli, "all");
     if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0 ||
-        ph_instance_list_get(cli->store, PH_OWN_TX, cli_text(cli, "service"), cli_given(cli, "all"),
-                             cli->timeout_ms, &instances, &cli->err) < 0)
+        ph_instance_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &instances, &cli->err) < 0)
         return cli_fail_store(cli);
-    count = ph_instance_list_count(instances);
+    count = ph_instances_count(instances);
     for (size_t i = 0; i < count; i++)
-        print(cli, ph_instance_list_at(instances, i), now);
-    ph_instance_list_free(instances);
+        print(cli, ph_instances_at(instances, i), now);
+    ph_instances_free(instances);
     return count ? CLI_OK : CLI_NOT_FOUND;
 }
 

@@ -51,14 +51,14 @@ static void next_note(struct cli *cli, const ph_job *job, const char *what)
 static int64_t changed_at(struct cli *cli, const char *name)
 {
     ph_job_list_opts opts = PH_JOB_LIST_OPTS_INIT;
-    ph_job_list *jobs = NULL;
+    ph_jobs *jobs = NULL;
     int64_t at = 0;
 
     opts.name = name;
-    if (ph_jobs_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &jobs, &cli->err) == 0 &&
-        ph_job_list_count(jobs) > 0)
-        at = ph_job_list_at(jobs, 0)->updated_at;
-    ph_job_list_free(jobs);
+    if (ph_job_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &jobs, &cli->err) == 0 &&
+        ph_jobs_count(jobs) > 0)
+        at = ph_jobs_at(jobs, 0)->updated_at;
+    ph_jobs_free(jobs);
     return at;
 }
 
@@ -145,12 +145,12 @@ static const struct cli_field delete_fields[] = {
 static int run_delete(struct cli *cli)
 {
     struct deleted row = { .name = cli->operands[0] };
-    ph_job_list *jobs = NULL;
+    ph_jobs *jobs = NULL;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     if (code == CLI_OK)
         code = cli_job_find(cli, row.name, &jobs);
-    ph_job_list_free(jobs);
+    ph_jobs_free(jobs);
     if (code == CLI_OK)
         code =
             cli_confirm(cli, "Delete job \"%.80s\", and its runs that nobody has begun?", row.name);

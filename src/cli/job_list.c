@@ -45,14 +45,14 @@ const struct cli_field cli_job_fields[] = {
     { 0 },
 };
 
-int cli_job_find(struct cli *cli, const char *name, ph_job_list **ret_jobs)
+int cli_job_find(struct cli *cli, const char *name, ph_jobs **ret_jobs)
 {
     ph_job_list_opts opts = PH_JOB_LIST_OPTS_INIT;
 
     opts.name = name;
-    if (ph_jobs_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, ret_jobs, &cli->err) < 0)
+    if (ph_job_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, ret_jobs, &cli->err) < 0)
         return cli_fail_store(cli);
-    if (ph_job_list_count(*ret_jobs) > 0)
+    if (ph_jobs_count(*ret_jobs) > 0)
         return CLI_OK;
     return cli_fail(cli, CLI_NOT_FOUND, "there is no job \"%.80s\"; see: %s", name,
                     cli_command_line(cli, "job list"));
@@ -60,12 +60,12 @@ int cli_job_find(struct cli *cli, const char *name, ph_job_list **ret_jobs)
 
 int cli_job_print(struct cli *cli, const char *name)
 {
-    ph_job_list *jobs = NULL;
+    ph_jobs *jobs = NULL;
     int code = cli_job_find(cli, name, &jobs);
 
     if (code == CLI_OK)
-        cli_row(cli, ph_job_list_at(jobs, 0));
-    ph_job_list_free(jobs);
+        cli_row(cli, ph_jobs_at(jobs, 0));
+    ph_jobs_free(jobs);
     return code;
 }
 
@@ -74,22 +74,22 @@ int cli_job_print(struct cli *cli, const char *name)
 static int list_all(struct cli *cli)
 {
     ph_job_list_opts opts = PH_JOB_LIST_OPTS_INIT;
-    ph_job_list *jobs = NULL;
+    ph_jobs *jobs = NULL;
     size_t count;
 
     opts.ns = cli_text(cli, "namespace");
     opts.limit = (int)cli_number(cli, "limit");
     opts.after = cli_text(cli, "after");
-    if (ph_jobs_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &jobs, &cli->err) < 0)
+    if (ph_job_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &jobs, &cli->err) < 0)
         return cli_fail_store(cli);
-    count = ph_job_list_count(jobs);
+    count = ph_jobs_count(jobs);
     for (size_t i = 0; i < count; i++)
-        cli_row(cli, ph_job_list_at(jobs, i));
+        cli_row(cli, ph_jobs_at(jobs, i));
     if (count == 0)
         cli_note(cli, "no jobs");
     if (count == (size_t)opts.limit)
-        cli_list_more(cli, cli_quoted(cli, ph_job_list_at(jobs, count - 1)->name));
-    ph_job_list_free(jobs);
+        cli_list_more(cli, cli_quoted(cli, ph_jobs_at(jobs, count - 1)->name));
+    ph_jobs_free(jobs);
     return count ? CLI_OK : CLI_NOT_FOUND;
 }
 
@@ -201,18 +201,18 @@ static int preview(struct cli *cli, const char *cron, const char *zone)
 static int preview_job(struct cli *cli, const char *name)
 {
     const ph_job_info *job;
-    ph_job_list *jobs = NULL;
+    ph_jobs *jobs = NULL;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     if (code == CLI_OK)
         code = cli_job_find(cli, name, &jobs);
     if (code == CLI_OK) {
-        job = ph_job_list_at(jobs, 0);
+        job = ph_jobs_at(jobs, 0);
         if (job->paused)
             cli_note(cli, "the job is paused, and makes no runs until it is resumed");
         code = preview(cli, job->cron, job->timezone);
     }
-    ph_job_list_free(jobs);
+    ph_jobs_free(jobs);
     return code;
 }
 
@@ -262,13 +262,13 @@ const struct cli_command cli_job_next = {
 /* --------------------------------------------------------------------------- runs */
 
 /* Prints those of a page that are of the job, at most *left of them. Returns whether to go on. */
-static bool page_print(struct cli *cli, const ph_message_list *page, const char *job, int64_t now,
-                       ph_list_opts *opts, int *left)
+static bool page_print(struct cli *cli, const ph_messages *page, const char *job, int64_t now,
+                       ph_message_list_opts *opts, int *left)
 {
-    size_t count = ph_message_list_count(page);
+    size_t count = ph_messages_count(page);
 
     for (size_t i = 0; i<count && * left> 0; i++) {
-        const ph_message_info *run = ph_message_list_at(page, i);
+        const ph_message_info *run = ph_messages_at(page, i);
 
         opts->after = run->message->work_id;
         if (!run->message->job || strcmp(run->message->job, job) != 0)
@@ -280,9 +280,9 @@ static bool page_print(struct cli *cli, const ph_message_list *page, const char 
 }
 
 /* The library lists the runs of all jobs: we pick ours. */
-static int runs_of(struct cli *cli, const char *job, ph_list_opts *opts)
+static int runs_of(struct cli *cli, const char *job, ph_message_list_opts *opts)
 {
-    ph_message_list *page = NULL;
+    ph_messages *page = NULL;
     char id[PH_ID_TEXT_SIZE];
     int64_t now = 0;
     int most, left;
@@ -297,7 +297,7 @@ static int runs_of(struct cli *cli, const char *job, ph_list_opts *opts)
         if (ph_job_runs_list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &page, &cli->err) < 0)
             return cli_fail_store(cli);
         on = page_print(cli, page, job, now, opts, &left);
-        ph_message_list_free(page);
+        ph_messages_free(page);
     }
     if (left == most)
         cli_note(cli, "no job runs");
@@ -308,7 +308,7 @@ static int runs_of(struct cli *cli, const char *job, ph_list_opts *opts)
 
 static int run_runs(struct cli *cli)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
     const char *columns;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 

@@ -284,7 +284,7 @@ const struct cli_command cli_join_show = {
 static int run_list(struct cli *cli)
 {
     ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
-    ph_join_list *joins = NULL;
+    ph_joins *joins = NULL;
     char id[PH_ID_TEXT_SIZE];
     size_t count;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
@@ -296,16 +296,16 @@ static int run_list(struct cli *cli)
     opts.limit = (int)cli_number(cli, "limit");
     opts.oldest_first = cli_given(cli, "oldest-first");
     cli_id(cli, "after", opts.after.b);
-    if (ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &joins, &cli->err) < 0)
+    if (ph_join_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &joins, &cli->err) < 0)
         return cli_fail_store(cli);
-    count = ph_join_list_count(joins);
+    count = ph_joins_count(joins);
     for (size_t i = 0; i < count; i++)
-        cli_row(cli, ph_join_list_at(joins, i));
+        cli_row(cli, ph_joins_at(joins, i));
     if (count == 0)
         cli_note(cli, "no joins");
     if (count == (size_t)opts.limit)
-        cli_list_more(cli, ph_id_text(ph_join_list_at(joins, count - 1)->id.b, id));
-    ph_join_list_free(joins);
+        cli_list_more(cli, ph_id_text(ph_joins_at(joins, count - 1)->id.b, id));
+    ph_joins_free(joins);
     return count ? CLI_OK : CLI_NOT_FOUND;
 }
 

@@ -6,7 +6,7 @@
 /* A page, and what a set of databases needs beside it. */
 struct page {
     const struct cli_door *door; /* NULL: all of them */
-    const ph_list_opts *opts;
+    const ph_message_list_opts *opts;
     json_t *messages; /* the first of all stores, in order */
     json_t *stores;   /* a line each */
     size_t found;     /* in all stores, as far as they were counted */
@@ -29,7 +29,7 @@ const struct cli_field cli_list_store_fields[] = {
     { 0 },
 };
 
-void cli_list_opts(struct cli *cli, ph_list_opts *opts)
+void cli_list_opts(struct cli *cli, ph_message_list_opts *opts)
 {
     opts->ns = cli_text(cli, "namespace");
     opts->topic = cli_text(cli, "topic");
@@ -85,7 +85,8 @@ static bool comes_before(const json_t *a, const json_t *b, const char *by, bool 
 }
 
 /* The first so many of two lists; each keeps its own order. */
-static json_t *merged(const json_t *a, const json_t *b, const char *by, const ph_list_opts *opts)
+static json_t *merged(const json_t *a, const json_t *b, const char *by,
+                      const ph_message_list_opts *opts)
 {
     json_t *both = cli_need(json_array());
     size_t i = 0, j = 0;
@@ -180,22 +181,21 @@ static void print_set(struct cli *cli, struct page *page)
 /* --------------------------------------------------------------------------------- both */
 
 /* Adds what one call tells of a door; opts go on behind it. *ret_end: there is no more. */
-static int read_on(struct cli *cli, const struct cli_door *door, ph_list_opts *opts, int64_t now,
-                   json_t *here, bool *ret_end)
+static int read_on(struct cli *cli, const struct cli_door *door, ph_message_list_opts *opts,
+                   int64_t now, json_t *here, bool *ret_end)
 {
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
     size_t count;
 
     if (door->list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    count = ph_message_list_count(list);
+    count = ph_messages_count(list);
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(here,
-                              cli_json_message(door, ph_message_list_at(list, i), now, false));
+        json_array_append_new(here, cli_json_message(door, ph_messages_at(list, i), now, false));
     if (count > 0)
-        opts->after = ph_message_list_at(list, count - 1)->message->work_id;
+        opts->after = ph_messages_at(list, count - 1)->message->work_id;
     opts->limit -= (int)count;
-    ph_message_list_free(list);
+    ph_messages_free(list);
     *ret_end = count == 0 || opts->limit == 0;
     return CLI_OK;
 }
@@ -206,7 +206,7 @@ static int gather(struct cli *cli, struct page *page, const struct cli_door *doo
                   json_t **messages)
 {
     json_t *here = cli_need(json_array()), *all;
-    ph_list_opts opts = *page->opts;
+    ph_message_list_opts opts = *page->opts;
     bool end = false;
 
     while (!end) {
@@ -248,7 +248,7 @@ static int one(struct cli *cli, void *context)
     return code;
 }
 
-int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,
+int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_message_list_opts *opts,
                       const char *columns)
 {
     struct page page = { .door = door, .opts = opts };

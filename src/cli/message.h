@@ -74,13 +74,13 @@ int cli_payload(struct cli *cli, const char *text, const char **ret_payload, siz
 
 /* Lists messages behind a door (NULL: all doors) as rows, by the options CLI_LIST_OPTIONS; opts has
  * the state. Of a set of databases the first of all, and how many are where. */
-int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_list_opts *opts,
+int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_message_list_opts *opts,
                       const char *columns);
 extern const struct cli_field cli_list_store_fields[];
 /* The columns of a table, with those of the inbox after the topic if that is the door. */
 const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door);
 /* Fills opts from those options; and says that a full page may not be the last one. */
-void cli_list_opts(struct cli *cli, ph_list_opts *opts);
+void cli_list_opts(struct cli *cli, ph_message_list_opts *opts);
 void cli_list_more(struct cli *cli, const char *last);
 
 #define CLI_LIMIT_OPTION                                                                           \

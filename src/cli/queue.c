@@ -42,16 +42,18 @@ static const char *named(const struct cli *cli)
 /* Prints the queues (NULL: all) as rows. */
 static int print(struct cli *cli, const char *ns)
 {
-    ph_queue_list *queues = NULL;
+    ph_queue_list_opts opts = PH_QUEUE_LIST_OPTS_INIT;
+    ph_queues *queues = NULL;
     size_t count;
 
-    if (ph_queues_list(cli->store, PH_OWN_TX, cli_door(cli)->door, ns, cli->timeout_ms, &queues,
-                       &cli->err) < 0)
+    opts.door = cli_door(cli)->door;
+    opts.ns = ns;
+    if (ph_queue_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &queues, &cli->err) < 0)
         return cli_fail_store(cli);
-    count = ph_queue_list_count(queues);
+    count = ph_queues_count(queues);
     for (size_t i = 0; i < count; i++)
-        print_one(cli, ph_queue_list_at(queues, i));
-    ph_queue_list_free(queues);
+        print_one(cli, ph_queues_at(queues, i));
+    ph_queues_free(queues);
     return count ? CLI_OK : CLI_NOT_FOUND;
 }
 
@@ -107,22 +109,23 @@ struct before {
 
 static int look_before(struct cli *cli, const char *ns, struct before *ret_before)
 {
-    ph_queue_list *queues = NULL;
+    ph_queue_list_opts opts = PH_QUEUE_LIST_OPTS_INIT;
+    ph_queues *queues = NULL;
     const char **names;
     size_t count;
 
     *ret_before = (struct before){ .is_new = true };
-    if (ph_queues_list(cli->store, PH_OWN_TX, cli_door(cli)->door, NULL, cli->timeout_ms, &queues,
-                       &cli->err) < 0)
+    opts.door = cli_door(cli)->door;
+    if (ph_queue_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &queues, &cli->err) < 0)
         return cli_fail_store(cli);
-    count = ph_queue_list_count(queues);
+    count = ph_queues_count(queues);
     names = cli_alloc(cli, (count + 1) * sizeof(*names));
     for (size_t i = 0; i < count; i++) {
-        names[i] = cli_strdup(cli, ph_queue_list_at(queues, i)->ns);
+        names[i] = cli_strdup(cli, ph_queues_at(queues, i)->ns);
         if (strcmp(names[i], ns) == 0)
             ret_before->is_new = false;
     }
-    ph_queue_list_free(queues);
+    ph_queues_free(queues);
     if (ret_before->is_new)
         ret_before->near = cli_word_near(ns, names, count);
     return CLI_OK;

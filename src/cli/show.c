@@ -7,14 +7,16 @@
 static int receptors_add(struct cli *cli, ph_work_id id, json_t *row)
 {
     json_t *receptors = cli_need(json_array());
-    ph_receptor_list *list = NULL;
+    ph_receptor_list_opts opts = PH_RECEPTOR_LIST_OPTS_INIT;
+    ph_receptors *list = NULL;
 
+    opts.work_id = id;
     cli_set(row, "receptors", receptors);
-    if (ph_receptor_list_get(cli->store, PH_OWN_TX, id, cli->timeout_ms, &list, &cli->err) < 0)
+    if (ph_receptor_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    for (size_t i = 0; i < ph_receptor_list_count(list); i++)
-        cli_array_add(receptors, cli_receptor_fields, ph_receptor_list_at(list, i));
-    ph_receptor_list_free(list);
+    for (size_t i = 0; i < ph_receptors_count(list); i++)
+        cli_array_add(receptors, cli_receptor_fields, ph_receptors_at(list, i));
+    ph_receptors_free(list);
     return CLI_OK;
 }
 
@@ -23,15 +25,15 @@ static int joins_add(struct cli *cli, ph_message_id message, json_t *row)
 {
     json_t *joins = cli_need(json_array());
     ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
-    ph_join_list *list = NULL;
+    ph_joins *list = NULL;
 
     opts.step = message;
     cli_set(row, "joins", joins);
-    if (ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
+    if (ph_join_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    for (size_t i = 0; i < ph_join_list_count(list); i++)
-        cli_array_add(joins, cli_join_fields, ph_join_list_at(list, i));
-    ph_join_list_free(list);
+    for (size_t i = 0; i < ph_joins_count(list); i++)
+        cli_array_add(joins, cli_join_fields, ph_joins_at(list, i));
+    ph_joins_free(list);
     return CLI_OK;
 }
 
@@ -156,7 +158,7 @@ const struct cli_command cli_dead_show = {
 static int run_list(struct cli *cli)
 {
     const struct cli_door *door = cli_door(cli);
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
 
     opts.state = (ph_list_state)cli_word(cli, "state");
     if (opts.state == PH_LIST_WAITING && door != cli_outbox)
@@ -172,7 +174,7 @@ static int run_list(struct cli *cli)
 
 static int run_dead_list(struct cli *cli)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
 
     opts.state = PH_LIST_DEAD;
     return cli_list_messages(cli, cli_given(cli, "door") ? cli_door(cli) : NULL, &opts,

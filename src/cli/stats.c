@@ -10,7 +10,7 @@
 
 /* Queues together: those of a door in one store, or in all. */
 struct sum {
-    ph_outbox_counts counts;
+    ph_queue_counts counts;
     size_t queues, paused;
 };
 
@@ -23,7 +23,7 @@ struct tally {
 
 struct row {
     const char *door, *ns;
-    ph_outbox_counts counts;
+    ph_queue_counts counts;
     bool paused;
     int64_t open_joins;
 };
@@ -52,7 +52,7 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
-static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
+static void counts_add(ph_queue_counts *total, const ph_queue_counts *counts)
 {
     total->ready += counts->ready;
     total->scheduled += counts->scheduled;
@@ -65,13 +65,13 @@ static void counts_add(ph_outbox_counts *total, const ph_outbox_counts *counts)
         total->oldest_ready_ms = counts->oldest_ready_ms;
 }
 
-static struct sum sum_of(const ph_queue_list *queues)
+static struct sum sum_of(const ph_queues *queues)
 {
-    struct sum sum = { .counts = PH_OUTBOX_COUNTS_INIT, .queues = ph_queue_list_count(queues) };
+    struct sum sum = { .counts = PH_QUEUE_COUNTS_INIT, .queues = ph_queues_count(queues) };
 
     for (size_t i = 0; i < sum.queues; i++) {
-        counts_add(&sum.counts, &ph_queue_list_at(queues, i)->counts);
-        sum.paused += ph_queue_list_at(queues, i)->paused;
+        counts_add(&sum.counts, &ph_queues_at(queues, i)->counts);
+        sum.paused += ph_queues_at(queues, i)->paused;
     }
     return sum;
 }
@@ -92,50 +92,53 @@ static struct row row_of_sum(const struct cli *cli, size_t door, const struct su
 
 static bool has_anything(const ph_queue_info *queue)
 {
-    const ph_outbox_counts *c = &queue->counts;
+    const ph_queue_counts *c = &queue->counts;
 
     return c->ready || c->scheduled || c->in_progress || c->parked || c->waiting || c->dead ||
            queue->paused;
 }
 
 /* Only queues that are worth a line. */
-static size_t count_other(ph_queue_list *const *lists)
+static size_t count_other(ph_queues *const *lists)
 {
     size_t count = 0;
 
     for (size_t door = 1; door < CLI_DOOR_COUNT; door++) {
-        for (size_t i = 0; i < ph_queue_list_count(lists[door]); i++)
-            count += has_anything(ph_queue_list_at(lists[door], i));
+        for (size_t i = 0; i < ph_queues_count(lists[door]); i++)
+            count += has_anything(ph_queues_at(lists[door], i));
     }
     return count;
 }
 
-static void print_queues(struct cli *cli, const struct cli_door *door, const ph_queue_list *queues)
+static void print_queues(struct cli *cli, const struct cli_door *door, const ph_queues *queues)
 {
-    for (size_t i = 0; i < ph_queue_list_count(queues); i++) {
-        const struct row row = row_of(door, ph_queue_list_at(queues, i));
+    for (size_t i = 0; i < ph_queues_count(queues); i++) {
+        const struct row row = row_of(door, ph_queues_at(queues, i));
 
-        if (door == cli_outbox || has_anything(ph_queue_list_at(queues, i)))
+        if (door == cli_outbox || has_anything(ph_queues_at(queues, i)))
             cli_row(cli, &row);
     }
 }
 
-static int look(struct cli *cli, const char *ns, ph_queue_list **ret_queues, size_t *ret_open_joins)
+static int look(struct cli *cli, const char *ns, ph_queues **ret_queues, size_t *ret_open_joins)
 {
+    ph_queue_list_opts wanted = PH_QUEUE_LIST_OPTS_INIT;
     ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
-    ph_join_list *joins = NULL;
+    ph_joins *joins = NULL;
 
+    wanted.ns = ns;
     for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
-        if (ph_queues_list(cli->store, PH_OWN_TX, cli_doors[door].door, ns, cli->timeout_ms,
-                           &ret_queues[door], &cli->err) < 0)
+        wanted.door = cli_doors[door].door;
+        if (ph_queue_list(cli->store, PH_OWN_TX, &wanted, cli->timeout_ms, &ret_queues[door],
+                          &cli->err) < 0)
             return cli_fail_store(cli);
     }
     opts.status = PH_JOIN_PENDING;
     opts.limit = OPEN_JOINS_MAX;
-    if (!ns && ph_joins_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &joins, &cli->err) < 0)
+    if (!ns && ph_join_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &joins, &cli->err) < 0)
         return cli_fail_store(cli);
-    *ret_open_joins = ph_join_list_count(joins);
-    ph_join_list_free(joins);
+    *ret_open_joins = ph_joins_count(joins);
+    ph_joins_free(joins);
     return CLI_OK;
 }
 
@@ -149,8 +152,7 @@ static void print_joins(struct cli *cli, size_t open_joins, int64_t waits)
               (long long)waits, waits == 1 ? "" : "s");
 }
 
-static void print_all(struct cli *cli, const char *ns, ph_queue_list *const *queues,
-                      size_t open_joins)
+static void print_all(struct cli *cli, const char *ns, ph_queues *const *queues, size_t open_joins)
 {
     struct sum sum = sum_of(queues[0]);
     const struct row all = row_of_sum(cli, 0, &sum, open_joins);
@@ -174,15 +176,15 @@ static void tally_row(struct cli *cli, struct tally *tally, const struct row *ro
 }
 
 /* A door of one store: its queues if they were asked for, and their sum. */
-static void tally_door(struct cli *cli, struct tally *tally, size_t door,
-                       const ph_queue_list *queues, size_t open_joins)
+static void tally_door(struct cli *cli, struct tally *tally, size_t door, const ph_queues *queues,
+                       size_t open_joins)
 {
     struct sum sum = sum_of(queues), *total = &tally->doors[door];
     const struct row all = row_of_sum(cli, door, &sum, open_joins);
     bool anything = false;
 
     for (size_t i = 0; i < sum.queues; i++) {
-        const ph_queue_info *queue = ph_queue_list_at(queues, i);
+        const ph_queue_info *queue = ph_queues_at(queues, i);
         const struct row row = row_of(&cli_doors[door], queue);
 
         anything |= has_anything(queue);
@@ -197,7 +199,7 @@ static void tally_door(struct cli *cli, struct tally *tally, size_t door,
     total->paused += sum.paused;
 }
 
-static void tally_add(struct cli *cli, struct tally *tally, ph_queue_list *const *queues,
+static void tally_add(struct cli *cli, struct tally *tally, ph_queues *const *queues,
                       size_t open_joins)
 {
     for (size_t door = 0; door < CLI_DOOR_COUNT; door++)
@@ -234,18 +236,18 @@ static void tally_print(struct cli *cli, struct tally *tally)
 static int one(struct cli *cli, void *context)
 {
     const char *ns = cli_text(cli, "namespace");
-    ph_queue_list *queues[CLI_DOOR_COUNT] = { NULL };
+    ph_queues *queues[CLI_DOOR_COUNT] = { NULL };
     size_t open_joins = 0;
     int code = look(cli, ns, queues, &open_joins);
 
-    if (code == CLI_OK && ns && ph_queue_list_count(queues[0]) == 0 && count_other(queues) == 0)
+    if (code == CLI_OK && ns && ph_queues_count(queues[0]) == 0 && count_other(queues) == 0)
         code = CLI_NOT_FOUND;
     else if (code == CLI_OK && cli_is_set(cli))
         tally_add(cli, context, queues, open_joins);
     else if (code == CLI_OK)
         print_all(cli, ns, queues, open_joins);
     for (size_t door = 0; door < CLI_DOOR_COUNT; door++)
-        ph_queue_list_free(queues[door]);
+        ph_queues_free(queues[door]);
     return code;
 }
 

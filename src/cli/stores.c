@@ -199,9 +199,9 @@ static int look(struct cli *cli)
     cli->looking = true;
     (void)!ph_set_refresh(stores->set, cli->timeout_ms, &stores->err);
     cli->looking = false;
-    if (ph_set_list(stores->set, &stores->list, &cli->err) < 0)
+    if (ph_database_list(stores->set, NULL, &stores->list, &cli->err) < 0)
         return cli_fail_store(cli);
-    stores->count = ph_database_list_count(stores->list);
+    stores->count = ph_databases_count(stores->list);
     stores->troubles = cli_need(calloc(stores->count + 1, sizeof(*stores->troubles)));
     /* What is known is not kept back because a source has failed. */
     return stores->count || stores->flaws ? CLI_OK : cli_stores_say_broken(cli);
@@ -275,7 +275,7 @@ void cli_stores_free(struct cli *cli)
 {
     if (!cli->stores)
         return;
-    ph_database_list_free(cli->stores->list);
+    ph_databases_free(cli->stores->list);
     ph_set_free(cli->stores->set);
     free(cli->stores->troubles);
     cli->stores = NULL;
@@ -288,7 +288,7 @@ const char *cli_stores_names(struct cli *cli)
 
     for (size_t i = 0; i < count && i < CLI_NAMES_SHOWN; i++)
         names = cli_printf(cli, "%s%s%s", names, i ? ", " : "",
-                           ph_database_list_at(cli->stores->list, i)->id);
+                           ph_databases_at(cli->stores->list, i)->id);
     return count > CLI_NAMES_SHOWN ? cli_printf(cli, "%s, …", names) : names;
 }
 
@@ -319,7 +319,7 @@ void cli_stores_use(struct cli *cli, const ph_database *database)
 static const ph_database *with_id(struct cli *cli, const char *id)
 {
     for (size_t i = 0; i < cli->stores->count; i++) {
-        const ph_database *database = ph_database_list_at(cli->stores->list, i);
+        const ph_database *database = ph_databases_at(cli->stores->list, i);
 
         if (strcmp(database->id, id) == 0)
             return database;
@@ -387,7 +387,7 @@ int cli_stores_pick(struct cli *cli)
     if (code != CLI_OK)
         return code;
     if (!key && cli->stores->count == 1 && !cli->stores->left_out && !cli->stores->err.code)
-        picked = ph_database_list_at(cli->stores->list, 0);
+        picked = ph_databases_at(cli->stores->list, 0);
     if (!picked)
         return fail_to_pick(cli, key);
     cli_set_warn(cli);
@@ -395,7 +395,7 @@ int cli_stores_pick(struct cli *cli)
     return CLI_OK;
 }
 
-int cli_stores_list(struct cli *cli, const ph_database_list **ret_list)
+int cli_stores_list(struct cli *cli, const ph_databases **ret_list)
 {
     int code = cli_stores_prepare(cli);
 

@@ -31,10 +31,10 @@ static void opts_fill(const struct cli *cli, ph_stream_list_opts *opts)
     opts->partition_count = (int)cli_number(cli, "partitions");
 }
 
-int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_stream_list **ret_list)
+int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_streams **ret_list)
 {
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
-    ph_instance_list *workers = NULL;
+    ph_instances *workers = NULL;
     int code = cli_workers(cli, &workers), r = 0;
 
     if (code != CLI_OK)
@@ -46,11 +46,11 @@ int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_stream_
     opts.idle_too = true;
     if (!opts.service)
         opts.service = cli_workers_service(workers, stream->door, stream->ns);
-    r = ph_stream_list_get(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, ret_list, &cli->err);
-    ph_instance_list_free(workers);
+    r = ph_stream_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, ret_list, &cli->err);
+    ph_instances_free(workers);
     if (r < 0)
         return cli_fail_store(cli);
-    return ph_stream_list_count(*ret_list) ? CLI_OK : CLI_NOT_FOUND;
+    return ph_streams_count(*ret_list) ? CLI_OK : CLI_NOT_FOUND;
 }
 
 int cli_stream_missing(struct cli *cli, const struct cli_stream *stream)
@@ -115,7 +115,7 @@ static struct stream_row row_of(const ph_stream_info *stream)
 
 /* A list of every queue goes by the one service behind its door. Where that does not work there is
  * no owner to name. */
-static struct stream_row with_owner(const struct cli *cli, const ph_instance_list *workers,
+static struct stream_row with_owner(const struct cli *cli, const ph_instances *workers,
                                     const ph_stream_info *stream)
 {
     struct stream_row row = row_of(stream);
@@ -133,14 +133,14 @@ static struct stream_row with_owner(const struct cli *cli, const ph_instance_lis
 }
 
 /* Prints those of a page that are wanted, at most *left. Returns whether there may be more. */
-static bool page_print(struct cli *cli, const ph_instance_list *workers, const ph_stream_list *page,
+static bool page_print(struct cli *cli, const ph_instances *workers, const ph_streams *page,
                        size_t limit, int *left, const ph_stream_info **ret_last)
 {
-    size_t count = ph_stream_list_count(page);
+    size_t count = ph_streams_count(page);
     int state = cli_word(cli, "state");
 
     for (size_t i = 0; *left > 0 && i < count; i++) {
-        const ph_stream_info *stream = ph_stream_list_at(page, i);
+        const ph_stream_info *stream = ph_streams_at(page, i);
         struct stream_row shown = with_owner(cli, workers, stream);
 
         *ret_last = stream;
@@ -163,7 +163,7 @@ static void more(struct cli *cli, const char *ns, const char *key)
 }
 
 /* The library lists streams of every state: we pick ours. */
-static int list(struct cli *cli, const ph_instance_list *workers, ph_stream_list_opts *opts)
+static int list(struct cli *cli, const ph_instances *workers, ph_stream_list_opts *opts)
 {
     int most = (int)cli_number(cli, "limit"), left = most;
     bool on = true;
@@ -171,16 +171,16 @@ static int list(struct cli *cli, const ph_instance_list *workers, ph_stream_list
     opts->limit = cli_given(cli, "state") ? PAGE : most;
     while (on) {
         const ph_stream_info *last = NULL;
-        ph_stream_list *page = NULL;
+        ph_streams *page = NULL;
 
-        if (ph_stream_list_get(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &page, &cli->err) < 0)
+        if (ph_stream_list(cli->store, PH_OWN_TX, opts, cli->timeout_ms, &page, &cli->err) < 0)
             return cli_fail_store(cli);
         on = page_print(cli, workers, page, (size_t)opts->limit, &left, &last);
         if (last) {
             opts->after_ns = cli_strdup(cli, last->ns);
             opts->after_stream = cli_strdup(cli, last->stream);
         }
-        ph_stream_list_free(page);
+        ph_streams_free(page);
     }
     if (left == most)
         cli_note(cli, opts->idle_too ? "no streams"
@@ -194,7 +194,7 @@ static int run_list(struct cli *cli)
 {
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
     const char *ns = cli_text(cli, "namespace"), *after_ns = cli_text(cli, "after-namespace");
-    ph_instance_list *workers = NULL;
+    ph_instances *workers = NULL;
     int code;
 
     if (after_ns && !cli_given(cli, "after"))
@@ -214,7 +214,7 @@ static int run_list(struct cli *cli)
     if (opts.after_stream)
         opts.after_ns = after_ns ? after_ns : ns ? ns : "";
     code = list(cli, workers, &opts);
-    ph_instance_list_free(workers);
+    ph_instances_free(workers);
     return code;
 }
 
@@ -257,10 +257,10 @@ const struct cli_command cli_stream_list = {
 /* --------------------------------------------------------------------------- show */
 
 /* Where an instance runs; NULL: it is none. */
-static const char *process_of(struct cli *cli, const ph_instance_list *instances, ph_owner id)
+static const char *process_of(struct cli *cli, const ph_instances *instances, ph_owner id)
 {
-    for (size_t i = 0; i < ph_instance_list_count(instances); i++) {
-        const ph_instance_info *instance = ph_instance_list_at(instances, i);
+    for (size_t i = 0; i < ph_instances_count(instances); i++) {
+        const ph_instance_info *instance = ph_instances_at(instances, i);
 
         if (memcmp(instance->id.b, id.b, sizeof(id.b)) == 0)
             return cli_printf(cli, "%s:%d", instance->host, instance->process_id);
@@ -271,28 +271,29 @@ static const char *process_of(struct cli *cli, const ph_instance_list *instances
 /* Where the two instances run, if they are such. */
 static int processes_add(struct cli *cli, struct stream_row *row)
 {
-    ph_instance_list *instances = NULL;
+    ph_instance_list_opts opts = PH_INSTANCE_LIST_OPTS_INIT;
+    ph_instances *instances = NULL;
 
-    if (ph_instance_list_get(cli->store, PH_OWN_TX, NULL, true, cli->timeout_ms, &instances,
-                             &cli->err) < 0)
+    opts.ended_too = true;
+    if (ph_instance_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &instances, &cli->err) < 0)
         return cli_fail_store(cli);
     row->owner_process = process_of(cli, instances, row->stream.locked_by);
     row->affinity_process = process_of(cli, instances, row->stream.affinity_owner);
-    ph_instance_list_free(instances);
+    ph_instances_free(instances);
     return CLI_OK;
 }
 
 static int checkpoints_add(struct cli *cli, const struct cli_stream *name, struct stream_row *row)
 {
-    ph_checkpoint_list *list = NULL;
+    ph_checkpoints *list = NULL;
     int code = cli_checkpoints(cli, name, NULL, &list);
 
     if (code != CLI_OK)
         return code;
     row->checkpoints = cli_need(json_array());
-    for (size_t i = 0; i < ph_checkpoint_list_count(list); i++)
-        cli_array_add(row->checkpoints, cli_checkpoint_fields, ph_checkpoint_list_at(list, i));
-    ph_checkpoint_list_free(list);
+    for (size_t i = 0; i < ph_checkpoints_count(list); i++)
+        cli_array_add(row->checkpoints, cli_checkpoint_fields, ph_checkpoints_at(list, i));
+    ph_checkpoints_free(list);
     return CLI_OK;
 }
 
@@ -321,7 +322,7 @@ static int show(struct cli *cli, const struct cli_stream *name, const ph_stream_
 static int run_show(struct cli *cli)
 {
     struct cli_stream name = cli_stream_named(cli);
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
     int code = cli_open(cli, CLI_OPEN_CHECKED);
 
     if (code != CLI_OK)
@@ -330,8 +331,8 @@ static int run_show(struct cli *cli)
     if (code == CLI_NOT_FOUND)
         code = cli_stream_missing(cli, &name);
     else if (code == CLI_OK)
-        code = show(cli, &name, ph_stream_list_at(list, 0));
-    ph_stream_list_free(list);
+        code = show(cli, &name, ph_streams_at(list, 0));
+    ph_streams_free(list);
     return code;
 }
 
@@ -381,17 +382,20 @@ const struct cli_command cli_stream_show = {
 /* Where a consumer goes on; one that never reported begins at the beginning. */
 static int after_of(struct cli *cli, const struct cli_stream *stream, int64_t *ret_after)
 {
-    const char *consumer = cli_text(cli, "consumer");
-    ph_checkpoint_list *list = NULL;
+    ph_checkpoint_list_opts opts = PH_CHECKPOINT_LIST_OPTS_INIT;
+    ph_checkpoints *list = NULL;
 
     *ret_after = cli_number(cli, "after");
-    if (!consumer)
+    opts.door = stream->door->door;
+    opts.ns = stream->ns;
+    opts.stream = stream->key;
+    opts.consumer = cli_text(cli, "consumer");
+    if (!opts.consumer)
         return CLI_OK;
-    if (ph_checkpoint_list_get(cli->store, PH_OWN_TX, stream->door->door, stream->ns, stream->key,
-                               consumer, cli->timeout_ms, &list, &cli->err) < 0)
+    if (ph_checkpoint_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    *ret_after = ph_checkpoint_list_count(list) ? ph_checkpoint_list_at(list, 0)->seq : 0;
-    ph_checkpoint_list_free(list);
+    *ret_after = ph_checkpoints_count(list) ? ph_checkpoints_at(list, 0)->seq : 0;
+    ph_checkpoints_free(list);
     return CLI_OK;
 }
 
@@ -399,20 +403,20 @@ static int after_of(struct cli *cli, const struct cli_stream *stream, int64_t *r
 static int read_on(struct cli *cli, const struct cli_stream *stream, int64_t now, int64_t *after,
                    int *limit, size_t *ret_count)
 {
-    ph_message_list *messages = NULL;
+    ph_messages *messages = NULL;
 
     if (ph_stream_read(cli->store, PH_OWN_TX, stream->door->door, stream->ns, stream->key, *after,
                        *limit, cli->timeout_ms, &messages, &cli->err) < 0)
         return cli_fail_store(cli);
-    *ret_count = ph_message_list_count(messages);
+    *ret_count = ph_messages_count(messages);
     for (size_t i = 0; i < *ret_count; i++) {
-        const ph_message_info *info = ph_message_list_at(messages, i);
+        const ph_message_info *info = ph_messages_at(messages, i);
 
         cli_row_json(cli, cli_json_message(stream->door, info, now, false));
         *after = info->message->seq;
     }
     *limit -= (int)*ret_count;
-    ph_message_list_free(messages);
+    ph_messages_free(messages);
     return CLI_OK;
 }
 

@@ -18,22 +18,22 @@ struct cli_stream cli_stream_named(const struct cli *cli);
 const char *cli_stream_options(struct cli *cli, const struct cli_stream *stream);
 
 /* The live instances. Returns an exit code. */
-int cli_workers(struct cli *cli, ph_instance_list **ret_workers);
+int cli_workers(struct cli *cli, ph_instances **ret_workers);
 /* The service whose instances work on a queue (ns NULL: on any behind the door). NULL: none says
  * that it does, or several do. Lasts as long as workers. */
-const char *cli_workers_service(const ph_instance_list *workers, const struct cli_door *door,
+const char *cli_workers_service(const ph_instances *workers, const struct cli_door *door,
                                 const char *ns);
 
 /* Looks a stream up, by --service (without it, the one that works on its queue) and --partitions;
- * *ret_list holds it, to be freed by ph_stream_list_free(). Returns an exit code; CLI_NOT_FOUND is
+ * *ret_list holds it, to be freed by ph_streams_free(). Returns an exit code; CLI_NOT_FOUND is
  * not said. */
-int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_stream_list **ret_list);
+int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_streams **ret_list);
 /* Says that there is none. */
 int cli_stream_missing(struct cli *cli, const struct cli_stream *stream);
 
 /* The checkpoints of a stream (consumer NULL: all), to be freed. Returns an exit code. */
 int cli_checkpoints(struct cli *cli, const struct cli_stream *stream, const char *consumer,
-                    ph_checkpoint_list **ret_list);
+                    ph_checkpoints **ret_list);
 extern const struct cli_field cli_checkpoint_fields[];
 
 #endif

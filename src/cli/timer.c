@@ -150,7 +150,7 @@ const struct cli_command cli_timer_cancel = {
 
 static int run_list(struct cli *cli)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
 
     opts.state = (ph_list_state)cli_word(cli, "state");
     return cli_list_messages(cli, cli_timers, &opts,

@@ -200,7 +200,7 @@ static const char *with_our_cure(struct cli *cli, const char *message)
     } cures[] = {
         { "call ph_migrate()", "run: ", "migrate up", "" },
         { "see ph_migrate_sql()", "", "migrate sql --roles", " prints that" },
-        { "see ph_jobs_list()", "see: ", "job list", "" },
+        { "see ph_job_list()", "see: ", "job list", "" },
         { "call ph_retention_run()", "run: ", "retention", "" },
         { "see ph_doctor()", "see: ", "doctor", ")" },
     };

@@ -229,17 +229,17 @@ static int worse(int code, int other)
 /* The stores of a set that could not be drained: each is told of. Returns an exit code. */
 static int unserved(struct cli *cli, ph_dispatcher *dispatcher)
 {
-    ph_served_list *list = NULL;
+    ph_served_stores *list = NULL;
     int code = CLI_OK;
 
     if (has_enough(cli, dispatcher)) {
         cli_set_warn(cli);
         return CLI_OK;
     }
-    if (ph_dispatcher_stores(dispatcher, &list, &cli->err) < 0)
+    if (ph_served_store_list(dispatcher, NULL, &list, &cli->err) < 0)
         return cli_fail_store(cli);
-    for (size_t i = 0; i < ph_served_list_count(list); i++) {
-        const ph_served *store = ph_served_list_at(list, i);
+    for (size_t i = 0; i < ph_served_stores_count(list); i++) {
+        const ph_served_store *store = ph_served_stores_at(list, i);
         int its_code;
 
         if (store->last_error.code == 0)
@@ -250,7 +250,7 @@ static int unserved(struct cli *cli, ph_dispatcher *dispatcher)
         cli->place = NULL;
         code = worse(code, its_code);
     }
-    ph_served_list_free(list);
+    ph_served_stores_free(list);
     return worse(code, cli_set_fail(cli));
 }
 

@@ -82,34 +82,28 @@ static int access_file(const char *url, const char *schema, const char *prefix)
     return fd;
 }
 
-static const ph_database *with_id(const ph_database_list *list, const char *id)
-{
-    for (size_t i = 0; i < ph_database_list_count(list); i++)
-        if (strcmp(ph_database_list_at(list, i)->id, id) == 0)
-            return ph_database_list_at(list, i);
-    return NULL;
-}
-
 /* The store of a set may have come since we started, so the set is asked. */
 static int access_of_store(const struct work *work, const char *id)
 {
-    ph_database_list *list = NULL;
+    ph_database_list_opts wanted = PH_DATABASE_LIST_OPTS_INIT;
+    ph_databases *list = NULL;
     const ph_database *found;
     ph_store_opts opts;
     ph_error err;
     int fd = -1;
 
-    if (ph_set_list(work->cli->stores->set, &list, &err) < 0) {
+    wanted.id = id;
+    if (ph_database_list(work->cli->stores->set, &wanted, &list, &err) < 0) {
         errno = ENOMEM;
         return -1;
     }
     cli_store_opts(work->cli, &opts);
-    found = with_id(list, id);
+    found = ph_databases_at(list, 0);
     errno = EAGAIN; /* it has just left the set: its message is for whoever serves it next */
     if (found)
         fd = access_file(found->url, found->schema ? found->schema : opts.schema,
                          found->table_prefix ? found->table_prefix : opts.table_prefix);
-    ph_database_list_free(list);
+    ph_databases_free(list);
     return fd;
 }
 

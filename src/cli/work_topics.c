@@ -15,10 +15,10 @@ void work_topic_seen(struct work *work, const char *topic)
 }
 
 /* topic NULL: the newest messages of all. NULL: they cannot be had. */
-static ph_message_list *messages_of(struct cli *cli, ph_store *store, const char *topic)
+static ph_messages *messages_of(struct cli *cli, ph_store *store, const char *topic)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
     const char *ns = cli_text(cli, "namespace");
 
     opts.ns = ns ? ns : "";
@@ -42,15 +42,15 @@ struct look {
 
 static const char *meant(struct cli *cli, ph_store *store, const char *topic)
 {
-    ph_message_list *list = messages_of(cli, store, NULL);
-    size_t count = list ? ph_message_list_count(list) : 0;
+    ph_messages *list = messages_of(cli, store, NULL);
+    size_t count = list ? ph_messages_count(list) : 0;
     const char **topics = cli_alloc(cli, (count + 1) * sizeof(*topics)), *near;
 
     for (size_t i = 0; i < count; i++)
-        topics[i] = ph_message_list_at(list, i)->message->topic;
+        topics[i] = ph_messages_at(list, i)->message->topic;
     near = cli_word_near(topic, topics, count);
     near = near ? cli_strdup(cli, near) : NULL;
-    ph_message_list_free(list);
+    ph_messages_free(list);
     return near;
 }
 
@@ -59,15 +59,15 @@ static bool look_into(struct cli *cli, ph_store *store, struct look *look)
 {
     for (size_t i = 0; i < look->count; i++) {
         struct unseen *unseen = &look->topics[i];
-        ph_message_list *list;
+        ph_messages *list;
 
         if (unseen->used)
             continue;
         list = work_stop_is_due() ? NULL : messages_of(cli, store, unseen->topic);
         if (!list)
             return false;
-        unseen->used = ph_message_list_count(list) > 0;
-        ph_message_list_free(list);
+        unseen->used = ph_messages_count(list) > 0;
+        ph_messages_free(list);
         if (!unseen->used && !unseen->near)
             unseen->near = meant(cli, store, unseen->topic);
     }
@@ -87,11 +87,11 @@ static bool look_at_one(struct cli *cli, struct look *look)
 /* A topic is used if any store of the set has it: so all must answer. */
 static bool look_at_set(struct cli *cli, struct look *look)
 {
-    const ph_database_list *list = NULL;
+    const ph_databases *list = NULL;
     bool known = cli_stores_list(cli, &list) == CLI_OK;
 
-    for (size_t i = 0; known && i < ph_database_list_count(list); i++) {
-        cli_stores_use(cli, ph_database_list_at(list, i));
+    for (size_t i = 0; known && i < ph_databases_count(list); i++) {
+        cli_stores_use(cli, ph_databases_at(list, i));
         cli->place = cli->database->id;
         known = look_at_one(cli, look);
         cli->place = NULL;

@@ -16,21 +16,20 @@ static bool works_on(const ph_instance_info *instance, const struct cli_door *do
     return does;
 }
 
-int cli_workers(struct cli *cli, ph_instance_list **ret_workers)
+int cli_workers(struct cli *cli, ph_instances **ret_workers)
 {
-    if (ph_instance_list_get(cli->store, PH_OWN_TX, NULL, false, cli->timeout_ms, ret_workers,
-                             &cli->err) < 0)
+    if (ph_instance_list(cli->store, PH_OWN_TX, NULL, cli->timeout_ms, ret_workers, &cli->err) < 0)
         return cli_fail_store(cli);
     return CLI_OK;
 }
 
-const char *cli_workers_service(const ph_instance_list *workers, const struct cli_door *door,
+const char *cli_workers_service(const ph_instances *workers, const struct cli_door *door,
                                 const char *ns)
 {
     const char *found = NULL;
 
-    for (size_t i = 0; i < ph_instance_list_count(workers); i++) {
-        const ph_instance_info *instance = ph_instance_list_at(workers, i);
+    for (size_t i = 0; i < ph_instances_count(workers); i++) {
+        const ph_instance_info *instance = ph_instances_at(workers, i);
 
         if (!works_on(instance, door, ns))
             continue;

@@ -5,6 +5,7 @@
 #include "core/list.h"
 #include "core/log.h"
 #include "core/message.h"
+#include "core/options.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -132,22 +133,27 @@ int ph_receptor_report(ph_store *store, ph_tx tx, const ph_receptor_result *resu
     return r;
 }
 
-int ph_receptor_list_get(ph_store *store, ph_tx tx, ph_work_id work_id, int timeout_ms,
-                         ph_receptor_list **ret_list, ph_error *reterr)
+int ph_receptor_list(ph_store *store, ph_tx tx, const ph_receptor_list_opts *opts, int timeout_ms,
+                     ph_receptors **ret_list, ph_error *reterr)
 {
+    ph_receptor_list_opts wanted = PH_RECEPTOR_LIST_OPTS_INIT;
     PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
     if (r == 0 && !ret_list)
         r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    if (r == 0)
+        r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_receptor_list_opts", call.err);
+    if (r == 0 && ph_id_is_zero(wanted.work_id.b))
+        r = ph__fail(call.err, PH_EINVAL, "work_id is empty; say whose receptors to list");
     if (r < 0)
         return r;
-    PH__LIST_RETURN(receptor_list, &call, ret_list,
-                    store->backend->receptor_list(&call, work_id, list));
+    PH__LIST_RETURN(receptors, &call, ret_list,
+                    store->backend->receptor_list(&call, wanted.work_id, list));
 }
 
-PH__LIST_FUNCTIONS(receptor_list, ph_receptor_info)
+PH__LIST_FUNCTIONS(receptors, ph_receptor_info)
 
 int ph_checkpoint_report(ph_store *store, ph_tx tx, const ph_checkpoint_result *results,
                          size_t count, int timeout_ms, ph_error *reterr)
@@ -211,10 +217,10 @@ int ph_checkpoint_rewind(ph_store *store, ph_tx tx, ph_door door, const char *ns
     return 0;
 }
 
-int ph_checkpoint_list_get(ph_store *store, ph_tx tx, ph_door door, const char *ns,
-                           const char *stream, const char *consumer, int timeout_ms,
-                           ph_checkpoint_list **ret_list, ph_error *reterr)
+int ph_checkpoint_list(ph_store *store, ph_tx tx, const ph_checkpoint_list_opts *opts,
+                       int timeout_ms, ph_checkpoints **ret_list, ph_error *reterr)
 {
+    ph_checkpoint_list_opts wanted = PH_CHECKPOINT_LIST_OPTS_INIT;
     struct ph__stream name;
     PH__CALL(call);
     ph_error spare;
@@ -223,13 +229,15 @@ int ph_checkpoint_list_get(ph_store *store, ph_tx tx, ph_door door, const char *
     if (r == 0 && !ret_list)
         r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
     if (r == 0)
-        r = ph__stream_load(&name, door, ns, stream, call.err);
-    if (r == 0 && consumer)
-        r = ph__name_check(consumer, "consumer", false, call.err);
+        r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_checkpoint_list_opts", call.err);
+    if (r == 0)
+        r = ph__stream_load(&name, wanted.door, wanted.ns, wanted.stream, call.err);
+    if (r == 0 && wanted.consumer)
+        r = ph__name_check(wanted.consumer, "consumer", false, call.err);
     if (r < 0)
         return r;
-    PH__LIST_RETURN(checkpoint_list, &call, ret_list,
-                    store->backend->checkpoint_list(&call, &name, consumer, list));
+    PH__LIST_RETURN(checkpoints, &call, ret_list,
+                    store->backend->checkpoint_list(&call, &name, wanted.consumer, list));
 }
 
-PH__LIST_FUNCTIONS(checkpoint_list, ph_checkpoint_info)
+PH__LIST_FUNCTIONS(checkpoints, ph_checkpoint_info)

@@ -141,7 +141,7 @@ static int examine_clock(struct ph__call *call, struct ph__examination *examinat
 
 static int examine_counts(struct ph__call *call, struct ph__examination *examination)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     int r = call->store->backend->count(call, PH_OUTBOX, NULL, &counts);
 
     if (r < 0)
@@ -149,7 +149,7 @@ static int examine_counts(struct ph__call *call, struct ph__examination *examina
     ph__finding(examination, "oldest-ready",
                 counts.oldest_ready_ms > READY_WARN_MS ? PH_FINDING_WARNING : PH_FINDING_OK,
                 counts.oldest_ready_ms > READY_WARN_MS
-                    ? "start more workers, or resume a paused queue (see ph_queues_list())"
+                    ? "start more workers, or resume a paused queue (see ph_queue_list())"
                     : NULL,
                 "%" PRId64 " ready, the oldest for %" PRId64 " s", counts.ready,
                 counts.oldest_ready_ms / 1000);
@@ -171,22 +171,22 @@ static const struct {
 } doors[] = {
     [PH_INBOX] = { "inbox",
                    "start a worker with handlers for the inbox, or resume a paused queue (see "
-                   "ph_queues_list())",
+                   "ph_queue_list())",
                    "look at them with ph_inbox_list()" },
     [PH_TIMERS] = { "timers",
                     "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
-                    "ph_queues_list())",
+                    "ph_queue_list())",
                     "look at them with ph_timers_list()" },
     [PH_JOB_RUNS] = { "job_runs",
                       "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
-                      "ph_queues_list())",
+                      "ph_queue_list())",
                       "look at them with ph_job_runs_list()" },
 };
 
 /* These are worth a line only if something is wrong: many stores have none. */
 static int examine_door(struct ph__call *call, struct ph__examination *examination, ph_door door)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     int r = call->store->backend->count(call, door, NULL, &counts);
 
     if (r < 0)
@@ -209,7 +209,7 @@ struct instances {
 };
 
 /* By service: do it and the one before it share streams by different numbers of partitions? */
-static bool is_apart(const ph_instance_list *list, size_t i)
+static bool is_apart(const ph_instances *list, size_t i)
 {
     return i > 0 && strcmp(list->items[i].service, list->items[i - 1].service) == 0 &&
            list->items[i].partition_count != list->items[i - 1].partition_count;
@@ -223,7 +223,7 @@ static bool is_late(const ph_instance_info *instance, int64_t now)
            instance->stale_threshold_s * INT64_C(300000) + instance->lease_s * INT64_C(1000000) / 3;
 }
 
-static void count_instances(const ph_instance_list *list, int64_t now, struct instances *to)
+static void count_instances(const ph_instances *list, int64_t now, struct instances *to)
 {
     *to = (struct instances){ .live = (int64_t)list->count };
     for (size_t i = list->count; i-- > 0;) {
@@ -288,7 +288,7 @@ static void report_instances(struct ph__examination *examination, const struct i
 
 static int examine_instances(struct ph__call *call, struct ph__examination *examination)
 {
-    ph_instance_list list = { 0 };
+    ph_instances list = { 0 };
     struct instances found;
     int64_t now = 0;
     int r = call->store->backend->instance_list(call, NULL, false, &list);
@@ -312,7 +312,7 @@ struct blocked {
     char ns[NAME_SIZE], key[NAME_SIZE];
 };
 
-static void count_blocked(const ph_stream_list *page, const char *ns, struct blocked *to)
+static void count_blocked(const ph_streams *page, const char *ns, struct blocked *to)
 {
     for (size_t i = 0; i < page->count; i++) {
         const ph_stream_info *stream = &page->items[i];
@@ -336,7 +336,7 @@ static int look_at_streams(struct ph__call *call, ph_door door, const char *ns, 
     int r = 0, pages = 0;
 
     for (bool on = true; r == 0 && on;) {
-        ph_stream_list page = { 0 };
+        ph_streams page = { 0 };
 
         r = call->store->backend->stream_list(call, &query, &page);
         count_blocked(&page, ns, to);
@@ -357,7 +357,7 @@ static int look_at_streams(struct ph__call *call, ph_door door, const char *ns, 
 /* Only where dead heads block, and somebody is dead, can a stream stand still. */
 static int look_at_queues(struct ph__call *call, ph_door door, struct blocked *to)
 {
-    ph_queue_list list = { 0 };
+    ph_queues list = { 0 };
     int r = call->store->backend->queue_list(call, door, NULL, &list);
 
     for (size_t i = 0; r == 0 && i < list.count; i++) {
@@ -417,7 +417,7 @@ static int look_for_unclaimed(struct ph__call *call, struct ph__examination *exa
 
 static int examine_topics(struct ph__call *call, struct ph__examination *examination, ph_door door)
 {
-    ph_queue_list list = { 0 };
+    ph_queues list = { 0 };
     int r = call->store->backend->queue_list(call, door, NULL, &list);
 
     for (size_t i = 0; r == 0 && i < list.count; i++) {

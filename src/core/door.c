@@ -73,12 +73,12 @@ int ph__door_check(ph_door door, ph_error *err)
         return ph__door_find(door, store, tx, id, timeout_ms, ret_info, reterr);                   \
     }                                                                                              \
     int ph_##name##_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,               \
-                          ph_outbox_counts *ret_counts, ph_error *reterr)                          \
+                          ph_queue_counts *ret_counts, ph_error *reterr)                          \
     {                                                                                              \
         return ph__door_count(door, store, tx, ns, timeout_ms, ret_counts, reterr);                \
     }                                                                                              \
-    int ph_##name##_list(ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,      \
-                         ph_message_list **ret_list, ph_error *reterr)                             \
+    int ph_##name##_list(ph_store *store, ph_tx tx, const ph_message_list_opts *opts, int timeout_ms,      \
+                         ph_messages **ret_list, ph_error *reterr)                             \
     {                                                                                              \
         return ph__door_list(door, store, tx, opts, timeout_ms, ret_list, reterr);                 \
     }

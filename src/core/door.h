@@ -26,8 +26,8 @@ int ph__door_reap_expired(ph_door door, ph_store *store, ph_tx tx, int timeout_m
 int ph__door_find(ph_door door, ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                   ph_message_info **ret_info, ph_error *reterr);
 int ph__door_count(ph_door door, ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                   ph_outbox_counts *ret_counts, ph_error *reterr);
-int ph__door_list(ph_door door, ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,
-                  ph_message_list **ret_list, ph_error *reterr);
+                   ph_queue_counts *ret_counts, ph_error *reterr);
+int ph__door_list(ph_door door, ph_store *store, ph_tx tx, const ph_message_list_opts *opts,
+                  int timeout_ms, ph_messages **ret_list, ph_error *reterr);
 
 #endif

@@ -43,24 +43,27 @@ int ph_instance_leave(ph_store *store, ph_tx tx, ph_owner instance, int timeout_
     return 0;
 }
 
-int ph_instance_list_get(ph_store *store, ph_tx tx, const char *service, bool all, int timeout_ms,
-                         ph_instance_list **ret_list, ph_error *reterr)
+int ph_instance_list(ph_store *store, ph_tx tx, const ph_instance_list_opts *opts, int timeout_ms,
+                     ph_instances **ret_list, ph_error *reterr)
 {
+    ph_instance_list_opts wanted = PH_INSTANCE_LIST_OPTS_INIT;
     PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
 
     if (r == 0 && !ret_list)
         r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
-    if (r == 0 && service)
-        r = ph__name_check(service, "service", false, call.err);
+    if (r == 0)
+        r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_instance_list_opts", call.err);
+    if (r == 0 && wanted.service)
+        r = ph__name_check(wanted.service, "service", false, call.err);
     if (r < 0)
         return r;
-    PH__LIST_RETURN(instance_list, &call, ret_list,
-                    store->backend->instance_list(&call, service, all, list));
+    PH__LIST_RETURN(instances, &call, ret_list,
+                    store->backend->instance_list(&call, wanted.service, wanted.ended_too, list));
 }
 
-PH__LIST_FUNCTIONS(instance_list, ph_instance_info)
+PH__LIST_FUNCTIONS(instances, ph_instance_info)
 
 int ph__stream_load(struct ph__stream *to, ph_door door, const char *ns, const char *key,
                     ph_error *err)
@@ -115,7 +118,7 @@ static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *
  * have registered it. */
 static int partitions_load(struct ph__call *call, struct ph__stream_query *query)
 {
-    ph_instance_list list = { 0 };
+    ph_instances list = { 0 };
     int r = 0;
 
     if (query->partition_count > 0)
@@ -127,8 +130,8 @@ static int partitions_load(struct ph__call *call, struct ph__stream_query *query
     return r;
 }
 
-int ph_stream_list_get(ph_store *store, ph_tx tx, const ph_stream_list_opts *opts, int timeout_ms,
-                       ph_stream_list **ret_list, ph_error *reterr)
+int ph_stream_list(ph_store *store, ph_tx tx, const ph_stream_list_opts *opts, int timeout_ms,
+                   ph_streams **ret_list, ph_error *reterr)
 {
     struct ph__stream_query query;
     PH__CALL(call);
@@ -143,13 +146,13 @@ int ph_stream_list_get(ph_store *store, ph_tx tx, const ph_stream_list_opts *opt
         r = partitions_load(&call, &query);
     if (r < 0)
         return r;
-    PH__LIST_RETURN(stream_list, &call, ret_list, store->backend->stream_list(&call, &query, list));
+    PH__LIST_RETURN(streams, &call, ret_list, store->backend->stream_list(&call, &query, list));
 }
 
-PH__LIST_FUNCTIONS(stream_list, ph_stream_info)
+PH__LIST_FUNCTIONS(streams, ph_stream_info)
 
 int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns, const char *stream,
-                   int64_t after_seq, int limit, int timeout_ms, ph_message_list **ret_list,
+                   int64_t after_seq, int limit, int timeout_ms, ph_messages **ret_list,
                    ph_error *reterr)
 {
     struct ph__stream name;
@@ -169,6 +172,6 @@ int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns, cons
     if (r < 0)
         return r;
     PH__LIST_RETURN(
-        message_list, &call, ret_list,
+        messages, &call, ret_list,
         store->backend->stream_read(&call, &name, after_seq, limit ? limit : LIST_LIMIT, list));
 }

@@ -158,7 +158,7 @@ static int named_begin(struct ph__call *call, ph_store *store, ph_tx tx, const c
 static int missing(struct ph__call *call, int r)
 {
     if (r == PH_ENOTFOUND)
-        ph__fail(call->err, r, "there is no job of this name; see ph_jobs_list()");
+        ph__fail(call->err, r, "there is no job of this name; see ph_job_list()");
     return r;
 }
 
@@ -241,8 +241,8 @@ static int query_load(const ph_job_list_opts *from, struct ph__job_query *to, ph
     return r < 0 || !to->ns ? r : ph__name_check(to->ns, "namespace", true, err);
 }
 
-int ph_jobs_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts, int timeout_ms,
-                 ph_job_list **ret_list, ph_error *reterr)
+int ph_job_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts, int timeout_ms,
+                ph_jobs **ret_list, ph_error *reterr)
 {
     struct ph__job_query query;
     PH__CALL(call);
@@ -255,10 +255,10 @@ int ph_jobs_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts, int ti
         r = query_load(opts, &query, call.err);
     if (r < 0)
         return r;
-    PH__LIST_RETURN(job_list, &call, ret_list, store->backend->job_list(&call, &query, list));
+    PH__LIST_RETURN(jobs, &call, ret_list, store->backend->job_list(&call, &query, list));
 }
 
-PH__LIST_FUNCTIONS(job_list, ph_job_info)
+PH__LIST_FUNCTIONS(jobs, ph_job_info)
 
 int ph_job_next(const char *cron, const char *timezone, int64_t after, size_t count,
                 int64_t *ret_times, size_t *ret_count, ph_error *reterr)

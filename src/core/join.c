@@ -510,8 +510,8 @@ static int query_load(const ph_join_list_opts *from, struct ph__join_query *to, 
     return to->grouping_key ? ph__name_check(to->grouping_key, "grouping_key", false, err) : 0;
 }
 
-int ph_joins_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts, int timeout_ms,
-                  ph_join_list **ret_list, ph_error *reterr)
+int ph_join_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts, int timeout_ms,
+                 ph_joins **ret_list, ph_error *reterr)
 {
     struct ph__join_query query;
     PH__CALL(call);
@@ -524,7 +524,7 @@ int ph_joins_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts, int 
         r = query_load(opts, &query, call.err);
     if (r < 0)
         return r;
-    PH__LIST_RETURN(join_list, &call, ret_list, store->backend->join_list(&call, &query, list));
+    PH__LIST_RETURN(joins, &call, ret_list, store->backend->join_list(&call, &query, list));
 }
 
-PH__LIST_FUNCTIONS(join_list, ph_join_info)
+PH__LIST_FUNCTIONS(joins, ph_join_info)

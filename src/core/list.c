@@ -11,12 +11,13 @@
 
 #define LIST_LIMIT 50
 
-static int list_of(ph_door door, const ph_list_opts *from, struct ph__list *to, ph_error *err)
+static int list_of(ph_door door, const ph_message_list_opts *from, struct ph__list *to,
+                   ph_error *err)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
     int64_t number;
     uint64_t salt;
-    int r = ph__options_load(&opts, sizeof(opts), from, "ph_list_opts", err);
+    int r = ph__options_load(&opts, sizeof(opts), from, "ph_message_list_opts", err);
 
     if (r < 0)
         return r;
@@ -44,7 +45,7 @@ static int list_of(ph_door door, const ph_list_opts *from, struct ph__list *to, 
 }
 
 /* Which job a run is of stands in its headers: they are read in any case, and shown if asked for. */
-static bool name_jobs(ph_message_list *list, bool with_payload)
+static bool name_jobs(ph_messages *list, bool with_payload)
 {
     for (size_t i = 0; i < list->count; i++) {
         ph_delivery *run = ph__arena_alloc(&list->arena, sizeof(*run));
@@ -61,12 +62,12 @@ static bool name_jobs(ph_message_list *list, bool with_payload)
     return true;
 }
 
-int ph__door_list(ph_door door, ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,
-                  ph_message_list **ret_list, ph_error *reterr)
+int ph__door_list(ph_door door, ph_store *store, ph_tx tx, const ph_message_list_opts *opts,
+                  int timeout_ms, ph_messages **ret_list, ph_error *reterr)
 {
     bool with_payload = false;
     struct ph__list wanted;
-    ph_message_list *list;
+    ph_messages *list;
     PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
@@ -86,18 +87,19 @@ int ph__door_list(ph_door door, ph_store *store, ph_tx tx, const ph_list_opts *o
     if (r == 0 && door == PH_JOB_RUNS && !name_jobs(list, with_payload))
         r = ph__fail_memory(call.err);
     if (r < 0) {
-        ph_message_list_free(list);
+        ph_messages_free(list);
         return r;
     }
     *ret_list = list;
     return 0;
 }
 
-PH__LIST_FUNCTIONS(message_list, ph_message_info)
+PH__LIST_FUNCTIONS(messages, ph_message_info)
 
-int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns, int timeout_ms,
-                   ph_queue_list **ret_list, ph_error *reterr)
+int ph_queue_list(ph_store *store, ph_tx tx, const ph_queue_list_opts *opts, int timeout_ms,
+                  ph_queues **ret_list, ph_error *reterr)
 {
+    ph_queue_list_opts wanted = PH_QUEUE_LIST_OPTS_INIT;
     PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
@@ -105,19 +107,15 @@ int ph_queues_list(ph_store *store, ph_tx tx, ph_door door, const char *ns, int 
     if (r == 0 && !ret_list)
         r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
     if (r == 0)
-        r = ph__door_check(door, call.err);
-    if (r == 0 && ns)
-        r = ph__name_check(ns, "namespace", true, call.err);
+        r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_queue_list_opts", call.err);
+    if (r == 0)
+        r = ph__door_check(wanted.door, call.err);
+    if (r == 0 && wanted.ns)
+        r = ph__name_check(wanted.ns, "namespace", true, call.err);
     if (r < 0)
         return r;
-    PH__LIST_RETURN(queue_list, &call, ret_list,
-                    store->backend->queue_list(&call, (ph_door)door, ns, list));
+    PH__LIST_RETURN(queues, &call, ret_list,
+                    store->backend->queue_list(&call, wanted.door, wanted.ns, list));
 }
 
-int ph_outbox_queue_list(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                         ph_queue_list **ret_list, ph_error *reterr)
-{
-    return ph_queues_list(store, tx, PH_OUTBOX, ns, timeout_ms, ret_list, reterr);
-}
-
-PH__LIST_FUNCTIONS(queue_list, ph_queue_info)
+PH__LIST_FUNCTIONS(queues, ph_queue_info)

@@ -74,9 +74,9 @@ void ph_message_info_free(ph_message_info *info)
 }
 
 int ph__door_count(ph_door door, ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                   ph_outbox_counts *ret_counts, ph_error *reterr)
+                   ph_queue_counts *ret_counts, ph_error *reterr)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     PH__CALL(call);
     ph_error spare;
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
@@ -84,7 +84,7 @@ int ph__door_count(ph_door door, ph_store *store, ph_tx tx, const char *ns, int 
     if (r == 0 && !ret_counts)
         r = ph__fail(call.err, PH_EINVAL, "ret_counts is NULL");
     if (r == 0)
-        r = ph__options_check(ret_counts->size, "ph_outbox_counts", call.err);
+        r = ph__options_check(ret_counts->size, "ph_queue_counts", call.err);
     if (r == 0 && ns)
         r = ph__name_check(ns, "namespace", true, call.err);
     if (r == 0)

@@ -108,7 +108,7 @@ static void in_words_of_sql(struct ph__buffer *to, const char *text)
         { "(ph_owner_new)", "(posthorn_owner_new())" },
         { "ph_join_start()", "posthorn_join_start()" },
         { "ph_timer_schedule()", "posthorn_timer_schedule()" },
-        { "ph_jobs_list()", "the view posthorn_jobs" },
+        { "ph_job_list()", "the view posthorn_jobs" },
         { "ph_retention_run()", "posthorn_retention_run()" },
         { "microseconds since 1970", "seconds since 1970, or text" },
         { "sqlite3_busy_timeout", "PRAGMA busy_timeout" },

@@ -68,13 +68,18 @@ static int checkpoint_load(struct ph__ext_call *call, int64_t least, int ns_inde
 static int checkpoint_get(struct ph__ext_call *call, const ph_checkpoint_result *of,
                           int64_t *ret_seq)
 {
-    ph_checkpoint_list *list = NULL;
-    int r = ph_checkpoint_list_get(call->ext->store, call->tx, of->door, of->ns, of->stream,
-                                   of->consumer, 0, &list, &call->err);
+    ph_checkpoint_list_opts opts = PH_CHECKPOINT_LIST_OPTS_INIT;
+    ph_checkpoints *list = NULL;
+    int r;
 
-    if (r == 0 && ph_checkpoint_list_count(list) > 0)
-        *ret_seq = ph_checkpoint_list_at(list, 0)->seq;
-    ph_checkpoint_list_free(list);
+    opts.door = of->door;
+    opts.ns = of->ns;
+    opts.stream = of->stream;
+    opts.consumer = of->consumer;
+    r = ph_checkpoint_list(call->ext->store, call->tx, &opts, 0, &list, &call->err);
+    if (r == 0 && ph_checkpoints_count(list) > 0)
+        *ret_seq = ph_checkpoints_at(list, 0)->seq;
+    ph_checkpoints_free(list);
     return r;
 }
 
@@ -144,7 +149,7 @@ static int stream_read(struct ph__ext_call *call, struct ph__answer *answer)
     if (r == 0)
         r = ph_stream_read(call->ext->store, call->tx, door, ns, stream, after, (int)count, 0,
                            &answer->messages, &call->err);
-    answer->count = ph_message_list_count(answer->messages);
+    answer->count = ph_messages_count(answer->messages);
     return r;
 }
 
@@ -156,7 +161,7 @@ enum { SEQ, WORK_ID, MESSAGE_ID, TOPIC, PAYLOAD, TENANT_ID, CORRELATION_ID, HEAD
 static void read_column(const struct ph__answer *answer, size_t row, int column,
                         sqlite3_context *result)
 {
-    const ph_delivery *m = ph_message_list_at(answer->messages, row)->message;
+    const ph_delivery *m = ph_messages_at(answer->messages, row)->message;
 
     switch (column) {
     case SEQ:

@@ -177,7 +177,7 @@ static void forget(struct cursor *cursor)
         cursor->given[i] = NULL;
     }
     ph_batch_free(cursor->answer.batch);
-    ph_message_list_free(cursor->answer.messages);
+    ph_messages_free(cursor->answer.messages);
     ph_work_batch_free(cursor->answer.work);
     ph__arena_free(&cursor->answer.arena);
     cursor->answer = (struct ph__answer){ 0 };

@@ -19,7 +19,7 @@ struct ph__answer {
     const void *items; /* as the verb likes, from the arena */
     /* What the library has allocated; NULL: nothing of that kind. */
     ph_batch *batch;
-    ph_message_list *messages;
+    ph_messages *messages;
     ph_work_batch *work;
 };
 

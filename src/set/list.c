@@ -1,5 +1,7 @@
 /* list.c - the databases of a set, one by one and all of them. */
 #include "core/error.h"
+#include "core/list.h"
+#include "core/options.h"
 #include "set/inner.h"
 #include "util/alloc.h"
 
@@ -167,7 +169,7 @@ int ph__set_entries(ph_set *set, struct ph__entry ***ret_entries, size_t *ret_co
 
 /* ------------------------------------------------------------ for everybody */
 
-struct ph_database_list {
+struct ph_databases {
     struct ph__arena arena;
     ph_database *items; /* from the arena */
     size_t count;
@@ -179,7 +181,7 @@ static bool copy(struct ph__arena *arena, const char *text, const char **ret_cop
     return *ret_copy != NULL;
 }
 
-static bool copy_node(ph_database_list *list, const struct ph__node *node, ph_database *to)
+static bool copy_node(ph_databases *list, const struct ph__node *node, ph_database *to)
 {
     struct ph__arena *arena = &list->arena;
 
@@ -190,11 +192,13 @@ static bool copy_node(ph_database_list *list, const struct ph__node *node, ph_da
            (!node->keys || copy(arena, node->keys->text, &to->key));
 }
 
-/* With the lock. */
-static bool copy_all(ph_database_list *list, const struct ph__roster *known)
+/* With the lock; of all databases, or of the one with an id. */
+static bool copy_all(ph_databases *list, const struct ph__roster *known, const char *id)
 {
     list->items = ph__arena_alloc(&list->arena, known->ids.count * sizeof(*list->items));
     for (const struct ph__node *node = known->first; list->items && node; node = node->next) {
+        if (id && strcmp(node->place.id, id) != 0)
+            continue;
         if (!copy_node(list, node, &list->items[list->count++]))
             return false;
     }
@@ -208,22 +212,28 @@ static int by_database_id(const void *one, const void *other)
     return strcmp(a->id, b->id);
 }
 
-int ph_set_list(ph_set *set, ph_database_list **ret_list, ph_error *reterr)
+int ph_database_list(ph_set *set, const ph_database_list_opts *opts, ph_databases **ret_list,
+                     ph_error *reterr)
 {
-    ph_database_list *list;
+    ph_database_list_opts wanted = PH_DATABASE_LIST_OPTS_INIT;
+    ph_databases *list;
     bool copied;
+    int r;
 
     ph__ok(reterr);
     if (!set || !ret_list)
         return ph__fail(reterr, PH_EINVAL, "%s is NULL", set ? "ret_list" : "set");
+    r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_database_list_opts", reterr);
+    if (r < 0)
+        return r;
     list = ph__alloc_zero(1, sizeof(*list));
     if (!list)
         return ph__fail_memory(reterr);
     pthread_mutex_lock(&set->lock);
-    copied = copy_all(list, set->known);
+    copied = copy_all(list, set->known, wanted.id);
     pthread_mutex_unlock(&set->lock);
     if (!copied) {
-        ph_database_list_free(list);
+        ph_databases_free(list);
         return ph__fail_memory(reterr);
     }
     qsort(list->items, list->count, sizeof(*list->items), by_database_id);
@@ -231,20 +241,4 @@ int ph_set_list(ph_set *set, ph_database_list **ret_list, ph_error *reterr)
     return 0;
 }
 
-size_t ph_database_list_count(const ph_database_list *list)
-{
-    return list ? list->count : 0;
-}
-
-const ph_database *ph_database_list_at(const ph_database_list *list, size_t index)
-{
-    return list && index < list->count ? &list->items[index] : NULL;
-}
-
-void ph_database_list_free(ph_database_list *list)
-{
-    if (!list)
-        return;
-    ph__arena_free(&list->arena);
-    ph__dealloc(list);
-}
+PH__LIST_FUNCTIONS(databases, ph_database)

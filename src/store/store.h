@@ -160,13 +160,13 @@ struct ph__list {
     ph_work_id after; /* zero: from the beginning */
 };
 
-struct ph_message_list {
+struct ph_messages {
     struct ph__arena arena;
     ph_message_info *items; /* from the arena */
     size_t count;
 };
 
-struct ph_queue_list {
+struct ph_queues {
     struct ph__arena arena;
     ph_queue_info *items; /* from the arena */
     size_t count;
@@ -203,7 +203,7 @@ struct ph__join_query {
     ph_message_id step; /* zero: all */
 };
 
-struct ph_join_list {
+struct ph_joins {
     struct ph__arena arena;
     ph_join_info *items; /* from the arena */
     size_t count;
@@ -224,7 +224,7 @@ struct ph__job_query {
     int limit;
 };
 
-struct ph_job_list {
+struct ph_jobs {
     struct ph__arena arena;
     ph_job_info *items; /* from the arena */
     size_t count;
@@ -280,7 +280,7 @@ struct ph__instance {
     int process_id, lease_s, stale_s, partition_count;
 };
 
-struct ph_instance_list {
+struct ph_instances {
     struct ph__arena arena;
     ph_instance_info *items; /* from the arena */
     size_t count;
@@ -300,13 +300,13 @@ struct ph__stream_query {
     int partition_count, limit;
 };
 
-struct ph_stream_list {
+struct ph_streams {
     struct ph__arena arena;
     ph_stream_info *items; /* from the arena */
     size_t count;
 };
 
-struct ph_receptor_list {
+struct ph_receptors {
     struct ph__arena arena;
     ph_receptor_info *items; /* from the arena */
     size_t count;
@@ -321,7 +321,7 @@ struct ph__checkpoint {
     const char *error; /* fit to store; NULL: none */
 };
 
-struct ph_checkpoint_list {
+struct ph_checkpoints {
     struct ph__arena arena;
     ph_checkpoint_info *items; /* from the arena */
     size_t count;

@@ -224,7 +224,7 @@ TEST(a_list_goes_by_the_partitions_of_the_service)
     ph_owner a = ph_owner_new(), b = ph_owner_new();
     ph_work_batch_opts opts = a_call(a);
     ph_stream_list_opts wanted = PH_STREAM_LIST_OPTS_INIT;
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
 
     fill(&outbox_door, store, "a1");
     CHECK_INT(see_lane(&outbox_door, store, "a").partition, ph_stream_partition("a", 0));
@@ -243,11 +243,11 @@ TEST(a_list_goes_by_the_partitions_of_the_service)
         ph_id_is_zero(see_lane(&outbox_door, store, "a").affinity_owner.b)); /* b claims nothing */
     come(store, b);
     CHECK(same_id(see_lane(&outbox_door, store, "a").affinity_owner.b, b.b));
-    OK(ph_stream_list_get(store, PH_OWN_TX, &wanted, 0, &list, &t_err));
-    CHECK_INT(ph_stream_list_at(list, 0)->partition, ph_stream_partition("a", 0));
-    CHECK(!ph_stream_list_at(list, 0)->affinity_service);
-    CHECK(ph_id_is_zero(ph_stream_list_at(list, 0)->affinity_owner.b));
-    ph_stream_list_free(list);
+    OK(ph_stream_list(store, PH_OWN_TX, &wanted, 0, &list, &t_err));
+    CHECK_INT(ph_streams_at(list, 0)->partition, ph_stream_partition("a", 0));
+    CHECK(!ph_streams_at(list, 0)->affinity_service);
+    CHECK(ph_id_is_zero(ph_streams_at(list, 0)->affinity_owner.b));
+    ph_streams_free(list);
     all_is_well(store);
 }
 

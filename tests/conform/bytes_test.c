@@ -297,28 +297,28 @@ TEST(a_work_batch_that_would_store_too_many_bytes_does_nothing)
 TEST(a_page_with_payloads_ends_before_it_is_too_many_bytes)
 {
     ph_store *store = open_wide();
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *list;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list;
     ph_enqueued e[3];
 
     put_large(store, "abc", "s", SIZE_MIB, e);
     opts.oldest_first = true;
     OK(ph_outbox_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 3);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 3);
+    ph_messages_free(list);
     opts.with_payload = true;
     OK(ph_outbox_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 2);
-    opts.after = ph_message_list_at(list, 1)->message->work_id;
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 2);
+    opts.after = ph_messages_at(list, 1)->message->work_id;
+    ph_messages_free(list);
     OK(ph_outbox_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 1);
-    CHECK(same_id(ph_message_list_at(list, 0)->message->work_id.b, e[2].work_id.b));
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 1);
+    CHECK(same_id(ph_messages_at(list, 0)->message->work_id.b, e[2].work_id.b));
+    ph_messages_free(list);
     for (int after = 0; after < 4; after += 2) {
         OK(ph_stream_read(store, PH_OWN_TX, PH_OUTBOX, "", "s", after, 50, 0, &list, &t_err));
-        CHECK_INT(ph_message_list_count(list), after == 0 ? 2 : 1);
-        CHECK_INT(ph_message_list_at(list, 0)->message->seq, after + 1);
-        ph_message_list_free(list);
+        CHECK_INT(ph_messages_count(list), after == 0 ? 2 : 1);
+        CHECK_INT(ph_messages_at(list, 0)->message->seq, after + 1);
+        ph_messages_free(list);
     }
 }

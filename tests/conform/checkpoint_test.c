@@ -32,14 +32,16 @@ static void wrong(const struct door *door, ph_store *store, int64_t seq, const c
 static const char *stands(const struct door *door, ph_store *store, const char *consumer)
 {
     static char text[1000];
-    ph_checkpoint_list *list = NULL;
+    ph_checkpoints *list = NULL;
 
-    OK(ph_checkpoint_list_get(store, PH_OWN_TX, door->number, NULL, "a", consumer, 0, &list,
-                              &t_err));
-    CHECK(ph_checkpoint_list_count(list) <= 1);
+    OK(ph_checkpoint_list(
+        store, PH_OWN_TX,
+        T_OPTS(ph_checkpoint_list_opts, .door = door->number, .stream = "a", .consumer = consumer),
+        0, &list, &t_err));
+    CHECK(ph_checkpoints_count(list) <= 1);
     snprintf(text, sizeof(text), "none");
-    if (ph_checkpoint_list_count(list) == 1) {
-        const ph_checkpoint_info *info = ph_checkpoint_list_at(list, 0);
+    if (ph_checkpoints_count(list) == 1) {
+        const ph_checkpoint_info *info = ph_checkpoints_at(list, 0);
 
         CHECK_STR(info->consumer, consumer);
         snprintf(text, sizeof(text), "%lld+%lld lag %lld", (long long)info->seq,
@@ -48,7 +50,7 @@ static const char *stands(const struct door *door, ph_store *store, const char *
             snprintf(text + strlen(text), sizeof(text) - strlen(text), " error %lld (%s)",
                      (long long)info->error_seq, info->error ? info->error : "");
     }
-    ph_checkpoint_list_free(list);
+    ph_checkpoints_free(list);
     return text;
 }
 
@@ -144,7 +146,7 @@ TEST(results_of_consumers_are_taken_in_order_all_or_none)
 TEST(checkpoints_are_apart)
 {
     ph_store *store = open_at_epoch();
-    ph_checkpoint_list *list = NULL;
+    ph_checkpoints *list = NULL;
     ph_checkpoint_result r = { PH_OUTBOX, "ns", "a", "c", 1, false, NULL };
 
     fill(&outbox_door, store, "a1 a2 b1");
@@ -159,18 +161,22 @@ TEST(checkpoints_are_apart)
     CHECK_STR(stands(&outbox_door, store, "c"), "1+0 lag 1");
     CHECK_STR(stands(&outbox_door, store, "C"), "0+1 lag 2");
     CHECK_STR(stands(&inbox_door, store, "c"), "0+1 lag 2");
-    OK(ph_checkpoint_list_get(store, PH_OWN_TX, PH_OUTBOX, "", "a", NULL, 0, &list, &t_err));
-    CHECK_INT(ph_checkpoint_list_count(list), 3); /* "by consumer" */
-    CHECK_STR(ph_checkpoint_list_at(list, 0)->consumer, "C");
-    CHECK_STR(ph_checkpoint_list_at(list, 1)->consumer, "c");
-    CHECK_STR(ph_checkpoint_list_at(list, 2)->consumer, "z");
-    CHECK_INT(ph_checkpoint_list_at(list, 2)->updated_at, T_EPOCH);
-    CHECK_INT(ph_checkpoint_list_at(list, 2)->rewound_at, 0);
-    CHECK(ph_checkpoint_list_at(list, 3) == NULL);
-    ph_checkpoint_list_free(list);
-    OK(ph_checkpoint_list_get(store, PH_OWN_TX, PH_OUTBOX, "", "none", NULL, 0, &list, &t_err));
-    CHECK_INT(ph_checkpoint_list_count(list), 0);
-    ph_checkpoint_list_free(list);
+    OK(ph_checkpoint_list(store, PH_OWN_TX,
+                          T_OPTS(ph_checkpoint_list_opts, .ns = "", .stream = "a"), 0, &list,
+                          &t_err));
+    CHECK_INT(ph_checkpoints_count(list), 3); /* "by consumer" */
+    CHECK_STR(ph_checkpoints_at(list, 0)->consumer, "C");
+    CHECK_STR(ph_checkpoints_at(list, 1)->consumer, "c");
+    CHECK_STR(ph_checkpoints_at(list, 2)->consumer, "z");
+    CHECK_INT(ph_checkpoints_at(list, 2)->updated_at, T_EPOCH);
+    CHECK_INT(ph_checkpoints_at(list, 2)->rewound_at, 0);
+    CHECK(ph_checkpoints_at(list, 3) == NULL);
+    ph_checkpoints_free(list);
+    OK(ph_checkpoint_list(store, PH_OWN_TX,
+                          T_OPTS(ph_checkpoint_list_opts, .ns = "", .stream = "none"), 0, &list,
+                          &t_err));
+    CHECK_INT(ph_checkpoints_count(list), 0);
+    ph_checkpoints_free(list);
     all_is_well(store);
 }
 
@@ -179,15 +185,18 @@ TEST(checkpoints_are_apart)
 LANE_TEST(a_failure_is_recorded_and_moves_nothing)
 {
     ph_store *store = open_at_epoch();
-    ph_checkpoint_list *list = NULL;
+    ph_checkpoints *list = NULL;
 
     fill(door, store, "a1 a2 a3 a4 a5");
     t_clock_advance(store, T_SECOND);
     wrong(door, store, 2, "why");
     REQ_STR("CKP-002", stands(door, store, "c"), "0+0 lag 5 error 2 (why)");
-    OK(ph_checkpoint_list_get(store, PH_OWN_TX, door->number, NULL, "a", "c", 0, &list, &t_err));
-    CHECK_INT(ph_checkpoint_list_at(list, 0)->error_at, T_EPOCH + T_SECOND);
-    ph_checkpoint_list_free(list);
+    OK(ph_checkpoint_list(
+        store, PH_OWN_TX,
+        T_OPTS(ph_checkpoint_list_opts, .door = door->number, .stream = "a", .consumer = "c"), 0,
+        &list, &t_err));
+    CHECK_INT(ph_checkpoints_at(list, 0)->error_at, T_EPOCH + T_SECOND);
+    ph_checkpoints_free(list);
     done(door, store, 1);
     REQ_STR("CKP-002", stands(door, store, "c"), "1+0 lag 4 error 2 (why)");
     done(door, store, 2); /* of that very message */
@@ -226,7 +235,7 @@ TEST(a_failure_that_was_passed_is_forgotten)
 LANE_TEST(a_checkpoint_is_set_back_on_purpose_only)
 {
     ph_store *store = open_at_epoch();
-    ph_checkpoint_list *list = NULL;
+    ph_checkpoints *list = NULL;
     int64_t old = -1;
 
     fill(door, store, "a1 a2 a3 a4 a5");
@@ -238,10 +247,13 @@ LANE_TEST(a_checkpoint_is_set_back_on_purpose_only)
     OK(ph_checkpoint_rewind(store, PH_OWN_TX, door->number, NULL, "a", "c", 1, 0, &old, &t_err));
     REQ_INT("CKP-003", old, 3);
     REQ_STR("CKP-003", stands(door, store, "c"), "1+0 lag 4");
-    OK(ph_checkpoint_list_get(store, PH_OWN_TX, door->number, NULL, "a", "c", 0, &list, &t_err));
-    CHECK_INT(ph_checkpoint_list_at(list, 0)->rewound_at, T_EPOCH + T_SECOND);
-    CHECK_INT(ph_checkpoint_list_at(list, 0)->updated_at, T_EPOCH + T_SECOND);
-    ph_checkpoint_list_free(list);
+    OK(ph_checkpoint_list(
+        store, PH_OWN_TX,
+        T_OPTS(ph_checkpoint_list_opts, .door = door->number, .stream = "a", .consumer = "c"), 0,
+        &list, &t_err));
+    CHECK_INT(ph_checkpoints_at(list, 0)->rewound_at, T_EPOCH + T_SECOND);
+    CHECK_INT(ph_checkpoints_at(list, 0)->updated_at, T_EPOCH + T_SECOND);
+    ph_checkpoints_free(list);
     done(door, store, 2);
     CHECK_STR(stands(door, store, "c"), "2+0 lag 3"); /* 3 is to be handled once more */
     OK(ph_checkpoint_rewind(store, PH_OWN_TX, door->number, "", "a", "c", 4, 0, NULL, &t_err));
@@ -283,26 +295,29 @@ TEST(a_rewind_is_logged)
 LANE_TEST(a_consumer_reads_on_from_its_checkpoint)
 {
     ph_store *store = open_at_epoch();
-    ph_checkpoint_list *at = NULL;
-    ph_message_list *list = NULL;
+    ph_checkpoints *at = NULL;
+    ph_messages *list = NULL;
     int64_t after = 0;
     int handled = 0;
 
     fill(door, store, "a1 a2 a3 a4 a5 a6 a7");
     for (;;) {
-        OK(ph_checkpoint_list_get(store, PH_OWN_TX, door->number, NULL, "a", "c", 0, &at, &t_err));
-        after = ph_checkpoint_list_count(at) ? ph_checkpoint_list_at(at, 0)->seq : 0;
-        ph_checkpoint_list_free(at);
+        OK(ph_checkpoint_list(
+            store, PH_OWN_TX,
+            T_OPTS(ph_checkpoint_list_opts, .door = door->number, .stream = "a", .consumer = "c"),
+            0, &at, &t_err));
+        after = ph_checkpoints_count(at) ? ph_checkpoints_at(at, 0)->seq : 0;
+        ph_checkpoints_free(at);
         OK(ph_stream_read(store, PH_OWN_TX, door->number, NULL, "a", after, 3, 0, &list, &t_err));
-        if (ph_message_list_count(list) == 0)
+        if (ph_messages_count(list) == 0)
             break;
-        for (size_t i = 0; i < ph_message_list_count(list); i++) {
-            CHECK_INT(ph_message_list_at(list, i)->message->seq, ++handled);
+        for (size_t i = 0; i < ph_messages_count(list); i++) {
+            CHECK_INT(ph_messages_at(list, i)->message->seq, ++handled);
             done(door, store, handled);
         }
-        ph_message_list_free(list);
+        ph_messages_free(list);
     }
-    ph_message_list_free(list);
+    ph_messages_free(list);
     REQ_INT("CKP-004", handled, 7);
     CHECK_STR(stands(door, store, "c"), "7+0 lag 0");
     all_is_well(store);
@@ -357,7 +372,7 @@ TEST(bad_results_of_consumers_are_refused)
 {
     ph_store *store = t_open(NULL);
     ph_checkpoint_result r;
-    ph_checkpoint_list *list = NULL;
+    ph_checkpoints *list = NULL;
 
     fill(&outbox_door, store, "a1");
 #define REFUSED(member, value, status, text)                                                       \
@@ -394,14 +409,18 @@ TEST(bad_results_of_consumers_are_refused)
               PH_EINVAL);
     CHECK_INT(ph_checkpoint_rewind(store, PH_OWN_TX, PH_TIMERS, NULL, "a", "c", 0, 0, NULL, &t_err),
               PH_EINVAL);
-    CHECK_INT(ph_checkpoint_list_get(store, PH_OWN_TX, PH_OUTBOX, NULL, "", NULL, 0, &list, &t_err),
+    CHECK_INT(ph_checkpoint_list(store, PH_OWN_TX, T_OPTS(ph_checkpoint_list_opts, .stream = ""), 0,
+                                 &list, &t_err),
               PH_EINVAL);
-    CHECK_INT(ph_checkpoint_list_get(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", "", 0, &list, &t_err),
+    CHECK_INT(ph_checkpoint_list(store, PH_OWN_TX,
+                                 T_OPTS(ph_checkpoint_list_opts, .stream = "a", .consumer = ""), 0,
+                                 &list, &t_err),
               PH_EINVAL);
-    CHECK_INT(ph_checkpoint_list_get(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", NULL, 0, NULL, &t_err),
+    CHECK_INT(ph_checkpoint_list(store, PH_OWN_TX, T_OPTS(ph_checkpoint_list_opts, .stream = "a"),
+                                 0, NULL, &t_err),
               PH_EINVAL);
     CHECK(list == NULL);
     CHECK_STR(stands(&outbox_door, store, "c"), "none");
-    ph_checkpoint_list_free(NULL);
-    CHECK_INT(ph_checkpoint_list_count(NULL), 0);
+    ph_checkpoints_free(NULL);
+    CHECK_INT(ph_checkpoints_count(NULL), 0);
 }

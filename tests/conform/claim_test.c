@@ -620,7 +620,7 @@ TEST(a_released_message_stays_suspect)
 TEST(a_claim_takes_back_at_most_twenty_leases)
 {
     ph_store *store = t_open(NULL);
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_owner owner = ph_owner_new();
 
     t_clock_set(store, T_EPOCH);

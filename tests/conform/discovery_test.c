@@ -372,8 +372,8 @@ TEST(the_callback_and_its_answers_are_checked)
     CHECK_INT(ph_set_refresh(NULL, 0, &t_err), PH_EINVAL);
     CHECK_INT(ph_set_refresh(set, -1, &t_err), PH_EINVAL);
     OK(ph_set_refresh(set, 0, NULL));
-    CHECK_INT(ph_set_list(NULL, NULL, &t_err), PH_EINVAL);
-    CHECK_INT(ph_set_list(set, NULL, &t_err), PH_EINVAL);
+    CHECK_INT(ph_database_list(NULL, NULL, NULL, &t_err), PH_EINVAL);
+    CHECK_INT(ph_database_list(set, NULL, NULL, &t_err), PH_EINVAL);
     ph_set_free(set);
 }
 

@@ -369,7 +369,7 @@ DOOR_TEST(that_wait_or_died_are_findings)
     found = check_of(store, false, check);
     CHECK_INT(found.level, PH_FINDING_WARNING);
     CHECK_STR(found.text, "2 are due, the oldest for 301 s");
-    CHECK(strstr(found.advice, "ph_queues_list()") != NULL);
+    CHECK(strstr(found.advice, "ph_queue_list()") != NULL);
     for (int i = 0; i < 2; i++) {
         taken = door_take_one(door, store, owner);
         OK(door->fail(store, PH_OWN_TX, owner, &taken, 1, "why", 0, NULL, &t_err));

@@ -133,9 +133,9 @@ size_t door_claimable(const struct door *door, ph_store *store)
     return count;
 }
 
-ph_outbox_counts door_counts(const struct door *door, ph_store *store, const char *ns)
+ph_queue_counts door_counts(const struct door *door, ph_store *store, const char *ns)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
 
     OK(door->count(store, PH_OWN_TX, ns, 0, &counts, &t_err));
     return counts;
@@ -207,14 +207,14 @@ struct job_seen see_job(ph_store *store, const char *name)
 {
     ph_job_list_opts opts = PH_JOB_LIST_OPTS_INIT;
     struct job_seen seen = { 0 };
-    ph_job_list *list = NULL;
+    ph_jobs *list = NULL;
 
     opts.name = name;
-    OK(ph_jobs_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK(ph_job_list_count(list) <= 1);
-    if (ph_job_list_count(list) == 1)
-        seen = copy_job(ph_job_list_at(list, 0));
-    ph_job_list_free(list);
+    OK(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
+    CHECK(ph_jobs_count(list) <= 1);
+    if (ph_jobs_count(list) == 1)
+        seen = copy_job(ph_jobs_at(list, 0));
+    ph_jobs_free(list);
     return seen;
 }
 

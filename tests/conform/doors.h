@@ -29,9 +29,9 @@ struct door {
                         ph_error *reterr);
     find_function *find;
     int (*count)(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
-                 ph_outbox_counts *ret_counts, ph_error *reterr);
-    int (*list)(ph_store *store, ph_tx tx, const ph_list_opts *opts, int timeout_ms,
-                ph_message_list **ret_list, ph_error *reterr);
+                 ph_queue_counts *ret_counts, ph_error *reterr);
+    int (*list)(ph_store *store, ph_tx tx, const ph_message_list_opts *opts, int timeout_ms,
+                ph_messages **ret_list, ph_error *reterr);
 };
 extern const struct door outbox_door, inbox_door, timers_door, job_runs_door;
 
@@ -59,7 +59,7 @@ ph_batch *door_claim(const struct door *door, ph_store *store, ph_owner owner, c
 ph_lease_ref door_take_one(const struct door *door, ph_store *store, ph_owner owner);
 /* How many a claim of up to 1 000 in the namespace "" gets; they stay leased. */
 size_t door_claimable(const struct door *door, ph_store *store);
-ph_outbox_counts door_counts(const struct door *door, ph_store *store, const char *ns);
+ph_queue_counts door_counts(const struct door *door, ph_store *store, const char *ns);
 
 /* A timer with topic "remind" and this payload. */
 ph_work_id put_timer(ph_store *store, const char *payload, int64_t due_at);
@@ -69,7 +69,7 @@ ph_job a_job(const char *name, const char *cron);
 void set_job(ph_store *store, const ph_job *job);
 void put_job(ph_store *store, const char *name, const char *cron);
 
-/* What ph_jobs_list says of a job, by value. */
+/* What ph_job_list() says of a job, by value. */
 struct job_seen {
     bool there;
     bool paused, has_payload, has_problem;

@@ -392,7 +392,7 @@ DOOR_TEST(have_settings_and_a_pause_of_their_own)
 {
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
-    ph_queue_list *list = NULL;
+    ph_queues *list = NULL;
     const ph_queue_info *queue;
 
     t_enqueue(store, "work", "message");
@@ -401,19 +401,20 @@ DOOR_TEST(have_settings_and_a_pause_of_their_own)
     OK(ph_queue_pause(store, PH_OWN_TX, door->number, "", 0, &t_err));
     CHECK_INT(door_claimable(door, store), 0);
     CHECK_INT(claimable(store, 10), 1);
-    OK(ph_queues_list(store, PH_OWN_TX, door->number, NULL, 0, &list, &t_err));
-    CHECK_INT(ph_queue_list_count(list), 1);
-    queue = ph_queue_list_at(list, 0);
+    OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .door = door->number), 0, &list,
+                     &t_err));
+    CHECK_INT(ph_queues_count(list), 1);
+    queue = ph_queues_at(list, 0);
     CHECK_STR(queue->ns, "");
     CHECK(queue->paused);
     CHECK_INT(queue->settings.max_attempts, 3);
     CHECK_INT(queue->counts.ready, 1);
-    ph_queue_list_free(list);
-    OK(ph_queues_list(store, PH_OWN_TX, PH_OUTBOX, NULL, 0, &list, &t_err));
-    CHECK_INT(ph_queue_list_count(list), 1);
-    CHECK(!ph_queue_list_at(list, 0)->paused);
-    CHECK_INT(ph_queue_list_at(list, 0)->settings.max_attempts, 10);
-    ph_queue_list_free(list);
+    ph_queues_free(list);
+    OK(ph_queue_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
+    CHECK_INT(ph_queues_count(list), 1);
+    CHECK(!ph_queues_at(list, 0)->paused);
+    CHECK_INT(ph_queues_at(list, 0)->settings.max_attempts, 10);
+    ph_queues_free(list);
     OK(ph_queue_resume(store, PH_OWN_TX, door->number, "", 0, &t_err));
     door_take_one(door, store, owner);
 }
@@ -423,16 +424,16 @@ TEST(the_outbox_is_a_door_too)
 {
     ph_store *store = t_open(NULL);
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
-    ph_queue_list *list = NULL;
+    ph_queues *list = NULL;
 
     settings.max_attempts = 4;
     OK(ph_queue_set(store, PH_OWN_TX, PH_OUTBOX, "a", &settings, 0, &t_err));
     OK(ph_queue_pause(store, PH_OWN_TX, PH_OUTBOX, "a", 0, &t_err));
-    OK(ph_outbox_queue_list(store, PH_OWN_TX, "a", 0, &list, &t_err));
-    CHECK_INT(ph_queue_list_count(list), 1);
-    CHECK(ph_queue_list_at(list, 0)->paused);
-    CHECK_INT(ph_queue_list_at(list, 0)->settings.max_attempts, 4);
-    ph_queue_list_free(list);
+    OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .ns = "a"), 0, &list, &t_err));
+    CHECK_INT(ph_queues_count(list), 1);
+    CHECK(ph_queues_at(list, 0)->paused);
+    CHECK_INT(ph_queues_at(list, 0)->settings.max_attempts, 4);
+    ph_queues_free(list);
     OK(ph_queue_resume(store, PH_OWN_TX, PH_OUTBOX, "a", 0, &t_err));
     outbox_door.make(store, "a", "body");
     ph_batch_free(door_claim(&outbox_door, store, ph_owner_new(), "a", 1));
@@ -443,10 +444,10 @@ DOOR_TEST(are_counted_and_listed)
 {
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
     ph_work_id first, second;
-    ph_outbox_counts counts;
+    ph_queue_counts counts;
 
     t_clock_set(store, T_EPOCH);
     first = door->make(store, "", "first");
@@ -459,21 +460,21 @@ DOOR_TEST(are_counted_and_listed)
     CHECK_INT(door_counts(door, store, "other").ready, 1);
     opts.oldest_first = opts.with_payload = true;
     OK(door->list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 2);
-    CHECK(same_id(ph_message_list_at(list, 0)->message->work_id.b, first.b));
-    CHECK(same_id(ph_message_list_at(list, 1)->message->work_id.b, second.b));
-    CHECK_STR(ph_message_list_at(list, 1)->message->payload, "second");
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 2);
+    CHECK(same_id(ph_messages_at(list, 0)->message->work_id.b, first.b));
+    CHECK(same_id(ph_messages_at(list, 1)->message->work_id.b, second.b));
+    CHECK_STR(ph_messages_at(list, 1)->message->payload, "second");
+    ph_messages_free(list);
     door_take_one(door, store, owner);
     opts.state = PH_LIST_IN_PROGRESS;
     OK(door->list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 1);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 1);
+    ph_messages_free(list);
     opts.state = PH_LIST_READY;
     opts.ns = "other";
     OK(door->list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 1);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 1);
+    ph_messages_free(list);
 }
 
 DOOR_TEST(go_by_the_retention_of_their_queue)
@@ -557,11 +558,11 @@ DOOR_TEST(refuse_bad_arguments)
     static const ph_owner nobody;
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
     ph_batch *batch = NULL;
     ph_message_info *info = NULL;
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
     ph_lease_ref ref;
 
     door->make(store, "", "body");
@@ -603,18 +604,23 @@ TEST(a_door_that_does_not_exist_is_refused)
 {
     ph_store *store = t_open(NULL);
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
-    ph_queue_list *list = NULL;
+    ph_queues *list = NULL;
 
     CHECK_INT(ph_queue_set(store, PH_OWN_TX, (ph_door)5, NULL, &settings, 0, &t_err), PH_EINVAL);
     CHECK_STR(t_err.message, "door 5 is not a ph_door");
     CHECK_INT(ph_queue_pause(store, PH_OWN_TX, (ph_door)4, NULL, 0, &t_err), PH_EINVAL);
     CHECK_INT(ph_queue_resume(store, PH_OWN_TX, (ph_door)-1, NULL, 0, &t_err), PH_EINVAL);
-    CHECK_INT(ph_queues_list(store, PH_OWN_TX, (ph_door)4, NULL, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .door = (ph_door)4), 0,
+                            &list, &t_err),
+              PH_EINVAL);
     CHECK(list == NULL);
     CHECK_INT(ph_queue_set(store, PH_OWN_TX, PH_TIMERS, NULL, NULL, 0, &t_err), PH_EINVAL);
     CHECK_INT(ph_queue_set(store, PH_OWN_TX, PH_TIMERS, "\xff", &settings, 0, &t_err), PH_EINVAL);
-    CHECK_INT(ph_queues_list(store, PH_OWN_TX, PH_TIMERS, NULL, 0, NULL, &t_err), PH_EINVAL);
-    OK(ph_queues_list(store, PH_OWN_TX, PH_TIMERS, NULL, 0, &list, &t_err));
-    CHECK_INT(ph_queue_list_count(list), 0);
-    ph_queue_list_free(list);
+    CHECK_INT(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .door = PH_TIMERS), 0,
+                            NULL, &t_err),
+              PH_EINVAL);
+    OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .door = PH_TIMERS), 0, &list,
+                     &t_err));
+    CHECK_INT(ph_queues_count(list), 0);
+    ph_queues_free(list);
 }

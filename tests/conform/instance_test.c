@@ -9,12 +9,14 @@ static const char *who(ph_store *store, const char *service, bool all, const ph_
                        int count)
 {
     static char text[1000];
-    ph_instance_list *list = NULL;
+    ph_instances *list = NULL;
 
-    OK(ph_instance_list_get(store, PH_OWN_TX, service, all, 0, &list, &t_err));
+    OK(ph_instance_list(store, PH_OWN_TX,
+                        T_OPTS(ph_instance_list_opts, .service = service, .ended_too = all), 0,
+                        &list, &t_err));
     text[0] = '\0';
-    for (size_t i = 0; i < ph_instance_list_count(list); i++) {
-        const ph_instance_info *info = ph_instance_list_at(list, i);
+    for (size_t i = 0; i < ph_instances_count(list); i++) {
+        const ph_instance_info *info = ph_instances_at(list, i);
         size_t used = strlen(text);
         int n = 0;
 
@@ -22,8 +24,8 @@ static const char *who(ph_store *store, const char *service, bool all, const ph_
             n++;
         snprintf(text + used, sizeof(text) - used, "%s%s:%d", i ? " " : "", info->service, n);
     }
-    CHECK(ph_instance_list_at(list, ph_instance_list_count(list)) == NULL);
-    ph_instance_list_free(list);
+    CHECK(ph_instances_at(list, ph_instances_count(list)) == NULL);
+    ph_instances_free(list);
     return text;
 }
 
@@ -500,8 +502,8 @@ TEST(instances_are_listed_by_service_and_start)
     CHECK_STR(who(store, "web", false, id, 4), "web:0 web:2");
     CHECK_STR(who(store, "mail", true, id, 4), "mail:1 mail:3");
     CHECK_STR(who(store, "none", true, id, 4), "");
-    ph_instance_list_free(NULL);
-    CHECK_INT(ph_instance_list_count(NULL), 0);
+    ph_instances_free(NULL);
+    CHECK_INT(ph_instances_count(NULL), 0);
 }
 
 /* "Retention deletes instances that ended more than a day ago." Live ones never. */
@@ -563,14 +565,18 @@ TEST(bad_arguments_of_instances_are_refused)
 {
     ph_store *store = t_open(NULL);
     ph_owner nobody = { { 0 } };
-    ph_instance_list *list = NULL;
+    ph_instances *list = NULL;
 
     CHECK_INT(ph_instance_leave(store, PH_OWN_TX, nobody, 0, NULL, &t_err), PH_EINVAL);
     CHECK(strstr(t_err.message, "instance is empty") != NULL);
     CHECK_INT(ph_instance_leave(NULL, PH_OWN_TX, ph_owner_new(), 0, NULL, &t_err), PH_EINVAL);
     CHECK_INT(ph_instance_leave(store, PH_OWN_TX, ph_owner_new(), -1, NULL, &t_err), PH_EINVAL);
-    CHECK_INT(ph_instance_list_get(store, PH_OWN_TX, "", false, 0, &list, &t_err), PH_EINVAL);
-    CHECK_INT(ph_instance_list_get(store, PH_OWN_TX, "\xff", false, 0, &list, &t_err), PH_EINVAL);
-    CHECK_INT(ph_instance_list_get(store, PH_OWN_TX, NULL, false, 0, NULL, &t_err), PH_EINVAL);
+    CHECK_INT(ph_instance_list(store, PH_OWN_TX, T_OPTS(ph_instance_list_opts, .service = ""), 0,
+                               &list, &t_err),
+              PH_EINVAL);
+    CHECK_INT(ph_instance_list(store, PH_OWN_TX, T_OPTS(ph_instance_list_opts, .service = "\xff"),
+                               0, &list, &t_err),
+              PH_EINVAL);
+    CHECK_INT(ph_instance_list(store, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
     CHECK(list == NULL);
 }

@@ -224,7 +224,7 @@ static void must_exist(int (*call)(ph_store *store, const char *name))
     put_job(store, "Job", "@daily");
     CHECK_INT(call(store, "job"), PH_ENOTFOUND);
     CHECK_INT(t_err.code, PH_ENOTFOUND);
-    CHECK_STR(t_err.message, "there is no job of this name; see ph_jobs_list()");
+    CHECK_STR(t_err.message, "there is no job of this name; see ph_job_list()");
     OK(call(store, "Job"));
 }
 
@@ -294,37 +294,37 @@ TEST(arguments_of_lists_of_jobs)
 {
     ph_store *store = t_open(NULL);
     ph_job_list_opts opts = PH_JOB_LIST_OPTS_INIT;
-    ph_job_list *list = NULL;
+    ph_jobs *list = NULL;
 
-    CHECK_INT(ph_jobs_list(NULL, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
-    CHECK_INT(ph_jobs_list(store, PH_OWN_TX, &opts, 0, NULL, &t_err), PH_EINVAL);
+    CHECK_INT(ph_job_list(NULL, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, NULL, &t_err), PH_EINVAL);
     CHECK_STR(t_err.message, "ret_list is NULL");
-    CHECK_INT(ph_jobs_list(store, PH_OWN_TX, &opts, -1, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, -1, &list, &t_err), PH_EINVAL);
     opts.limit = -1;
-    CHECK_INT(ph_jobs_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     CHECK_STR(t_err.message, "limit is -1; allowed are 1 to 10000");
     opts.limit = PH_BATCH_MAX + 1;
-    CHECK_INT(ph_jobs_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     opts = (ph_job_list_opts)PH_JOB_LIST_OPTS_INIT;
     opts.name = "";
-    CHECK_INT(ph_jobs_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     opts.name = NULL;
     opts.ns = "\xff";
-    CHECK_INT(ph_jobs_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     opts.ns = NULL;
     opts.after = "\xff";
-    CHECK_INT(ph_jobs_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     opts.after = "";
     opts.size = 3;
-    CHECK_INT(ph_jobs_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     CHECK(list == NULL);
     opts.size = sizeof(opts);
     opts.limit = PH_BATCH_MAX;
-    OK(ph_jobs_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_job_list_count(list), 0);
-    CHECK_INT(ph_job_list_count(NULL), 0);
-    CHECK(ph_job_list_at(NULL, 0) == NULL);
-    ph_job_list_free(list);
+    OK(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
+    CHECK_INT(ph_jobs_count(list), 0);
+    CHECK_INT(ph_jobs_count(NULL), 0);
+    CHECK(ph_jobs_at(NULL, 0) == NULL);
+    ph_jobs_free(list);
 }
 
 TEST(arguments_of_schedulers)

@@ -587,18 +587,17 @@ TEST(pausing_is_part_of_the_callers_transaction)
 static const char *names(ph_store *store, const ph_job_list_opts *opts)
 {
     static char text[1000];
-    ph_job_list *list = NULL;
+    ph_jobs *list = NULL;
 
     text[0] = '\0';
-    OK(ph_jobs_list(store, PH_OWN_TX, opts, 0, &list, &t_err));
-    for (size_t i = 0; i < ph_job_list_count(list); i++) {
+    OK(ph_job_list(store, PH_OWN_TX, opts, 0, &list, &t_err));
+    for (size_t i = 0; i < ph_jobs_count(list); i++) {
         size_t used = strlen(text);
 
-        snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
-                 ph_job_list_at(list, i)->name);
+        snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "", ph_jobs_at(list, i)->name);
     }
-    CHECK(ph_job_list_at(list, ph_job_list_count(list)) == NULL);
-    ph_job_list_free(list);
+    CHECK(ph_jobs_at(list, ph_jobs_count(list)) == NULL);
+    ph_jobs_free(list);
     return text;
 }
 
@@ -644,18 +643,18 @@ TEST(jobs_are_listed_by_name_in_pages)
 TEST(a_page_of_jobs_has_fifty_unless_asked)
 {
     ph_store *store = t_open(NULL);
-    ph_job_list *list = NULL;
+    ph_jobs *list = NULL;
     char name[16];
 
     for (int i = 0; i < 52; i++) {
         snprintf(name, sizeof(name), "job %02d", i);
         put_job(store, name, "@daily");
     }
-    OK(ph_jobs_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
-    CHECK_INT(ph_job_list_count(list), 50);
-    CHECK_STR(ph_job_list_at(list, 49)->name, "job 49");
-    ph_job_list_free(list);
-    ph_job_list_free(NULL);
+    OK(ph_job_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
+    CHECK_INT(ph_jobs_count(list), 50);
+    CHECK_STR(ph_jobs_at(list, 49)->name, "job 49");
+    ph_jobs_free(list);
+    ph_jobs_free(NULL);
 }
 
 TEST(a_list_of_jobs_sees_the_callers_transaction)
@@ -663,12 +662,12 @@ TEST(a_list_of_jobs_sees_the_callers_transaction)
     ph_store *store = t_open(NULL);
     struct t_conn *conn = t_connect();
     ph_job job = a_job("j", "@daily");
-    ph_job_list *list = NULL;
+    ph_jobs *list = NULL;
 
     t_begin(conn);
     OK(ph_job_set(store, t_tx(conn), &job, 0, NULL, &t_err));
-    OK(ph_jobs_list(store, t_tx(conn), NULL, 0, &list, &t_err));
-    CHECK_INT(ph_job_list_count(list), 1);
-    ph_job_list_free(list);
+    OK(ph_job_list(store, t_tx(conn), NULL, 0, &list, &t_err));
+    CHECK_INT(ph_jobs_count(list), 1);
+    ph_jobs_free(list);
     t_rollback(conn);
 }

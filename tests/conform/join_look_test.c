@@ -96,19 +96,19 @@ TEST(find_says_what_is_missing)
 static const char *listed(ph_store *store, const ph_join_list_opts *opts)
 {
     static char text[400];
-    ph_join_list *list = NULL;
+    ph_joins *list = NULL;
 
-    OK(ph_joins_list(store, PH_OWN_TX, opts, 0, &list, &t_err));
+    OK(ph_join_list(store, PH_OWN_TX, opts, 0, &list, &t_err));
     text[0] = '\0';
-    for (size_t i = 0; i < ph_join_list_count(list); i++) {
+    for (size_t i = 0; i < ph_joins_count(list); i++) {
         size_t used = strlen(text);
 
-        CHECK_INT(ph_join_list_at(list, i)->member_count, 0);
+        CHECK_INT(ph_joins_at(list, i)->member_count, 0);
         snprintf(text + used, sizeof(text) - used, "%s%d", i ? " " : "",
-                 ph_join_list_at(list, i)->expected_steps);
+                 ph_joins_at(list, i)->expected_steps);
     }
-    CHECK(ph_join_list_at(list, ph_join_list_count(list)) == NULL);
-    ph_join_list_free(list);
+    CHECK(ph_joins_at(list, ph_joins_count(list)) == NULL);
+    ph_joins_free(list);
     return text;
 }
 
@@ -192,13 +192,13 @@ TEST(a_list_of_joins_says_what_is_wrong)
 {
     ph_store *store = t_open(NULL);
     ph_join_list_opts good = PH_JOIN_LIST_OPTS_INIT, bad;
-    ph_join_list *list = NULL;
+    ph_joins *list = NULL;
 
 #define REFUSED(member, value)                                                                     \
     do {                                                                                           \
         bad = good;                                                                                \
         bad.member = (value);                                                                      \
-        CHECK_INT(ph_joins_list(store, PH_OWN_TX, &bad, 0, &list, &t_err), PH_EINVAL);             \
+        CHECK_INT(ph_join_list(store, PH_OWN_TX, &bad, 0, &list, &t_err), PH_EINVAL);              \
     } while (0)
     REFUSED(status, -2);
     REFUSED(status, 4);
@@ -209,18 +209,18 @@ TEST(a_list_of_joins_says_what_is_wrong)
     REFUSED(after, ((ph_join_id){ { 1, 2, 3 } }));
     REFUSED(size, 0);
 #undef REFUSED
-    CHECK_INT(ph_joins_list(store, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
+    CHECK_INT(ph_join_list(store, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
     CHECK(list == NULL);
-    CHECK_INT(ph_join_list_count(NULL), 0);
-    CHECK(ph_join_list_at(NULL, 0) == NULL);
-    ph_join_list_free(NULL);
+    CHECK_INT(ph_joins_count(NULL), 0);
+    CHECK(ph_joins_at(NULL, 0) == NULL);
+    ph_joins_free(NULL);
 }
 
 TEST(a_list_of_joins_shows_what_find_shows)
 {
     ph_store *store = t_open(NULL);
     ph_join_opts opts = PH_JOIN_OPTS_INIT;
-    ph_join_list *list = NULL;
+    ph_joins *list = NULL;
     const ph_join_info *a;
     ph_join_info *b;
     ph_join_id join;
@@ -235,8 +235,8 @@ TEST(a_list_of_joins_shows_what_find_shows)
     t_clock_advance(store, 1);
     end_step(store, PH_FAIL);
     for (int i = 0; i < 2; i++) {
-        OK(ph_joins_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
-        a = ph_join_list_at(list, 0);
+        OK(ph_join_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
+        a = ph_joins_at(list, 0);
         b = find_join(store, join);
         CHECK(same_id(a->id.b, b->id.b));
         CHECK_STR(a->grouping_key, b->grouping_key);
@@ -247,7 +247,7 @@ TEST(a_list_of_joins_shows_what_find_shows)
         CHECK(a->created_at == b->created_at && a->updated_at == b->updated_at &&
               a->deadline == b->deadline && a->finished_at == b->finished_at);
         ph_join_info_free(b);
-        ph_join_list_free(list);
+        ph_joins_free(list);
         cancel(store, join);
     }
 }
@@ -378,18 +378,18 @@ TEST(deployment_creates_the_join_tables_and_again_does_no_harm)
 static const char *joins_of(ph_store *store, ph_message_id message, ph_join_list_opts opts)
 {
     static char text[100];
-    ph_join_list *list = NULL;
+    ph_joins *list = NULL;
 
     opts.step = message;
-    OK(ph_joins_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
+    OK(ph_join_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
     text[0] = '\0';
-    for (size_t i = 0; i < ph_join_list_count(list); i++) {
+    for (size_t i = 0; i < ph_joins_count(list); i++) {
         size_t used = strlen(text);
 
         snprintf(text + used, sizeof(text) - used, "%s%d", used ? " " : "",
-                 ph_join_list_at(list, i)->expected_steps);
+                 ph_joins_at(list, i)->expected_steps);
     }
-    ph_join_list_free(list);
+    ph_joins_free(list);
     return text;
 }
 

@@ -178,13 +178,13 @@ TEST(grouping_keys_compare_byte_for_byte)
         OK(try_key(store, keys[i]));
     for (int i = 0; i < 6; i++) {
         ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
-        ph_join_list *list = NULL;
+        ph_joins *list = NULL;
 
         opts.grouping_key = keys[i];
-        OK(ph_joins_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-        REQ_INT("OBX-095", ph_join_list_count(list), 1);
-        REQ_STR("OBX-095", ph_join_list_at(list, 0)->grouping_key, keys[i]);
-        ph_join_list_free(list);
+        OK(ph_join_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
+        REQ_INT("OBX-095", ph_joins_count(list), 1);
+        REQ_STR("OBX-095", ph_joins_at(list, 0)->grouping_key, keys[i]);
+        ph_joins_free(list);
     }
 }
 

@@ -256,7 +256,7 @@ TEST(joins_need_an_open_transaction_too)
     struct t_conn *conn = t_connect();
     ph_join_id join = start_join(store, 1);
     ph_message_id id = a_step(store).message_id;
-    ph_join_list *list = NULL;
+    ph_joins *list = NULL;
     ph_wait wait = a_wait(true);
     ph_tx tx = t_tx(conn); /* none is open */
 
@@ -265,7 +265,7 @@ TEST(joins_need_an_open_transaction_too)
     CHECK_INT(ph_join_report_completed(store, tx, join, id, 0, &t_err), PH_ENOTX);
     CHECK_INT(ph_join_wait(store, tx, join, &wait, 0, NULL, &t_err), PH_ENOTX);
     CHECK_INT(ph_join_cancel(store, tx, join, 0, NULL, &t_err), PH_ENOTX);
-    CHECK_INT(ph_joins_list(store, tx, NULL, 0, &list, &t_err), PH_ENOTX);
+    CHECK_INT(ph_join_list(store, tx, NULL, 0, &list, &t_err), PH_ENOTX);
     CHECK_INT(t_number(conn, JOINS), 1);
     t_disconnect(conn);
 }

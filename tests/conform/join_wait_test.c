@@ -83,10 +83,10 @@ TEST(no_claim_hands_out_a_wait)
 {
     ph_store *store = t_open(NULL);
     struct t_conn *conn = t_connect();
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_owner owner = ph_owner_new();
     ph_join_id join = start_join(store, 1);
-    ph_queue_list *queues = NULL;
+    ph_queues *queues = NULL;
     ph_lease_ref ref = { 0 };
     ph_work_id id;
 
@@ -109,9 +109,9 @@ TEST(no_claim_hands_out_a_wait)
     CHECK_INT(counts.waiting, 1);
     OK(ph_outbox_count(store, PH_OWN_TX, "elsewhere", 0, &counts, &t_err));
     CHECK_INT(counts.waiting, 0);
-    OK(ph_queues_list(store, PH_OWN_TX, PH_OUTBOX, NULL, 0, &queues, &t_err));
-    CHECK_INT(ph_queue_list_at(queues, 0)->counts.waiting, 1);
-    ph_queue_list_free(queues);
+    OK(ph_queue_list(store, PH_OWN_TX, NULL, 0, &queues, &t_err));
+    CHECK_INT(ph_queues_at(queues, 0)->counts.waiting, 1);
+    ph_queues_free(queues);
     ref.work_id = id;
     CHECK_INT(ack(store, owner, ref), PH_OUTCOME_STALE);
     CHECK_INT(renew(store, owner, ref, 30), PH_OUTCOME_STALE);
@@ -124,25 +124,25 @@ TEST(no_claim_hands_out_a_wait)
 TEST(waits_are_listed)
 {
     ph_store *store = t_open(NULL);
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
     ph_join_id join = start_join(store, 1);
     ph_work_id first = wait_for(store, join, true);
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
 
     wait_for(store, join, false);
     a_step(store);
     opts.state = PH_LIST_WAITING;
     opts.oldest_first = true;
     OK(ph_outbox_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 2);
-    CHECK(same_id(ph_message_list_at(list, 0)->message->work_id.b, first.b));
-    CHECK_INT(ph_message_list_at(list, 0)->status, PH_WAITING);
-    CHECK(same_id(ph_message_list_at(list, 0)->waits_for.b, join.b));
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 2);
+    CHECK(same_id(ph_messages_at(list, 0)->message->work_id.b, first.b));
+    CHECK_INT(ph_messages_at(list, 0)->status, PH_WAITING);
+    CHECK(same_id(ph_messages_at(list, 0)->waits_for.b, join.b));
+    ph_messages_free(list);
     CHECK(cancel(store, join));
     OK(ph_outbox_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 0);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 0);
+    ph_messages_free(list);
 }
 
 TEST(a_wait_is_no_step)
@@ -436,8 +436,8 @@ TEST(what_is_sent_can_be_a_step_of_the_next_join)
     ph_store *store = t_open(NULL);
     ph_join_id first = start_join(store, 1), second = start_join(store, 1);
     ph_wait wait = a_wait(true);
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
 
     wait.on_complete_topic = STEP;
     OK(try_wait(store, first, &wait));
@@ -447,9 +447,9 @@ TEST(what_is_sent_can_be_a_step_of_the_next_join)
     opts.topic = STEP;
     opts.state = PH_LIST_READY;
     OK(ph_outbox_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 1);
-    attach(store, second, ph_message_list_at(list, 0)->message->message_id);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 1);
+    attach(store, second, ph_messages_at(list, 0)->message->message_id);
+    ph_messages_free(list);
     end_step(store, PH_ACK);
     CHECK_STR(standing(store, second), "1+0/1 completed");
     CHECK_STR(sent_text(store), "1 good, 0 bad");
@@ -462,7 +462,7 @@ TEST(all_waits_of_a_queue_have_the_topic_that_is_set)
     ph_store *store = t_open(NULL);
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
     ph_join_id join = start_join(store, 1);
-    ph_queue_list *list = NULL;
+    ph_queues *list = NULL;
     ph_wait wait = a_wait(true);
 
     settings.join_wait_topic = "fan.in";
@@ -474,9 +474,9 @@ TEST(all_waits_of_a_queue_have_the_topic_that_is_set)
     wait.ns = "other"; /* has its own settings */
     OK(try_wait(store, join, &wait));
     REQ_INT("JOIN-050", sent(store, "join.wait"), 1);
-    OK(ph_outbox_queue_list(store, PH_OWN_TX, "", 0, &list, &t_err));
-    CHECK_STR(ph_queue_list_at(list, 0)->settings.join_wait_topic, "fan.in");
-    ph_queue_list_free(list);
+    OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .ns = ""), 0, &list, &t_err));
+    CHECK_STR(ph_queues_at(list, 0)->settings.join_wait_topic, "fan.in");
+    ph_queues_free(list);
     settings.join_wait_topic = NULL; /* as it is */
     settings.max_attempts = 4;
     set_queue(store, &settings);

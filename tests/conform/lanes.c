@@ -96,20 +96,20 @@ void fill(const struct door *door, ph_store *store, const char *words)
 
 ph_work_id named(const struct door *door, ph_store *store, const char *payload)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
     ph_work_id id = { { 0 } };
 
     opts.limit = PH_BATCH_MAX;
     opts.with_payload = true;
     OK(door->list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    for (size_t i = 0; i < ph_message_list_count(list) && ph_id_is_zero(id.b); i++) {
-        const ph_delivery *message = ph_message_list_at(list, i)->message;
+    for (size_t i = 0; i < ph_messages_count(list) && ph_id_is_zero(id.b); i++) {
+        const ph_delivery *message = ph_messages_at(list, i)->message;
 
         if (strcmp(message->payload, payload) == 0)
             id = message->work_id;
     }
-    ph_message_list_free(list);
+    ph_messages_free(list);
     if (ph_id_is_zero(id.b))
         printf("there is no message %s\n", payload);
     CHECK(!ph_id_is_zero(id.b));
@@ -218,10 +218,10 @@ int64_t door_reaped(const struct door *door, ph_store *store)
 
 /* ----------------------------------------------------------------------- streams */
 
-static ph_message_list *read_lane(const struct door *door, ph_store *store, const char *ns,
-                                  const char *stream)
+static ph_messages *read_lane(const struct door *door, ph_store *store, const char *ns,
+                              const char *stream)
 {
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
 
     OK(ph_stream_read(store, PH_OWN_TX, door->number, ns, stream, 0, 1000, 0, &list, &t_err));
     return list;
@@ -254,42 +254,42 @@ const char *lane(const struct door *door, ph_store *store, const char *stream)
 const char *lane_in(const struct door *door, ph_store *store, const char *ns, const char *stream)
 {
     static char text[8192];
-    ph_message_list *list = read_lane(door, store, ns, stream);
+    ph_messages *list = read_lane(door, store, ns, stream);
     int64_t now = t_clock(store);
 
     text[0] = '\0';
-    for (size_t i = 0; i < ph_message_list_count(list); i++) {
-        const ph_message_info *info = ph_message_list_at(list, i);
+    for (size_t i = 0; i < ph_messages_count(list); i++) {
+        const ph_message_info *info = ph_messages_at(list, i);
         size_t used = strlen(text);
 
         CHECK_STR(info->message->stream, stream);
         snprintf(text + used, sizeof(text) - used, "%s%s=%s", i ? " " : "", info->message->payload,
                  standing_of(info, now));
     }
-    ph_message_list_free(list);
+    ph_messages_free(list);
     return text;
 }
 
 const char *numbers(const struct door *door, ph_store *store, const char *stream)
 {
     static char text[8192];
-    ph_message_list *list = read_lane(door, store, NULL, stream);
+    ph_messages *list = read_lane(door, store, NULL, stream);
 
     text[0] = '\0';
-    for (size_t i = 0; i < ph_message_list_count(list); i++) {
+    for (size_t i = 0; i < ph_messages_count(list); i++) {
         size_t used = strlen(text);
 
         snprintf(text + used, sizeof(text) - used, "%s%lld", i ? " " : "",
-                 (long long)ph_message_list_at(list, i)->message->seq);
+                 (long long)ph_messages_at(list, i)->message->seq);
     }
-    ph_message_list_free(list);
+    ph_messages_free(list);
     return text;
 }
 
 struct lane_seen see_lane(const struct door *door, ph_store *store, const char *stream)
 {
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
     struct lane_seen s = { 0 };
 
     opts.door = door->number;
@@ -297,10 +297,10 @@ struct lane_seen see_lane(const struct door *door, ph_store *store, const char *
     opts.stream = stream;
     opts.idle_too = true;
     opts.service = SERVICE;
-    OK(ph_stream_list_get(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK(ph_stream_list_count(list) <= 1);
-    if (ph_stream_list_count(list) == 1) {
-        const ph_stream_info *info = ph_stream_list_at(list, 0);
+    OK(ph_stream_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
+    CHECK(ph_streams_count(list) <= 1);
+    if (ph_streams_count(list) == 1) {
+        const ph_stream_info *info = ph_streams_at(list, 0);
 
         CHECK_STR(info->stream, stream);
         CHECK_STR(info->ns, "");
@@ -321,24 +321,24 @@ struct lane_seen see_lane(const struct door *door, ph_store *store, const char *
         snprintf(s.affinity_service, sizeof(s.affinity_service), "%s",
                  info->affinity_service ? info->affinity_service : "");
     }
-    ph_stream_list_free(list);
+    ph_streams_free(list);
     return s;
 }
 
 const char *listed(ph_store *store, const ph_stream_list_opts *opts)
 {
     static char text[8192];
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
 
-    OK(ph_stream_list_get(store, PH_OWN_TX, opts, 0, &list, &t_err));
+    OK(ph_stream_list(store, PH_OWN_TX, opts, 0, &list, &t_err));
     text[0] = '\0';
-    for (size_t i = 0; i < ph_stream_list_count(list); i++) {
+    for (size_t i = 0; i < ph_streams_count(list); i++) {
         size_t used = strlen(text);
 
         snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
-                 ph_stream_list_at(list, i)->stream);
+                 ph_streams_at(list, i)->stream);
     }
-    ph_stream_list_free(list);
+    ph_streams_free(list);
     return text;
 }
 
@@ -430,12 +430,13 @@ const char *instance_claimed(ph_store *store, ph_owner instance, int n)
 
 struct instance_seen see_instance(ph_store *store, ph_owner instance)
 {
-    ph_instance_list *list = NULL;
+    ph_instances *list = NULL;
     struct instance_seen s = { 0 };
 
-    OK(ph_instance_list_get(store, PH_OWN_TX, NULL, true, 0, &list, &t_err));
-    for (size_t i = 0; i < ph_instance_list_count(list); i++) {
-        const ph_instance_info *info = ph_instance_list_at(list, i);
+    OK(ph_instance_list(store, PH_OWN_TX, T_OPTS(ph_instance_list_opts, .ended_too = true), 0,
+                        &list, &t_err));
+    for (size_t i = 0; i < ph_instances_count(list); i++) {
+        const ph_instance_info *info = ph_instances_at(list, i);
 
         if (!same_id(info->id.b, instance.b))
             continue;
@@ -454,7 +455,7 @@ struct instance_seen see_instance(ph_store *store, ph_owner instance)
         snprintf(s.host, sizeof(s.host), "%s", info->host);
         snprintf(s.metadata, sizeof(s.metadata), "%s", info->metadata ? info->metadata : "");
     }
-    ph_instance_list_free(list);
+    ph_instances_free(list);
     return s;
 }
 

@@ -72,7 +72,7 @@ const char *lane_in(const struct door *door, ph_store *store, const char *ns, co
 /* Their numbers: "1 2 3". */
 const char *numbers(const struct door *door, ph_store *store, const char *stream);
 
-/* What ph_stream_list_get says of a stream, by value. */
+/* What ph_stream_list() says of a stream, by value. */
 struct lane_seen {
     bool there;
     ph_stream_state state;
@@ -109,7 +109,7 @@ void come(ph_store *store, ph_owner instance);
 /* What a claim of an instance gets of the outbox; it stays leased. */
 const char *instance_claimed(ph_store *store, ph_owner instance, int n);
 
-/* What ph_instance_list_get says of an instance, by value. */
+/* What ph_instance_list() says of an instance, by value. */
 struct instance_seen {
     bool there;
     ph_instance_state state;

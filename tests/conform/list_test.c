@@ -3,46 +3,46 @@
 
 #define MANY 25
 
-static ph_list_opts of_state(ph_list_state state)
+static ph_message_list_opts of_state(ph_list_state state)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
 
     opts.state = state;
     return opts;
 }
 
-static ph_message_list *list_in(ph_store *store, ph_tx tx, const ph_list_opts *opts)
+static ph_messages *list_in(ph_store *store, ph_tx tx, const ph_message_list_opts *opts)
 {
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
 
     OK(ph_outbox_list(store, tx, opts, 0, &list, &t_err));
     CHECK(list != NULL);
     return list;
 }
 
-static ph_message_list *list(ph_store *store, const ph_list_opts *opts)
+static ph_messages *list(ph_store *store, const ph_message_list_opts *opts)
 {
     return list_in(store, PH_OWN_TX, opts);
 }
 
 /* The payloads of what is listed, joined by blanks; valid until the next call. */
-static const char *listed_in(ph_store *store, ph_tx tx, ph_list_opts opts)
+static const char *listed_in(ph_store *store, ph_tx tx, ph_message_list_opts opts)
 {
     static char text[4000];
-    ph_message_list *found;
+    ph_messages *found;
     size_t used = 0;
 
     opts.with_payload = true;
     found = list_in(store, tx, &opts);
     text[0] = '\0';
-    for (size_t i = 0; i < ph_message_list_count(found); i++)
+    for (size_t i = 0; i < ph_messages_count(found); i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
-                                 ph_message_list_at(found, i)->message->payload);
-    ph_message_list_free(found);
+                                 ph_messages_at(found, i)->message->payload);
+    ph_messages_free(found);
     return text;
 }
 
-static const char *listed(ph_store *store, ph_list_opts opts)
+static const char *listed(ph_store *store, ph_message_list_opts opts)
 {
     return listed_in(store, PH_OWN_TX, opts);
 }
@@ -53,26 +53,26 @@ static const char *in_state(ph_store *store, ph_list_state state)
 }
 
 /* The same page by page, oldest first or newest first. */
-static const char *paged(ph_store *store, ph_list_opts opts)
+static const char *paged(ph_store *store, ph_message_list_opts opts)
 {
     static char text[4000];
-    ph_message_list *found;
+    ph_messages *found;
     size_t used = 0, count;
 
     opts.with_payload = true;
     text[0] = '\0';
     do {
         found = list(store, &opts);
-        count = ph_message_list_count(found);
+        count = ph_messages_count(found);
         CHECK(count <= (size_t)opts.limit);
         for (size_t i = 0; i < count; i++) {
-            const ph_message_info *info = ph_message_list_at(found, i);
+            const ph_message_info *info = ph_messages_at(found, i);
 
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
                                      info->message->payload);
             opts.after = info->message->work_id;
         }
-        ph_message_list_free(found);
+        ph_messages_free(found);
     } while (count == (size_t)opts.limit);
     return text;
 }
@@ -108,35 +108,35 @@ TEST(an_empty_store_has_an_empty_list)
 TEST(messages_are_listed_newest_first_or_oldest_first)
 {
     ph_store *store = t_open(NULL);
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
 
     put_many(store, "topic", 4, NULL);
     CHECK_STR(listed(store, opts), "3 2 1 0");
     opts.oldest_first = true;
     CHECK_STR(listed(store, opts), "0 1 2 3");
-    CHECK_STR(listed(store, (ph_list_opts)PH_LIST_OPTS_INIT), "3 2 1 0");
+    CHECK_STR(listed(store, (ph_message_list_opts)PH_MESSAGE_LIST_OPTS_INIT), "3 2 1 0");
 }
 
 TEST(a_list_has_fifty_messages_unless_asked_otherwise)
 {
     ph_store *store = t_open(NULL);
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *found = NULL;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *found = NULL;
 
     put_many(store, "topic", 60, NULL);
     OK(ph_outbox_list(store, PH_OWN_TX, NULL, 0, &found, &t_err));
-    CHECK_INT(ph_message_list_count(found), 50);
-    CHECK(ph_message_list_at(found, 49) != NULL);
-    CHECK(ph_message_list_at(found, 50) == NULL);
-    ph_message_list_free(found);
+    CHECK_INT(ph_messages_count(found), 50);
+    CHECK(ph_messages_at(found, 49) != NULL);
+    CHECK(ph_messages_at(found, 50) == NULL);
+    ph_messages_free(found);
     opts.limit = 7;
     found = list(store, &opts);
-    CHECK_INT(ph_message_list_count(found), 7);
-    ph_message_list_free(found);
+    CHECK_INT(ph_messages_count(found), 7);
+    ph_messages_free(found);
     opts.limit = PH_BATCH_MAX;
     found = list(store, &opts);
-    CHECK_INT(ph_message_list_count(found), 60);
-    ph_message_list_free(found);
+    CHECK_INT(ph_messages_count(found), 60);
+    ph_messages_free(found);
 }
 
 /* MANY messages of each state, enqueued in turns, so that no state is a range of numbers: the
@@ -181,13 +181,13 @@ TEST(each_state_lists_its_own_messages)
 
     one_of_each_state(store);
     for (size_t i = 0; i < 5; i++) {
-        ph_list_opts opts = of_state(states[i]);
-        ph_message_list *found = list(store, &opts);
+        ph_message_list_opts opts = of_state(states[i]);
+        ph_messages *found = list(store, &opts);
 
-        CHECK_INT(ph_message_list_count(found), MANY);
+        CHECK_INT(ph_messages_count(found), MANY);
         for (size_t n = 0; n < MANY; n++)
-            CHECK_INT(ph_message_list_at(found, n)->status, statuses[i]);
-        ph_message_list_free(found);
+            CHECK_INT(ph_messages_at(found, n)->status, statuses[i]);
+        ph_messages_free(found);
         CHECK_STR(in_state(store, states[i]), counted(MANY - 1, 0));
         opts.oldest_first = true;
         CHECK_STR(listed(store, opts), counted(0, MANY - 1));
@@ -202,7 +202,7 @@ TEST(pages_follow_each_other_without_gap_or_overlap)
     one_of_each_state(store);
     for (int state = PH_LIST_READY; state <= PH_LIST_DEAD; state++) {
         for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
-            ph_list_opts opts = of_state((ph_list_state)state);
+            ph_message_list_opts opts = of_state((ph_list_state)state);
 
             opts.limit = limits[i];
             CHECK_STR(paged(store, opts), counted(MANY - 1, 0));
@@ -221,7 +221,7 @@ TEST(done_batches_that_lie_far_apart_are_listed_in_order)
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
     static ph_lease_ref refs[COUNT];
-    ph_list_opts opts = of_state(PH_LIST_DONE);
+    ph_message_list_opts opts = of_state(PH_LIST_DONE);
 
     put_many(store, "topic", COUNT, all);
     CHECK_INT(take(store, owner, COUNT, refs), COUNT);
@@ -320,7 +320,7 @@ TEST(lists_are_filtered_by_namespace_and_topic)
         settle(store, owner, refs[4 * i + 3], PH_FAIL, NULL, 0);
     }
     for (int state = PH_LIST_READY; state <= PH_LIST_DEAD; state++) {
-        ph_list_opts opts = of_state((ph_list_state)state);
+        ph_message_list_opts opts = of_state((ph_list_state)state);
 
         if (state == PH_LIST_SCHEDULED)
             continue;
@@ -346,7 +346,7 @@ TEST(a_rare_topic_is_found_among_many)
 {
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
-    ph_list_opts opts = of_state(PH_LIST_DONE);
+    ph_message_list_opts opts = of_state(PH_LIST_DONE);
 
     t_enqueue(store, "rare", "first");
     put_many(store, "common", 2500, NULL);
@@ -374,8 +374,8 @@ TEST(a_list_item_tells_what_a_lookup_tells_but_for_the_history)
     ph_owner owner = ph_owner_new();
     ph_message m = a_message("topic", "h\xc3\xa4 payload");
     ph_tenant_id tenant = { { 7 } };
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *found;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *found;
     const ph_message_info *info;
     ph_lease_ref ref;
 
@@ -392,7 +392,7 @@ TEST(a_list_item_tells_what_a_lookup_tells_but_for_the_history)
     ref = take_one(store, owner);
 
     found = list(store, &opts);
-    info = ph_message_list_at(found, 0);
+    info = ph_messages_at(found, 0);
     CHECK(same_id(info->message->work_id.b, ref.work_id.b));
     CHECK(same_id(info->message->message_id.b, see(store, ref.work_id).message_id.b));
     CHECK_INT(info->status, PH_IN_PROGRESS);
@@ -413,13 +413,13 @@ TEST(a_list_item_tells_what_a_lookup_tells_but_for_the_history)
     CHECK(info->message->headers == NULL);
     CHECK_INT(info->message->payload_length, strlen(m.payload));
     CHECK_INT(info->history_count, 0);
-    ph_message_list_free(found);
+    ph_messages_free(found);
 
     opts.with_payload = true;
     found = list(store, &opts);
-    CHECK_STR(ph_message_list_at(found, 0)->message->payload, m.payload);
-    CHECK(strstr(ph_message_list_at(found, 0)->message->headers, "\"a\"") != NULL);
-    ph_message_list_free(found);
+    CHECK_STR(ph_messages_at(found, 0)->message->payload, m.payload);
+    CHECK(strstr(ph_messages_at(found, 0)->message->headers, "\"a\"") != NULL);
+    ph_messages_free(found);
 }
 
 TEST(a_list_goes_on_after_a_message_that_was_deleted)
@@ -427,7 +427,7 @@ TEST(a_list_goes_on_after_a_message_that_was_deleted)
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
     ph_enqueued all[5];
     ph_lease_ref refs[5];
 
@@ -451,25 +451,26 @@ TEST(a_list_inside_a_transaction_sees_what_that_has_done)
 
     t_begin(conn);
     OK(try_put(store, t_tx(conn), &m));
-    CHECK_STR(listed_in(store, t_tx(conn), (ph_list_opts)PH_LIST_OPTS_INIT), "mine");
+    CHECK_STR(listed_in(store, t_tx(conn), (ph_message_list_opts)PH_MESSAGE_LIST_OPTS_INIT),
+              "mine");
     CHECK_STR(in_state(store, PH_LIST_ALL), "");
     t_rollback(conn);
     CHECK_STR(in_state(store, PH_LIST_ALL), "");
 }
 
-static void refused(ph_store *store, const ph_list_opts *opts, const char *message)
+static void refused(ph_store *store, const ph_message_list_opts *opts, const char *message)
 {
-    ph_message_list *untouched = (ph_message_list *)store;
+    ph_messages *untouched = (ph_messages *)store;
 
     CHECK_INT(ph_outbox_list(store, PH_OWN_TX, opts, 0, &untouched, &t_err), PH_EINVAL);
-    CHECK(untouched == (ph_message_list *)store);
+    CHECK(untouched == (ph_messages *)store);
     CHECK_STR(t_err.message, message);
 }
 
 TEST(bad_arguments_of_a_list_are_refused)
 {
     ph_store *store = t_open(NULL);
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
 
     opts.limit = -1;
     refused(store, &opts, "limit is -1; allowed are 1 to 10000");
@@ -487,18 +488,18 @@ TEST(bad_arguments_of_a_list_are_refused)
     refused(store, &opts, "after is not a work id; give the last one of the page before, or zero");
     CHECK_INT(ph_outbox_list(store, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
     CHECK_INT(ph_outbox_list(NULL, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
-    CHECK_INT(ph_message_list_count(NULL), 0);
-    CHECK(ph_message_list_at(NULL, 0) == NULL);
-    ph_message_list_free(NULL);
+    CHECK_INT(ph_messages_count(NULL), 0);
+    CHECK(ph_messages_at(NULL, 0) == NULL);
+    ph_messages_free(NULL);
 }
 
 /* -------------------------------------------------------------------- queues */
 
-static ph_queue_list *queues(ph_store *store, const char *ns)
+static ph_queues *queues(ph_store *store, const char *ns)
 {
-    ph_queue_list *found = NULL;
+    ph_queues *found = NULL;
 
-    OK(ph_outbox_queue_list(store, PH_OWN_TX, ns, 0, &found, &t_err));
+    OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .ns = ns), 0, &found, &t_err));
     return found;
 }
 
@@ -506,10 +507,10 @@ TEST(a_queue_is_listed_with_every_setting)
 {
     ph_store *store = t_open(NULL);
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
-    ph_queue_list *found = queues(store, "");
-    const ph_queue_info *info = ph_queue_list_at(found, 0);
+    ph_queues *found = queues(store, "");
+    const ph_queue_info *info = ph_queues_at(found, 0);
 
-    CHECK_INT(ph_queue_list_count(found), 1);
+    CHECK_INT(ph_queues_count(found), 1);
     CHECK_STR(info->ns, "");
     CHECK(!info->paused);
     CHECK_INT(info->settings.max_attempts, 10);
@@ -522,8 +523,8 @@ TEST(a_queue_is_listed_with_every_setting)
     CHECK_INT(info->settings.max_payload_bytes, 1024 * 1024);
     CHECK_INT(info->settings.max_lease_s, PH_LEASE_MAX_S);
     CHECK_INT(info->settings.delete_on_ack, -1);
-    CHECK(ph_queue_list_at(found, 1) == NULL);
-    ph_queue_list_free(found);
+    CHECK(ph_queues_at(found, 1) == NULL);
+    ph_queues_free(found);
 
     settings.max_attempts = 3;
     settings.backoff = PH_BACKOFF_EQUAL_JITTER;
@@ -536,8 +537,8 @@ TEST(a_queue_is_listed_with_every_setting)
     OK(ph_outbox_queue_set(store, PH_OWN_TX, "other", &settings, 0, &t_err));
     OK(ph_outbox_queue_pause(store, PH_OWN_TX, "other", 0, &t_err));
     found = queues(store, "other");
-    info = ph_queue_list_at(found, 0);
-    CHECK_INT(ph_queue_list_count(found), 1);
+    info = ph_queues_at(found, 0);
+    CHECK_INT(ph_queues_count(found), 1);
     CHECK_STR(info->ns, "other");
     CHECK(info->paused);
     CHECK_INT(info->settings.max_attempts, 3);
@@ -550,23 +551,22 @@ TEST(a_queue_is_listed_with_every_setting)
     CHECK_INT(info->settings.max_payload_bytes, 62);
     CHECK_INT(info->settings.max_lease_s, 63);
     CHECK_INT(info->settings.delete_on_ack, 1);
-    ph_queue_list_free(found);
+    ph_queues_free(found);
 }
 
 TEST(listed_settings_can_be_set_again_as_they_are)
 {
     ph_store *store = t_open(NULL);
-    ph_queue_list *before = queues(store, ""), *after;
+    ph_queues *before = queues(store, ""), *after;
 
-    OK(ph_outbox_queue_set(store, PH_OWN_TX, "", &ph_queue_list_at(before, 0)->settings, 0,
-                           &t_err));
+    OK(ph_outbox_queue_set(store, PH_OWN_TX, "", &ph_queues_at(before, 0)->settings, 0, &t_err));
     after = queues(store, "");
-    CHECK(memcmp(&ph_queue_list_at(before, 0)->settings, &ph_queue_list_at(after, 0)->settings,
+    CHECK(memcmp(&ph_queues_at(before, 0)->settings, &ph_queues_at(after, 0)->settings,
                  offsetof(ph_queue_settings, join_wait_topic)) == 0);
-    CHECK_STR(ph_queue_list_at(before, 0)->settings.join_wait_topic, "join.wait");
-    CHECK_STR(ph_queue_list_at(after, 0)->settings.join_wait_topic, "join.wait");
-    ph_queue_list_free(before);
-    ph_queue_list_free(after);
+    CHECK_STR(ph_queues_at(before, 0)->settings.join_wait_topic, "join.wait");
+    CHECK_STR(ph_queues_at(after, 0)->settings.join_wait_topic, "join.wait");
+    ph_queues_free(before);
+    ph_queues_free(after);
 }
 
 TEST(queues_are_listed_by_name_each_with_its_own_counts)
@@ -574,7 +574,7 @@ TEST(queues_are_listed_by_name_each_with_its_own_counts)
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
     ph_message later = a_message("topic", "later");
-    ph_queue_list *found;
+    ph_queues *found;
     const ph_queue_info *info;
     ph_lease_ref refs[5];
 
@@ -590,8 +590,8 @@ TEST(queues_are_listed_by_name_each_with_its_own_counts)
     t_clock_advance(store, 31 * T_SECOND);
 
     found = queues(store, NULL);
-    CHECK_INT(ph_queue_list_count(found), 3);
-    info = ph_queue_list_at(found, 0);
+    CHECK_INT(ph_queues_count(found), 3);
+    info = ph_queues_at(found, 0);
     CHECK_STR(info->ns, "");
     CHECK_INT(info->counts.ready, 2);
     CHECK_INT(info->counts.scheduled, 1);
@@ -599,28 +599,30 @@ TEST(queues_are_listed_by_name_each_with_its_own_counts)
     CHECK_INT(info->counts.expired_leases, 2);
     CHECK_INT(info->counts.dead, 1);
     CHECK_INT(info->counts.oldest_ready_ms, 31000);
-    info = ph_queue_list_at(found, 1);
+    info = ph_queues_at(found, 1);
     CHECK_STR(info->ns, "a");
     CHECK_INT(info->counts.ready, 2);
     CHECK_INT(info->counts.in_progress, 0);
     CHECK_INT(info->counts.dead, 0);
-    info = ph_queue_list_at(found, 2);
+    info = ph_queues_at(found, 2);
     CHECK_STR(info->ns, "b");
     CHECK_INT(info->counts.ready, 1);
-    ph_queue_list_free(found);
+    ph_queues_free(found);
 }
 
 TEST(a_queue_that_does_not_exist_is_not_listed)
 {
     ph_store *store = t_open(NULL);
-    ph_queue_list *found = queues(store, "nowhere");
+    ph_queues *found = queues(store, "nowhere");
     char *long_name = repeated("x", PH_NAME_MAX + 1);
 
-    CHECK_INT(ph_queue_list_count(found), 0);
-    ph_queue_list_free(found);
-    CHECK_INT(ph_outbox_queue_list(store, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
-    CHECK_INT(ph_outbox_queue_list(store, PH_OWN_TX, long_name, 0, &found, &t_err), PH_EINVAL);
-    CHECK_INT(ph_queue_list_count(NULL), 0);
-    CHECK(ph_queue_list_at(NULL, 0) == NULL);
-    ph_queue_list_free(NULL);
+    CHECK_INT(ph_queues_count(found), 0);
+    ph_queues_free(found);
+    CHECK_INT(ph_queue_list(store, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
+    CHECK_INT(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .ns = long_name), 0,
+                            &found, &t_err),
+              PH_EINVAL);
+    CHECK_INT(ph_queues_count(NULL), 0);
+    CHECK(ph_queues_at(NULL, 0) == NULL);
+    ph_queues_free(NULL);
 }

@@ -241,7 +241,7 @@ TEST(no_secret_in_the_log_of_a_message_s_life)
     ph_store *store = open_logging(PH_LOG_DEBUG);
     ph_owner owner = ph_owner_new();
     ph_message m[2] = { secretive(), secretive() };
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_lease_ref refs[2];
     ph_work_id again;
 

@@ -220,9 +220,9 @@ TEST(find_in_the_callers_transaction_sees_what_it_did)
 
 /* --------------------------------------------------------------------- count */
 
-static ph_outbox_counts count(ph_store *store, const char *ns)
+static ph_queue_counts count(ph_store *store, const char *ns)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
 
     OK(ph_outbox_count(store, PH_OWN_TX, ns, 0, &counts, &t_err));
     return counts;
@@ -231,7 +231,7 @@ static ph_outbox_counts count(ph_store *store, const char *ns)
 TEST(count_of_an_empty_store_is_zero)
 {
     ph_store *store = t_open(NULL);
-    ph_outbox_counts counts = count(store, NULL);
+    ph_queue_counts counts = count(store, NULL);
 
     CHECK_INT(counts.ready + counts.scheduled + counts.in_progress + counts.dead +
                   counts.expired_leases + counts.oldest_ready_ms,
@@ -246,7 +246,7 @@ TEST(count_tells_the_states_apart)
     ph_message later = a_message("t", "later"), elsewhere = a_message("t", "elsewhere");
     ph_owner owner = ph_owner_new();
     ph_lease_ref refs[5];
-    ph_outbox_counts counts;
+    ph_queue_counts counts;
 
     t_clock_set(store, T_EPOCH);
     put_many(store, "t", 5, NULL);
@@ -288,7 +288,7 @@ TEST(count_leaves_out_dead_ones_that_were_retried)
 TEST(count_checks_its_arguments)
 {
     ph_store *store = t_open(NULL);
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
 
     CHECK_INT(ph_outbox_count(NULL, PH_OWN_TX, NULL, 0, &counts, &t_err), PH_EINVAL);
     CHECK_INT(ph_outbox_count(store, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
@@ -300,7 +300,7 @@ TEST(count_checks_its_arguments)
     /* An older program's shorter struct is filled as far as it goes. */
     t_enqueue(store, "t", "p");
     counts =
-        (ph_outbox_counts){ offsetof(ph_outbox_counts, scheduled), -1, -2, -3, -4, -5, -6, -7, -8 };
+        (ph_queue_counts){ offsetof(ph_queue_counts, scheduled), -1, -2, -3, -4, -5, -6, -7, -8 };
     OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
     CHECK_INT(counts.ready, 1);
     CHECK_INT(counts.scheduled, -2);

@@ -89,21 +89,21 @@ TEST(every_backend_stores_and_shows_the_same_partition)
     }
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}stream"), vector_count);
     for (int n = 0; n < COUNTS; n++) {
-        ph_stream_list *list = NULL;
+        ph_streams *list = NULL;
 
         opts.partition_count = n == 0 ? 0 : counts[n];
         opts.limit = VECTORS_MAX;
-        OK(ph_stream_list_get(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-        CHECK_INT(ph_stream_list_count(list), vector_count);
+        OK(ph_stream_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
+        CHECK_INT(ph_streams_count(list), vector_count);
         for (size_t i = 0; i < vector_count; i++) {
-            const ph_stream_info *info = ph_stream_list_at(list, i);
+            const ph_stream_info *info = ph_streams_at(list, i);
             size_t v = 0;
 
             while (strcmp(vectors[v].key, info->stream) != 0)
                 CHECK(++v < vector_count);
             REQ_INT("STR-013", info->partition, vectors[v].partition[n]);
         }
-        ph_stream_list_free(list);
+        ph_streams_free(list);
     }
     for (size_t i = 0; i < vector_count; i++) {
         char sql[100];

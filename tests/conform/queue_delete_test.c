@@ -34,13 +34,14 @@ static int queues(ph_store *store, ph_door door, const char *ns)
 {
     static const char *const names[] = { "outbox", "inbox", "timers", "job_runs" };
     struct t_conn *conn = t_connect();
-    ph_queue_list *list = NULL;
+    ph_queues *list = NULL;
     char sql[160];
     int count;
 
-    OK(ph_queues_list(store, PH_OWN_TX, door, ns, 0, &list, &t_err));
-    count = (int)ph_queue_list_count(list);
-    ph_queue_list_free(list);
+    OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .door = door, .ns = ns), 0, &list,
+                     &t_err));
+    count = (int)ph_queues_count(list);
+    ph_queues_free(list);
     snprintf(sql, sizeof(sql),
              "SELECT count(*) FROM {t}queues WHERE door = '%s' AND namespace = '%s'", names[door],
              ns);
@@ -71,15 +72,17 @@ static void set_odd(ph_store *store, ph_door door, const char *ns)
 /* As one that was just made. */
 static void is_new(ph_store *store, ph_door door, const char *ns)
 {
-    ph_queue_list *list = NULL, *fresh = NULL;
+    ph_queues *list = NULL, *fresh = NULL;
     const ph_queue_info *got, *want;
 
     OK(ph_queue_resume(store, PH_OWN_TX, door, "fresh", 0, &t_err));
-    OK(ph_queues_list(store, PH_OWN_TX, door, ns, 0, &list, &t_err));
-    OK(ph_queues_list(store, PH_OWN_TX, door, "fresh", 0, &fresh, &t_err));
-    CHECK_INT(ph_queue_list_count(list), 1);
-    got = ph_queue_list_at(list, 0);
-    want = ph_queue_list_at(fresh, 0);
+    OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .door = door, .ns = ns), 0, &list,
+                     &t_err));
+    OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .door = door, .ns = "fresh"), 0,
+                     &fresh, &t_err));
+    CHECK_INT(ph_queues_count(list), 1);
+    got = ph_queues_at(list, 0);
+    want = ph_queues_at(fresh, 0);
     CHECK_INT(got->paused, want->paused);
     CHECK_INT(got->settings.max_attempts, want->settings.max_attempts);
     CHECK_INT(got->settings.retention_s, want->settings.retention_s);
@@ -94,8 +97,8 @@ static void is_new(ph_store *store, ph_door door, const char *ns)
     CHECK_STR(got->settings.join_wait_topic, want->settings.join_wait_topic);
     CHECK_INT(got->settings.dead_head, want->settings.dead_head);
     CHECK_INT(got->settings.affinity_grace_ms, want->settings.affinity_grace_ms);
-    ph_queue_list_free(list);
-    ph_queue_list_free(fresh);
+    ph_queues_free(list);
+    ph_queues_free(fresh);
 }
 
 TEST(an_empty_queue_goes_with_its_settings)

@@ -24,20 +24,21 @@ static void failed(ph_store *store, ph_work_id id, const char *receptor, const c
 static const char *receptors(ph_store *store, ph_work_id id)
 {
     static char text[2000];
-    ph_receptor_list *list = NULL;
+    ph_receptors *list = NULL;
 
-    OK(ph_receptor_list_get(store, PH_OWN_TX, id, 0, &list, &t_err));
+    OK(ph_receptor_list(store, PH_OWN_TX, T_OPTS(ph_receptor_list_opts, .work_id = id), 0, &list,
+                        &t_err));
     text[0] = '\0';
-    for (size_t i = 0; i < ph_receptor_list_count(list); i++) {
-        const ph_receptor_info *info = ph_receptor_list_at(list, i);
+    for (size_t i = 0; i < ph_receptors_count(list); i++) {
+        const ph_receptor_info *info = ph_receptors_at(list, i);
         size_t used = strlen(text);
 
         snprintf(text + used, sizeof(text) - used, "%s%s %s %d%s%s%s", i ? ", " : "",
                  info->receptor, info->completed ? "completed" : "failed", info->attempts,
                  info->error ? " (" : "", info->error ? info->error : "", info->error ? ")" : "");
     }
-    CHECK(ph_receptor_list_at(list, ph_receptor_list_count(list)) == NULL);
-    ph_receptor_list_free(list);
+    CHECK(ph_receptors_at(list, ph_receptors_count(list)) == NULL);
+    ph_receptors_free(list);
     return text;
 }
 
@@ -46,7 +47,7 @@ LANE_TEST(one_receptor_that_fails_leaves_its_siblings_done)
 {
     ph_store *store = open_at_epoch();
     ph_work_id id = door->make(store, "", "x");
-    ph_receptor_list *list = NULL;
+    ph_receptors *list = NULL;
 
     CHECK_STR(receptors(store, id), "");
     completed(store, id, "mail");
@@ -67,10 +68,11 @@ LANE_TEST(one_receptor_that_fails_leaves_its_siblings_done)
     REQ_STR("REC-001", receptors(store, id),
             "bill completed 1, log completed 4, "
             "mail completed 1");
-    OK(ph_receptor_list_get(store, PH_OWN_TX, id, 0, &list, &t_err));
-    CHECK_INT(ph_receptor_list_at(list, 1)->first_at, T_EPOCH);
-    CHECK_INT(ph_receptor_list_at(list, 1)->last_at, T_EPOCH + 2 * T_SECOND);
-    ph_receptor_list_free(list);
+    OK(ph_receptor_list(store, PH_OWN_TX, T_OPTS(ph_receptor_list_opts, .work_id = id), 0, &list,
+                        &t_err));
+    CHECK_INT(ph_receptors_at(list, 1)->first_at, T_EPOCH);
+    CHECK_INT(ph_receptors_at(list, 1)->last_at, T_EPOCH + 2 * T_SECOND);
+    ph_receptors_free(list);
     all_is_well(store);
 }
 
@@ -79,16 +81,17 @@ TEST(who_is_completed_stays_so)
 {
     ph_store *store = open_at_epoch();
     ph_work_id id = t_enqueue(store, TOPIC, "x").work_id;
-    ph_receptor_list *list = NULL;
+    ph_receptors *list = NULL;
 
     completed(store, id, "mail");
     t_clock_advance(store, T_SECOND);
     failed(store, id, "mail", "no");
     completed(store, id, "mail");
     REQ_STR("REC-001", receptors(store, id), "mail completed 1");
-    OK(ph_receptor_list_get(store, PH_OWN_TX, id, 0, &list, &t_err));
-    CHECK_INT(ph_receptor_list_at(list, 0)->last_at, T_EPOCH);
-    ph_receptor_list_free(list);
+    OK(ph_receptor_list(store, PH_OWN_TX, T_OPTS(ph_receptor_list_opts, .work_id = id), 0, &list,
+                        &t_err));
+    CHECK_INT(ph_receptors_at(list, 0)->last_at, T_EPOCH);
+    ph_receptors_free(list);
 }
 
 /* "Reports 1 … PH_BATCH_MAX results, in order, all or none." */
@@ -233,14 +236,15 @@ TEST(reports_of_receptors_can_be_rolled_back)
     ph_store *store = open_at_epoch();
     struct t_conn *conn = t_connect();
     ph_receptor_result result = { t_enqueue(store, TOPIC, "x").work_id, "r", false, NULL };
-    ph_receptor_list *list = NULL;
+    ph_receptors *list = NULL;
 
     CHECK_INT(ph_receptor_report(store, t_tx(conn), &result, 1, 0, &t_err), PH_ENOTX);
     t_begin(conn);
     OK(ph_receptor_report(store, t_tx(conn), &result, 1, 0, &t_err));
-    OK(ph_receptor_list_get(store, t_tx(conn), result.work_id, 0, &list, &t_err));
-    CHECK_INT(ph_receptor_list_count(list), 1);
-    ph_receptor_list_free(list);
+    OK(ph_receptor_list(store, t_tx(conn), T_OPTS(ph_receptor_list_opts, .work_id = result.work_id),
+                        0, &list, &t_err));
+    CHECK_INT(ph_receptors_count(list), 1);
+    ph_receptors_free(list);
     t_rollback(conn);
     CHECK_STR(receptors(store, result.work_id), "");
     t_disconnect(conn);
@@ -251,16 +255,17 @@ TEST(errors_of_receptors_survive_quotes_bytes_and_length)
 {
     ph_store *store = open_at_epoch();
     ph_work_id id = t_enqueue(store, TOPIC, "x").work_id;
-    ph_receptor_list *list = NULL;
+    ph_receptors *list = NULL;
 
     failed(store, id, "a", "it's \"so\"\n\\");
     CHECK_STR(receptors(store, id), "a failed 1 (it's \"so\"\n\\)");
     failed(store, id, "b", repeated("x", PH_ERROR_TEXT_MAX + 100));
     failed(store, id, "c", "bad \xff byte");
-    OK(ph_receptor_list_get(store, PH_OWN_TX, id, 0, &list, &t_err));
-    CHECK_INT(strlen(ph_receptor_list_at(list, 1)->error), PH_ERROR_TEXT_MAX);
-    CHECK(strncmp(ph_receptor_list_at(list, 2)->error, "bad ", 4) == 0);
-    ph_receptor_list_free(list);
+    OK(ph_receptor_list(store, PH_OWN_TX, T_OPTS(ph_receptor_list_opts, .work_id = id), 0, &list,
+                        &t_err));
+    CHECK_INT(strlen(ph_receptors_at(list, 1)->error), PH_ERROR_TEXT_MAX);
+    CHECK(strncmp(ph_receptors_at(list, 2)->error, "bad ", 4) == 0);
+    ph_receptors_free(list);
 }
 
 TEST(bad_results_of_receptors_are_refused)
@@ -268,7 +273,7 @@ TEST(bad_results_of_receptors_are_refused)
     ph_store *store = t_open(NULL);
     ph_work_id id = t_enqueue(store, TOPIC, "x").work_id;
     ph_receptor_result result = { id, "r", false, NULL };
-    ph_receptor_list *list = NULL;
+    ph_receptors *list = NULL;
 
     CHECK_INT(try_report(store, id, NULL, false, NULL), PH_EINVAL);
     CHECK(strstr(t_err.message, "receptor is NULL") != NULL);
@@ -282,9 +287,13 @@ TEST(bad_results_of_receptors_are_refused)
     CHECK_INT(ph_receptor_report(store, PH_OWN_TX, &result, PH_BATCH_MAX + 1, 0, &t_err),
               PH_EINVAL);
     CHECK_INT(ph_receptor_report(NULL, PH_OWN_TX, &result, 1, 0, &t_err), PH_EINVAL);
-    CHECK_INT(ph_receptor_list_get(store, PH_OWN_TX, id, 0, NULL, &t_err), PH_EINVAL);
-    CHECK_INT(ph_receptor_list_get(store, PH_OWN_TX, id, -1, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_receptor_list(store, PH_OWN_TX, T_OPTS(ph_receptor_list_opts, .work_id = id), 0,
+                               NULL, &t_err),
+              PH_EINVAL);
+    CHECK_INT(ph_receptor_list(store, PH_OWN_TX, T_OPTS(ph_receptor_list_opts, .work_id = id), -1,
+                               &list, &t_err),
+              PH_EINVAL);
     CHECK(list == NULL);
-    ph_receptor_list_free(NULL);
-    CHECK_INT(ph_receptor_list_count(NULL), 0);
+    ph_receptors_free(NULL);
+    CHECK_INT(ph_receptors_count(NULL), 0);
 }

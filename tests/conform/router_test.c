@@ -171,7 +171,7 @@ TEST(a_router_has_no_more_connections_than_its_share)
         }
     }
     for (int i = 0; i < 12; i++) {
-        ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+        ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
 
         journal.count = 0;
         snprintf(key, sizeof(key), "d%d", i);

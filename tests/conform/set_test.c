@@ -43,23 +43,48 @@ TEST(a_list_has_everything_and_outlives_the_set)
 {
     ph_set *set = make_set(0, 0);
     ph_database named = database(0);
-    ph_database_list *list = NULL;
+    ph_databases *list = NULL;
 
     named.table_prefix = "mine_";
     add(set, &named);
-    OK(ph_set_list(set, &list, &t_err));
+    OK(ph_database_list(set, NULL, &list, &t_err));
     ph_set_free(set);
-    CHECK_INT(ph_database_list_count(list), 1);
-    CHECK_STR(ph_database_list_at(list, 0)->id, "d0");
-    CHECK_STR(ph_database_list_at(list, 0)->url, named.url);
-    CHECK_STR(ph_database_list_at(list, 0)->key, "d0");
-    CHECK_STR(ph_database_list_at(list, 0)->schema, named.schema);
-    CHECK_STR(ph_database_list_at(list, 0)->table_prefix, "mine_");
-    CHECK(ph_database_list_at(list, 1) == NULL);
-    ph_database_list_free(list);
-    ph_database_list_free(NULL);
-    CHECK_INT(ph_database_list_count(NULL), 0);
-    CHECK(ph_database_list_at(NULL, 0) == NULL);
+    CHECK_INT(ph_databases_count(list), 1);
+    CHECK_STR(ph_databases_at(list, 0)->id, "d0");
+    CHECK_STR(ph_databases_at(list, 0)->url, named.url);
+    CHECK_STR(ph_databases_at(list, 0)->key, "d0");
+    CHECK_STR(ph_databases_at(list, 0)->schema, named.schema);
+    CHECK_STR(ph_databases_at(list, 0)->table_prefix, "mine_");
+    CHECK(ph_databases_at(list, 1) == NULL);
+    ph_databases_free(list);
+    ph_databases_free(NULL);
+    CHECK_INT(ph_databases_count(NULL), 0);
+    CHECK(ph_databases_at(NULL, 0) == NULL);
+}
+
+TEST(a_list_can_be_of_one_database)
+{
+    ph_set *set = make_set(0, 0);
+    ph_database_list_opts opts = PH_DATABASE_LIST_OPTS_INIT;
+    ph_databases *list = NULL;
+
+    add_as(set, "a", 0, NULL);
+    add_as(set, "b", 1, NULL);
+    opts.id = "b";
+    OK(ph_database_list(set, &opts, &list, &t_err));
+    CHECK_INT(ph_databases_count(list), 1);
+    CHECK_STR(ph_databases_at(list, 0)->id, "b");
+    ph_databases_free(list);
+    opts.id = "B";
+    OK(ph_database_list(set, &opts, &list, &t_err));
+    CHECK_INT(ph_databases_count(list), 0);
+    ph_databases_free(list);
+    opts.size = 0;
+    list = NULL;
+    CHECK_INT(ph_database_list(set, &opts, &list, &t_err), PH_EINVAL);
+    CHECK(strstr(t_err.message, "ph_database_list_opts: the member size is not set") != NULL);
+    CHECK(list == NULL);
+    ph_set_free(set);
 }
 
 TEST(the_same_again_changes_nothing)
@@ -220,7 +245,7 @@ TEST(texts_of_the_options_are_copied)
     ph_store_opts stores = PH_STORE_OPTS_INIT;
     ph_set_opts opts = PH_SET_OPTS_INIT;
     ph_database named = database(0);
-    ph_database_list *list = NULL;
+    ph_databases *list = NULL;
     ph_set *set = NULL;
 
     stores.schema = schema;
@@ -232,10 +257,10 @@ TEST(texts_of_the_options_are_copied)
     memset(&stores, 0, sizeof(stores));
     named.schema = NULL;
     add(set, &named);
-    OK(ph_set_list(set, &list, &t_err));
-    CHECK_STR(ph_database_list_at(list, 0)->schema, "mine");
-    CHECK_STR(ph_database_list_at(list, 0)->table_prefix, "my_");
-    ph_database_list_free(list);
+    OK(ph_database_list(set, NULL, &list, &t_err));
+    CHECK_STR(ph_databases_at(list, 0)->schema, "mine");
+    CHECK_STR(ph_databases_at(list, 0)->table_prefix, "my_");
+    ph_databases_free(list);
     ph_set_free(set);
 }
 
@@ -387,21 +412,21 @@ static void *look_often(void *context)
 
     for (int i = 0; i < ROUNDS; i++) {
         struct ph__entry **entries = NULL;
-        ph_database_list *list = NULL;
+        ph_databases *list = NULL;
         uint64_t version = 0;
         size_t count = 0;
         ph_error err;
 
         ph__set_observe(context, &observer);
         CHECK_INT(ph__set_entries(context, &entries, &count, &version, &err), 0);
-        CHECK_INT(ph_set_list(context, &list, &err), 0);
+        CHECK_INT(ph_database_list(context, NULL, &list, &err), 0);
         ph__set_observe_end(context, &observer);
         for (size_t j = 0; j < count; j++) {
             CHECK(strlen(ph__entry_id(entries[j])) > 0);
             ph__entry_unref(context, entries[j]);
         }
         ph_free(entries);
-        ph_database_list_free(list);
+        ph_databases_free(list);
     }
     return NULL;
 }

@@ -68,13 +68,13 @@ void add(ph_set *set, const ph_database *database)
 static const char *join_list(ph_set *set, bool with_keys)
 {
     static char text[8000];
-    ph_database_list *list = NULL;
+    ph_databases *list = NULL;
     size_t length = 0;
 
-    OK(ph_set_list(set, &list, &t_err));
+    OK(ph_database_list(set, NULL, &list, &t_err));
     text[0] = '\0';
-    for (size_t i = 0; i < ph_database_list_count(list); i++) {
-        const ph_database *at = ph_database_list_at(list, i);
+    for (size_t i = 0; i < ph_databases_count(list); i++) {
+        const ph_database *at = ph_databases_at(list, i);
 
         CHECK_INT(at->size, sizeof(*at));
         length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s%s%s", i ? " " : "",
@@ -84,8 +84,8 @@ static const char *join_list(ph_set *set, bool with_keys)
                                               : "(none)");
         CHECK(length < sizeof(text));
     }
-    CHECK(ph_database_list_at(list, ph_database_list_count(list)) == NULL);
-    ph_database_list_free(list);
+    CHECK(ph_databases_at(list, ph_databases_count(list)) == NULL);
+    ph_databases_free(list);
     return text;
 }
 

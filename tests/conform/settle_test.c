@@ -346,7 +346,7 @@ TEST(ten_thousand_messages_of_one_lease_are_settled_and_renewed)
     ph_store *store = t_open(NULL);
     ph_owner owner = ph_owner_new();
     ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
-    ph_outbox_counts left = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts left = PH_QUEUE_COUNTS_INIT;
     ph_batch *batch = NULL;
 
     put_many(store, "orders", MANY, NULL);

@@ -54,7 +54,7 @@ TEST(a_query_names_databases)
 {
     struct t_conn *conn = control_set_up();
     ph_set *set = set_of("SELECT id, url FROM {schema}.tenants ORDER BY id");
-    ph_database_list *list = NULL;
+    ph_databases *list = NULL;
 
     tenant(conn, "'b', 'sqlite:b.db', NULL, NULL, NULL");
     CHECK_STR(ids(set), ""); /* nobody was asked yet */
@@ -66,10 +66,10 @@ TEST(a_query_names_databases)
     t_sql(conn, "DELETE FROM {schema}.tenants WHERE id = 'b'");
     refresh(set);
     REQ_STR("OBX-078", ids(set), "a");
-    OK(ph_set_list(set, &list, &t_err));
-    CHECK_STR(ph_database_list_at(list, 0)->url, "postgresql:///a");
-    CHECK_STR(ph_database_list_at(list, 0)->schema, "posthorn");
-    ph_database_list_free(list);
+    OK(ph_database_list(set, NULL, &list, &t_err));
+    CHECK_STR(ph_databases_at(list, 0)->url, "postgresql:///a");
+    CHECK_STR(ph_databases_at(list, 0)->schema, "posthorn");
+    ph_databases_free(list);
     ph_set_free(set);
 }
 
@@ -77,18 +77,18 @@ TEST(a_query_may_name_keys_schemas_and_prefixes)
 {
     struct t_conn *conn = control_set_up();
     ph_set *set = set_of("SELECT id, url, key, sch, pre FROM {schema}.tenants ORDER BY id, key");
-    ph_database_list *list = NULL;
+    ph_databases *list = NULL;
 
     tenant(conn, "'a', 'sqlite:a.db', 'one', 'mine', 'my_'");
     tenant(conn, "'a', 'sqlite:a.db', 'two', 'mine', 'my_'");
     tenant(conn, "'b', 'sqlite:b.db', NULL, NULL, NULL");
     refresh(set);
     CHECK_STR(ids_and_keys(set), "a=one b=b");
-    OK(ph_set_list(set, &list, &t_err));
-    CHECK_STR(ph_database_list_at(list, 0)->schema, "mine");
-    CHECK_STR(ph_database_list_at(list, 0)->table_prefix, "my_");
-    CHECK_STR(ph_database_list_at(list, 1)->table_prefix, "posthorn_");
-    ph_database_list_free(list);
+    OK(ph_database_list(set, NULL, &list, &t_err));
+    CHECK_STR(ph_databases_at(list, 0)->schema, "mine");
+    CHECK_STR(ph_databases_at(list, 0)->table_prefix, "my_");
+    CHECK_STR(ph_databases_at(list, 1)->table_prefix, "posthorn_");
+    ph_databases_free(list);
     CHECK_INT(journal.count, 1); /* the change, and nothing else */
     ph_set_free(set);
 }
@@ -386,7 +386,7 @@ TEST(paths_that_a_query_of_a_set_file_names_start_at_its_folder)
 {
     struct t_conn *conn = control_set_up();
     ph_set *set = make_set(0, 0);
-    ph_database_list *list = NULL;
+    ph_databases *list = NULL;
     char url[400];
 
     tenant(conn, "'a', 'sqlite:tenants/a.db', NULL, NULL, NULL");
@@ -394,13 +394,13 @@ TEST(paths_that_a_query_of_a_set_file_names_start_at_its_folder)
     tenant(conn, "'c', NULL, NULL, NULL, NULL");
     OK(ph_set_add_file(set, write_set("\n", true), &t_err));
     refresh(set);
-    OK(ph_set_list(set, &list, &t_err));
-    CHECK_INT(ph_database_list_count(list), 2);
+    OK(ph_database_list(set, NULL, &list, &t_err));
+    CHECK_INT(ph_databases_count(list), 2);
     snprintf(url, sizeof(url), "sqlite:%s/tenants/a.db", t_dir());
-    CHECK_STR(ph_database_list_at(list, 0)->url, url);
-    CHECK_STR(ph_database_list_at(list, 1)->url, "sqlite:/srv/b.db");
+    CHECK_STR(ph_databases_at(list, 0)->url, url);
+    CHECK_STR(ph_databases_at(list, 1)->url, "sqlite:/srv/b.db");
     CHECK(newest_with("set", "line 2: url is NULL") != NULL);
-    ph_database_list_free(list);
+    ph_databases_free(list);
     ph_set_free(set);
 }
 

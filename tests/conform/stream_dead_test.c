@@ -52,7 +52,7 @@ LANE_TEST(a_dead_head_blocks_its_stream_if_the_queue_says_so)
     ph_store *store = open_at_epoch();
     ph_owner owner = ph_owner_new();
     struct lane_seen s;
-    ph_outbox_counts counts;
+    ph_queue_counts counts;
     ph_work_id dead;
 
     set_dead_head(door, store, PH_DEAD_HEAD_BLOCK);

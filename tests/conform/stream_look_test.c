@@ -89,7 +89,7 @@ TEST(the_list_comes_in_order_and_in_pages)
     ph_store *store = open_at_epoch();
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
     ph_owner owner = ph_owner_new();
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
 
     fill(&outbox_door, store, "b1 a1 B1 c1 -x");
     fill_in(&outbox_door, store, "ns", "a1 z1");
@@ -101,12 +101,12 @@ TEST(the_list_comes_in_order_and_in_pages)
     CHECK_STR(listed(store, &opts), "a z");
     opts.ns = NULL;
     opts.stream = "a"; /* of every namespace */
-    OK(ph_stream_list_get(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_stream_list_count(list), 2);
-    CHECK_STR(ph_stream_list_at(list, 0)->ns, "");
-    CHECK_STR(ph_stream_list_at(list, 1)->ns, "ns");
-    CHECK(ph_stream_list_at(list, 2) == NULL);
-    ph_stream_list_free(list);
+    OK(ph_stream_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
+    CHECK_INT(ph_streams_count(list), 2);
+    CHECK_STR(ph_streams_at(list, 0)->ns, "");
+    CHECK_STR(ph_streams_at(list, 1)->ns, "ns");
+    CHECK(ph_streams_at(list, 2) == NULL);
+    ph_streams_free(list);
     opts.stream = NULL;
     opts.limit = 4;
     CHECK_STR(listed(store, &opts), "B a b c");
@@ -127,8 +127,8 @@ TEST(the_list_comes_in_order_and_in_pages)
     REQ_STR("STR-018", listed(store, &opts), "B c a z");
     opts.idle_too = true;
     REQ_STR("STR-018", listed(store, &opts), "B a b c a z");
-    ph_stream_list_free(NULL);
-    CHECK_INT(ph_stream_list_count(NULL), 0);
+    ph_streams_free(NULL);
+    CHECK_INT(ph_streams_count(NULL), 0);
     all_is_well(store);
 }
 
@@ -137,17 +137,17 @@ TEST(a_page_of_streams_holds_fifty_by_default)
     ph_store *store = open_at_epoch();
     ph_message m[60];
     char keys[60][8];
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
 
     for (int i = 0; i < 60; i++) {
         snprintf(keys[i], sizeof(keys[i]), "s%02d", i);
         m[i] = in_stream(keys[i], "x");
     }
     OK(ph_enqueue_many(store, PH_OWN_TX, m, 60, 0, NULL, &t_err));
-    OK(ph_stream_list_get(store, PH_OWN_TX, NULL, 0, &list, &t_err));
-    CHECK_INT(ph_stream_list_count(list), 50);
-    CHECK_STR(ph_stream_list_at(list, 49)->stream, "s49");
-    ph_stream_list_free(list);
+    OK(ph_stream_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
+    CHECK_INT(ph_streams_count(list), 50);
+    CHECK_STR(ph_streams_at(list, 49)->stream, "s49");
+    ph_streams_free(list);
 }
 
 /* PH_PARKED in find, lists, counts and the view. */
@@ -155,9 +155,9 @@ LANE_TEST(parked_messages_are_seen_counted_and_listed)
 {
     ph_store *store = open_at_epoch();
     struct t_conn *conn = t_connect();
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
-    ph_outbox_counts counts;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
+    ph_queue_counts counts;
     char sql[200], id[PH_ID_TEXT_SIZE];
     struct seen s;
 
@@ -182,21 +182,21 @@ LANE_TEST(parked_messages_are_seen_counted_and_listed)
     opts.ns = "";
     opts.oldest_first = opts.with_payload = true;
     OK(door->list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    REQ_INT("STR-018", ph_message_list_count(list), 2);
-    CHECK_STR(ph_message_list_at(list, 0)->message->payload, "a2");
-    CHECK_STR(ph_message_list_at(list, 0)->message->stream, "a");
-    CHECK_INT(ph_message_list_at(list, 1)->message->seq, 3);
-    CHECK_INT(ph_message_list_at(list, 1)->status, PH_PARKED);
-    ph_message_list_free(list);
+    REQ_INT("STR-018", ph_messages_count(list), 2);
+    CHECK_STR(ph_messages_at(list, 0)->message->payload, "a2");
+    CHECK_STR(ph_messages_at(list, 0)->message->stream, "a");
+    CHECK_INT(ph_messages_at(list, 1)->message->seq, 3);
+    CHECK_INT(ph_messages_at(list, 1)->status, PH_PARKED);
+    ph_messages_free(list);
     opts.state = PH_LIST_READY;
     OK(door->list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 2);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 2);
+    ph_messages_free(list);
     opts.state = PH_LIST_ALL;
     opts.ns = NULL;
     OK(door->list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 6);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 6);
+    ph_messages_free(list);
     snprintf(sql, sizeof(sql), "SELECT status FROM {t}%s WHERE id = '%s'", door->name,
              ph_id_text(named(door, store, "a2").b, id));
     CHECK_STR(t_value(conn, sql), "parked");
@@ -212,7 +212,7 @@ LANE_TEST_LONG(the_counts_of_a_queue_with_streams_add_up)
 {
     ph_store *store = open_at_epoch();
     ph_owner owner = ph_owner_new();
-    ph_outbox_counts c;
+    ph_queue_counts c;
     ph_batch *batch;
 
     fill(door, store, "a1 a2 a3 b1 b2");
@@ -254,7 +254,7 @@ LANE_TEST(a_stream_is_read_in_order_whatever_state_its_messages_are_in)
 {
     ph_store *store = open_at_epoch();
     ph_owner owner = ph_owner_new();
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
     const ph_message_info *info;
     ph_batch *batch;
 
@@ -266,8 +266,8 @@ LANE_TEST(a_stream_is_read_in_order_whatever_state_its_messages_are_in)
     CHECK_STR(claimed(door, store, owner, 1), "a3");
     REQ_STR("STR-018", lane(door, store, "a"), "a1=done a2=dead a3=leased a4=parked a5=parked");
     OK(ph_stream_read(store, PH_OWN_TX, door->number, NULL, "a", 2, 2, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 2);
-    info = ph_message_list_at(list, 0);
+    CHECK_INT(ph_messages_count(list), 2);
+    info = ph_messages_at(list, 0);
     CHECK_STR(info->message->payload, "a3");
     CHECK_INT(info->message->payload_length, 2);
     CHECK_INT(info->message->seq, 3);
@@ -277,14 +277,14 @@ LANE_TEST(a_stream_is_read_in_order_whatever_state_its_messages_are_in)
         CHECK_STR(info->message->source, "elsewhere");
         CHECK_STR(info->message->source_id, "a3");
     }
-    CHECK_INT(ph_message_list_at(list, 1)->message->seq, 4);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_at(list, 1)->message->seq, 4);
+    ph_messages_free(list);
     OK(ph_stream_read(store, PH_OWN_TX, door->number, "", "a", 5, 0, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 0);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 0);
+    ph_messages_free(list);
     OK(ph_stream_read(store, PH_OWN_TX, door->number, "ns", "a", 0, 0, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 0); /* one that does not exist is empty */
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 0); /* one that does not exist is empty */
+    ph_messages_free(list);
     all_is_well(store);
 }
 
@@ -293,20 +293,20 @@ TEST(reading_a_stream_gives_fifty_by_default_and_in_the_callers_transaction_what
     ph_store *store = open_at_epoch();
     struct t_conn *conn = t_connect();
     ph_message m[60];
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
 
     for (int i = 0; i < 60; i++)
         m[i] = in_stream("a", "x");
     t_begin(conn);
     OK(ph_enqueue_many(store, t_tx(conn), m, 60, 0, NULL, &t_err));
     OK(ph_stream_read(store, t_tx(conn), PH_OUTBOX, NULL, "a", 0, 0, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 50);
-    CHECK_INT(ph_message_list_at(list, 49)->message->seq, 50);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 50);
+    CHECK_INT(ph_messages_at(list, 49)->message->seq, 50);
+    ph_messages_free(list);
     t_rollback(conn);
     OK(ph_stream_read(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", 0, 0, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 0);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 0);
+    ph_messages_free(list);
 }
 
 /* ------------------------------------------------------------------- arguments */
@@ -315,11 +315,11 @@ TEST(bad_arguments_of_lists_of_streams_are_refused)
 {
     ph_store *store = t_open(NULL);
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
 
 #define REFUSED(text)                                                                              \
     do {                                                                                           \
-        CHECK_INT(ph_stream_list_get(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);       \
+        CHECK_INT(ph_stream_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);           \
         CHECK_STR(t_err.message, text);                                                            \
         CHECK(list == NULL);                                                                       \
         opts = (ph_stream_list_opts)PH_STREAM_LIST_OPTS_INIT;                                      \
@@ -343,23 +343,23 @@ TEST(bad_arguments_of_lists_of_streams_are_refused)
     REFUSED("after_ns is not valid UTF-8");
 #undef REFUSED
     opts.stream = "";
-    CHECK_INT(ph_stream_list_get(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_stream_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     opts.stream = NULL;
     opts.ns = "\xff";
-    CHECK_INT(ph_stream_list_get(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_stream_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     opts.ns = NULL;
     opts.service = "";
-    CHECK_INT(ph_stream_list_get(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
-    CHECK_INT(ph_stream_list_get(NULL, PH_OWN_TX, NULL, 0, &list, &t_err), PH_EINVAL);
-    CHECK_INT(ph_stream_list_get(store, PH_OWN_TX, NULL, -1, &list, &t_err), PH_EINVAL);
-    CHECK_INT(ph_stream_list_get(store, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
+    CHECK_INT(ph_stream_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_stream_list(NULL, PH_OWN_TX, NULL, 0, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_stream_list(store, PH_OWN_TX, NULL, -1, &list, &t_err), PH_EINVAL);
+    CHECK_INT(ph_stream_list(store, PH_OWN_TX, NULL, 0, NULL, &t_err), PH_EINVAL);
     CHECK(list == NULL);
 }
 
 TEST(bad_arguments_of_reading_a_stream_are_refused)
 {
     ph_store *store = t_open(NULL);
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
 
 #define REFUSED(door, ns, stream, after, limit)                                                    \
     CHECK_INT(ph_stream_read(store, PH_OWN_TX, (door), (ns), (stream), (after), (limit), 0, &list, \
@@ -385,7 +385,7 @@ TEST(queues_have_settings_for_streams)
 {
     ph_store *store = t_open(NULL);
     ph_queue_settings settings = PH_QUEUE_SETTINGS_INIT;
-    ph_queue_list *list = NULL;
+    ph_queues *list = NULL;
     const struct door *doors[] = { &outbox_door, &inbox_door };
 
     for (int i = 0; i < 2; i++) {
@@ -394,22 +394,24 @@ TEST(queues_have_settings_for_streams)
         settings = (ph_queue_settings)PH_QUEUE_SETTINGS_INIT;
         settings.max_attempts = 3;
         set_door_queue(doors[i], store, &settings);
-        OK(ph_queues_list(store, PH_OWN_TX, doors[i]->number, NULL, 0, &list, &t_err));
-        now = &ph_queue_list_at(list, 0)->settings;
+        OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .door = doors[i]->number), 0,
+                         &list, &t_err));
+        now = &ph_queues_at(list, 0)->settings;
         CHECK_INT(now->dead_head, PH_DEAD_HEAD_SKIP); /* the defaults */
         CHECK_INT(now->affinity_grace_ms, 1000);
         CHECK_INT(now->dedupe_retention_s, i == 0 ? 7 * 86400 : PH_FOREVER);
-        ph_queue_list_free(list);
+        ph_queues_free(list);
         settings.dead_head = PH_DEAD_HEAD_BLOCK;
         settings.affinity_grace_ms = PH_NO_GRACE;
         set_door_queue(doors[i], store, &settings);
         settings = (ph_queue_settings)PH_QUEUE_SETTINGS_INIT;
         set_door_queue(doors[i], store, &settings); /* leaves all as it is */
-        OK(ph_queues_list(store, PH_OWN_TX, doors[i]->number, NULL, 0, &list, &t_err));
-        now = &ph_queue_list_at(list, 0)->settings;
+        OK(ph_queue_list(store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .door = doors[i]->number), 0,
+                         &list, &t_err));
+        now = &ph_queues_at(list, 0)->settings;
         CHECK_INT(now->dead_head, PH_DEAD_HEAD_BLOCK);
         CHECK_INT(now->affinity_grace_ms, PH_NO_GRACE);
-        ph_queue_list_free(list);
+        ph_queues_free(list);
     }
     settings.affinity_grace_ms = 3600001;
     CHECK_INT(ph_queue_set(store, PH_OWN_TX, PH_OUTBOX, NULL, &settings, 0, &t_err), PH_EINVAL);

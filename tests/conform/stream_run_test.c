@@ -293,7 +293,7 @@ LANE_TEST(what_follows_the_end_of_a_run_is_parked_again)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char ns[8]; /* each in a queue of its own */
-        ph_message_list *list = NULL;
+        ph_messages *list = NULL;
         ph_batch *batch;
 
         snprintf(ns, sizeof(ns), "%zu", i);
@@ -304,16 +304,15 @@ LANE_TEST(what_follows_the_end_of_a_run_is_parked_again)
         REQ_STR("STR-011", lane_in(door, store, ns, "a"), cases[i].lane);
         ph_batch_free(batch);
         OK(ph_stream_read(store, PH_OWN_TX, door->number, ns, "a", 0, 0, 0, &list, &t_err));
-        for (size_t n = 0; n < ph_message_list_count(list); n++) {
-            struct seen s =
-                see_by(door->find, store, ph_message_list_at(list, n)->message->work_id);
+        for (size_t n = 0; n < ph_messages_count(list); n++) {
+            struct seen s = see_by(door->find, store, ph_messages_at(list, n)->message->work_id);
 
             if (s.status == PH_PARKED) {
                 CHECK_INT(s.attempts, 0);
                 CHECK_STR(s.kinds, "");
             }
         }
-        ph_message_list_free(list);
+        ph_messages_free(list);
     }
     all_is_well(store);
 }

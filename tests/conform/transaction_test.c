@@ -20,7 +20,7 @@ static void whole_life(ph_store *store, struct t_conn *conn)
                                { .verb = PH_ABANDON, .error = "later" },
                                { .verb = PH_FAIL, .error = "never" },
                                { .verb = PH_RELEASE } };
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_owner owner = ph_owner_new();
     ph_message_info *info = NULL;
     ph_batch *batch = NULL;

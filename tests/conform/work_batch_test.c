@@ -195,16 +195,18 @@ TEST(one_wrong_part_and_nothing_is_done)
     CHECK_STR(lane(&outbox_door, store, "a"), "a1=leased a2=leased");
     CHECK(!see_lane(&outbox_door, store, "b").there);
     {
-        ph_receptor_list *receptors = NULL;
-        ph_checkpoint_list *checkpoints = NULL;
+        ph_receptors *receptors = NULL;
+        ph_checkpoints *checkpoints = NULL;
 
-        OK(ph_receptor_list_get(store, PH_OWN_TX, out.lease.work_id, 0, &receptors, &t_err));
-        CHECK_INT(ph_receptor_list_count(receptors), 0);
-        ph_receptor_list_free(receptors);
-        OK(ph_checkpoint_list_get(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", NULL, 0, &checkpoints,
-                                  &t_err));
-        CHECK_INT(ph_checkpoint_list_count(checkpoints), 0);
-        ph_checkpoint_list_free(checkpoints);
+        OK(ph_receptor_list(store, PH_OWN_TX,
+                            T_OPTS(ph_receptor_list_opts, .work_id = out.lease.work_id), 0,
+                            &receptors, &t_err));
+        CHECK_INT(ph_receptors_count(receptors), 0);
+        ph_receptors_free(receptors);
+        OK(ph_checkpoint_list(store, PH_OWN_TX, T_OPTS(ph_checkpoint_list_opts, .stream = "a"), 0,
+                              &checkpoints, &t_err));
+        CHECK_INT(ph_checkpoints_count(checkpoints), 0);
+        ph_checkpoints_free(checkpoints);
     }
     m.payload = "b1"; /* and the same call without the mistake does it all */
     work_only(store, &opts);
@@ -309,7 +311,7 @@ TEST(results_come_before_the_settlements_that_may_delete_what_they_are_about)
     ph_work_batch_opts opts = a_claim(ph_owner_new(), 10);
     ph_checkpoint_result checkpoint = { PH_OUTBOX, NULL, "a", "c", 1, false, NULL };
     ph_receptor_result receptor = { .receptor = "r" };
-    ph_checkpoint_list *list = NULL;
+    ph_checkpoints *list = NULL;
     ph_settlement out;
     ph_work_batch *batch;
 
@@ -328,9 +330,10 @@ TEST(results_come_before_the_settlements_that_may_delete_what_they_are_about)
     opts.checkpoint_count = 1;
     work_only(store, &opts);
     REQ_STR("BAT-005", lane(&outbox_door, store, "a"), "");
-    OK(ph_checkpoint_list_get(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", NULL, 0, &list, &t_err));
-    REQ_INT("BAT-005", ph_checkpoint_list_count(list), 1); /* and so the stream stays */
-    ph_checkpoint_list_free(list);
+    OK(ph_checkpoint_list(store, PH_OWN_TX, T_OPTS(ph_checkpoint_list_opts, .stream = "a"), 0,
+                          &list, &t_err));
+    REQ_INT("BAT-005", ph_checkpoints_count(list), 1); /* and so the stream stays */
+    ph_checkpoints_free(list);
     all_is_well(store);
 }
 

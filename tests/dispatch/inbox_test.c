@@ -96,7 +96,7 @@ TEST(one_handler_per_topic_and_door)
 TEST(a_door_without_handlers_is_left_alone)
 {
     static struct part part = { .verdict = PH_VERDICT_DONE };
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     struct rig rig;
 
     rig_open(&rig);
@@ -166,7 +166,7 @@ TEST(verdicts_count_in_the_inbox_as_in_the_outbox)
 {
     static struct part fails = { .verdict = PH_VERDICT_FAIL };
     static struct part retries = { .verdict = PH_VERDICT_RETRY };
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     struct rig rig;
 
     rig_open(&rig);

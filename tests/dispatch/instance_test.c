@@ -8,18 +8,20 @@
 static size_t instances(struct rig *rig, const char *service, ph_instance_state state,
                         ph_instance_info *ret_last)
 {
-    ph_instance_list *list;
+    ph_instances *list;
     size_t count = 0;
 
-    OK(ph_instance_list_get(rig->side, PH_OWN_TX, service, true, 0, &list, &t_err));
-    for (size_t i = 0; i < ph_instance_list_count(list); i++) {
-        if (state && ph_instance_list_at(list, i)->state != state)
+    OK(ph_instance_list(rig->side, PH_OWN_TX,
+                        T_OPTS(ph_instance_list_opts, .service = service, .ended_too = true), 0,
+                        &list, &t_err));
+    for (size_t i = 0; i < ph_instances_count(list); i++) {
+        if (state && ph_instances_at(list, i)->state != state)
             continue;
         if (ret_last)
-            *ret_last = *ph_instance_list_at(list, i); /* its texts are not valid any more */
+            *ret_last = *ph_instances_at(list, i); /* its texts are not valid any more */
         count++;
     }
-    ph_instance_list_free(list);
+    ph_instances_free(list);
     return count;
 }
 
@@ -48,7 +50,7 @@ static void evict(struct rig *rig)
 TEST(a_dispatcher_registers_and_says_good_bye)
 {
     static struct part part = { .verdict = PH_VERDICT_DONE };
-    ph_instance_list *list;
+    ph_instances *list;
     const ph_instance_info *info;
     struct rig rig;
     ph_owner owner;
@@ -61,9 +63,10 @@ TEST(a_dispatcher_registers_and_says_good_bye)
     rig_run(&rig, NULL, play, &part);
     rig_drain(&rig);
     owner = ph_dispatcher_owner(rig.dispatcher);
-    OK(ph_instance_list_get(rig.side, PH_OWN_TX, "billing", false, 0, &list, &t_err));
-    CHECK_INT(ph_instance_list_count(list), 1);
-    info = ph_instance_list_at(list, 0);
+    OK(ph_instance_list(rig.side, PH_OWN_TX, T_OPTS(ph_instance_list_opts, .service = "billing"), 0,
+                        &list, &t_err));
+    CHECK_INT(ph_instances_count(list), 1);
+    info = ph_instances_at(list, 0);
     CHECK(same_id(info->id.b, owner.b));
     CHECK_STR(info->service, "billing");
     CHECK(info->host && *info->host);
@@ -71,7 +74,7 @@ TEST(a_dispatcher_registers_and_says_good_bye)
     CHECK(strstr(info->metadata, "1.2") != NULL);
     CHECK_INT(info->lease_s, 20);
     CHECK_INT(info->stale_threshold_s, 50);
-    ph_instance_list_free(list);
+    ph_instances_free(list);
     rig_stop(&rig);
     CHECK_INT(instances(&rig, "billing", PH_INSTANCE_LIVE, NULL), 0);
     CHECK_INT(instances(&rig, "billing", PH_INSTANCE_LEFT, NULL), 1);

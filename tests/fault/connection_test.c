@@ -235,7 +235,7 @@ TEST(an_ack_whose_answer_is_lost_is_repeated_or_unknown)
 
 TEST(reading_is_repeated_when_the_line_was_cut)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_store *store;
     ph_work_id id;
 
@@ -437,7 +437,7 @@ static void check_given_up(int r, bool may_have_happened, double started)
 TEST(a_server_that_stopped_answering_is_given_up_at_the_time_limit)
 {
     ph_store_opts opts = PH_STORE_OPTS_INIT;
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_message m = a_message("orders", "x");
     ph_store *stores[3];
     ph_batch *batch = NULL;

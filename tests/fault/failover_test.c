@@ -72,7 +72,7 @@ static void check_standby_is_not_taken_for_a_primary(void)
                                            "&target_session_attrs=read-only",
                                            "&target_session_attrs=prefer-standby" };
     ph_message m = a_message("orders", "x");
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_store *store = NULL;
     size_t count;
 

@@ -128,8 +128,8 @@ TEST(each_host_gets_its_share_of_the_time_limit)
 /* It is the last resort: a host that hangs must leave some time for it. */
 TEST(a_read_only_host_still_has_time_when_the_last_one_hangs)
 {
-    ph_list_opts wanted = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
+    ph_message_list_opts wanted = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
     ph_store *store = NULL;
 
     start_hosts();
@@ -137,7 +137,7 @@ TEST(a_read_only_host_still_has_time_when_the_last_one_hangs)
     proxy_turn(hosts[1], PROXY_STALL);
     proxy_turn(hosts[0], PROXY_CUT_NOW);
     OK(ph_outbox_list(store, PH_OWN_TX, &wanted, 4000, &list, &t_err));
-    ph_message_list_free(list);
+    ph_messages_free(list);
 }
 
 /* ---------------------------------------------------------------------- look-ups */

@@ -275,15 +275,15 @@ static int find(struct scene *scene, ph_tx tx)
 
 static int count(struct scene *scene, ph_tx tx)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
 
     return ph_outbox_count(scene->store, tx, NULL, 0, &counts, &t_err);
 }
 
 static int list_state(struct scene *scene, ph_tx tx, ph_list_state state)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
     int r;
 
     opts.state = state;
@@ -291,7 +291,7 @@ static int list_state(struct scene *scene, ph_tx tx, ph_list_state state)
     opts.with_payload = true;
     r = ph_outbox_list(scene->store, tx, &opts, 0, &list, &t_err);
     CHECK(r == 0 || list == NULL);
-    ph_message_list_free(list);
+    ph_messages_free(list);
     return r;
 }
 
@@ -317,11 +317,11 @@ static int list_dead(struct scene *scene, ph_tx tx)
 
 static int queue_list(struct scene *scene, ph_tx tx)
 {
-    ph_queue_list *list = NULL;
-    int r = ph_outbox_queue_list(scene->store, tx, NULL, 0, &list, &t_err);
+    ph_queues *list = NULL;
+    int r = ph_queue_list(scene->store, tx, NULL, 0, &list, &t_err);
 
     CHECK(r == 0 || list == NULL);
-    ph_queue_list_free(list);
+    ph_queues_free(list);
     return r;
 }
 
@@ -460,26 +460,26 @@ static int join_find(struct scene *scene, ph_tx tx)
 static int join_list(struct scene *scene, ph_tx tx)
 {
     ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
-    ph_join_list *list = NULL;
+    ph_joins *list = NULL;
     int r;
 
     opts.grouping_key = "key";
-    r = ph_joins_list(scene->store, tx, &opts, 0, &list, &t_err);
+    r = ph_join_list(scene->store, tx, &opts, 0, &list, &t_err);
     CHECK(r == 0 || list == NULL);
-    ph_join_list_free(list);
+    ph_joins_free(list);
     return r;
 }
 
 static int list_waiting(struct scene *scene, ph_tx tx)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
     int r;
 
     opts.state = PH_LIST_WAITING;
     r = ph_outbox_list(scene->store, tx, &opts, 0, &list, &t_err);
     CHECK(r == 0 || list == NULL);
-    ph_message_list_free(list);
+    ph_messages_free(list);
     return r;
 }
 

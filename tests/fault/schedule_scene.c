@@ -89,11 +89,11 @@ static int timers_claim(struct scene *scene, ph_tx tx)
 
 static int timers_list(struct scene *scene, ph_tx tx)
 {
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
     int r = ph_timers_list(scene->store, tx, NULL, 0, &list, &t_err);
 
     CHECK(r == 0 || list == NULL);
-    ph_message_list_free(list);
+    ph_messages_free(list);
     return r;
 }
 
@@ -141,11 +141,11 @@ static int job_resume(struct scene *scene, ph_tx tx)
 
 static int jobs_list(struct scene *scene, ph_tx tx)
 {
-    ph_job_list *list = NULL;
-    int r = ph_jobs_list(scene->store, tx, NULL, 0, &list, &t_err);
+    ph_jobs *list = NULL;
+    int r = ph_job_list(scene->store, tx, NULL, 0, &list, &t_err);
 
     CHECK(r == 0 || list == NULL);
-    ph_job_list_free(list);
+    ph_jobs_free(list);
     return r;
 }
 

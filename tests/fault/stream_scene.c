@@ -146,36 +146,37 @@ static int instance_leave(struct scene *scene, ph_tx tx)
 
 static int instance_list(struct scene *scene, ph_tx tx)
 {
-    ph_instance_list *list = NULL;
-    int r = ph_instance_list_get(scene->store, tx, NULL, true, 0, &list, &t_err);
+    ph_instances *list = NULL;
+    int r = ph_instance_list(scene->store, tx, T_OPTS(ph_instance_list_opts, .ended_too = true), 0,
+                             &list, &t_err);
 
     CHECK(r == 0 || list == NULL);
-    ph_instance_list_free(list);
+    ph_instances_free(list);
     return r;
 }
 
 static int stream_list(struct scene *scene, ph_tx tx)
 {
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
     int r;
 
     opts.idle_too = true;
-    r = ph_stream_list_get(scene->store, tx, &opts, 0, &list, &t_err);
+    r = ph_stream_list(scene->store, tx, &opts, 0, &list, &t_err);
     CHECK(r == 0 || list == NULL);
-    CHECK(r < 0 || ph_stream_list_count(list) == 3);
-    ph_stream_list_free(list);
+    CHECK(r < 0 || ph_streams_count(list) == 3);
+    ph_streams_free(list);
     return r;
 }
 
 static int stream_read(struct scene *scene, ph_tx tx)
 {
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
     int r = ph_stream_read(scene->store, tx, PH_OUTBOX, NULL, "a", 1, 0, 0, &list, &t_err);
 
     CHECK(r == 0 || list == NULL);
-    CHECK(r < 0 || ph_message_list_count(list) == 4);
-    ph_message_list_free(list);
+    CHECK(r < 0 || ph_messages_count(list) == 4);
+    ph_messages_free(list);
     return r;
 }
 
@@ -195,12 +196,13 @@ static int checkpoint_rewind(struct scene *scene, ph_tx tx)
 
 static int checkpoint_list(struct scene *scene, ph_tx tx)
 {
-    ph_checkpoint_list *list = NULL;
-    int r = ph_checkpoint_list_get(scene->store, tx, PH_OUTBOX, NULL, "a", NULL, 0, &list, &t_err);
+    ph_checkpoints *list = NULL;
+    int r = ph_checkpoint_list(scene->store, tx, T_OPTS(ph_checkpoint_list_opts, .stream = "a"), 0,
+                               &list, &t_err);
 
     CHECK(r == 0 || list == NULL);
-    CHECK(r < 0 || ph_checkpoint_list_at(list, 0)->ahead == 1);
-    ph_checkpoint_list_free(list);
+    CHECK(r < 0 || ph_checkpoints_at(list, 0)->ahead == 1);
+    ph_checkpoints_free(list);
     return r;
 }
 

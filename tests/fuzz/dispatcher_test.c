@@ -346,16 +346,16 @@ static void receive_some(void)
 static void look_round(void)
 {
     ph_dispatcher_stats stats = PH_DISPATCHER_STATS_INIT;
-    ph_served_list *list = NULL;
+    ph_served_stores *list = NULL;
     ph_error err;
 
     OK(ph_dispatcher_stats_get(scene.dispatcher, &stats, &t_err));
-    OK(ph_dispatcher_stores(scene.dispatcher, &list, &t_err));
-    for (size_t i = 0; i < ph_served_list_count(list); i++)
+    OK(ph_served_store_list(scene.dispatcher, NULL, &list, &t_err));
+    for (size_t i = 0; i < ph_served_stores_count(list); i++)
         check_status("ph_dispatcher_wake",
-                     ph_dispatcher_wake(scene.dispatcher, ph_served_list_at(list, i)->id, &err),
+                     ph_dispatcher_wake(scene.dispatcher, ph_served_stores_at(list, i)->id, &err),
                      &err);
-    ph_served_list_free(list);
+    ph_served_stores_free(list);
     (void)ph_dispatcher_owner(scene.dispatcher);
 }
 

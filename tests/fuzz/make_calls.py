@@ -18,12 +18,12 @@ ENUMS = set()
 HANDLES = {  # and what frees them; None: freed at the end, since others borrow them
     'ph_batch': 'ph_batch_free', 'ph_message_info': 'ph_message_info_free',
     'ph_join_info': 'ph_join_info_free', 'ph_work_batch': 'ph_work_batch_free',
-    'ph_report': 'ph_report_free', 'ph_message_list': 'ph_message_list_free',
-    'ph_queue_list': 'ph_queue_list_free', 'ph_join_list': 'ph_join_list_free',
-    'ph_job_list': 'ph_job_list_free', 'ph_stream_list': 'ph_stream_list_free',
-    'ph_instance_list': 'ph_instance_list_free', 'ph_receptor_list': 'ph_receptor_list_free',
-    'ph_checkpoint_list': 'ph_checkpoint_list_free', 'ph_database_list': 'ph_database_list_free',
-    'ph_served_list': 'ph_served_list_free', 'char': 'ph_free',
+    'ph_report': 'ph_report_free', 'ph_messages': 'ph_messages_free',
+    'ph_queues': 'ph_queues_free', 'ph_joins': 'ph_joins_free',
+    'ph_jobs': 'ph_jobs_free', 'ph_streams': 'ph_streams_free',
+    'ph_instances': 'ph_instances_free', 'ph_receptors': 'ph_receptors_free',
+    'ph_checkpoints': 'ph_checkpoints_free', 'ph_databases': 'ph_databases_free',
+    'ph_served_stores': 'ph_served_stores_free', 'char': 'ph_free',
     'ph_dispatcher': None, 'ph_scheduler': None, 'ph_router': None, 'ph_set': None,
     'ph_store': None,
 }

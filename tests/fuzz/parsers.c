@@ -191,14 +191,14 @@ static void parse_set_file(const uint8_t *data, size_t size)
 {
     char *text = text_of(data, size);
     ph_set_opts opts = PH_SET_OPTS_INIT;
-    ph_database_list *list = NULL;
+    ph_databases *list = NULL;
     ph_set *set = NULL;
 
     if (!strstr(text, "query") && ph_set_new(&opts, &set, &err) == 0) {
         if (ph_set_add_file(set, file_with("set", data, size), &err) == 0) {
             (void)!ph_set_refresh(set, 1000, &err);
-            if (ph_set_list(set, &list, &err) == 0)
-                ph_database_list_free(list);
+            if (ph_database_list(set, NULL, &list, &err) == 0)
+                ph_databases_free(list);
         }
         ph_set_free(set);
     }

@@ -67,6 +67,9 @@ void t_check_str(const char *file, int line, const char *requirement, const char
 #define REQ_STR(requirements, got, want)                                                           \
     t_check_str(__FILE__, __LINE__, requirements, #got, (got), (want))
 
+/* An options struct for one call: T_OPTS(ph_queue_list_opts, .door = PH_INBOX). */
+#define T_OPTS(type, ...) (&(type){ .size = sizeof(type), __VA_ARGS__ })
+
 /* The call must succeed; prints err on failure. err is the ph_error of the call. */
 #define OK(call)                                                                                   \
     do {                                                                                           \

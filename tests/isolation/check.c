@@ -236,7 +236,7 @@ static bool check_join(struct inquiry *inquiry)
 /* count KEY=RANGE… */
 static bool check_count(struct inquiry *inquiry)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     struct {
         const char *key;
         const int64_t *value;
@@ -295,12 +295,13 @@ static bool check_queue(struct inquiry *inquiry)
 {
     bool shown = strcmp(inquiry->what->words[1], "shown") == 0;
     struct iso_actor *setup = &inquiry->engine->setup;
-    ph_queue_list *list = NULL;
+    ph_queues *list = NULL;
     size_t count;
 
-    OK(ph_outbox_queue_list(setup->store, PH_OWN_TX, setup->world->ns, 0, &list, &t_err));
-    count = ph_queue_list_count(list);
-    ph_queue_list_free(list);
+    OK(ph_queue_list(setup->store, PH_OWN_TX, T_OPTS(ph_queue_list_opts, .ns = setup->world->ns), 0,
+                     &list, &t_err));
+    count = ph_queues_count(list);
+    ph_queues_free(list);
     return count == shown || iso_found(inquiry, "%zu", count);
 }
 

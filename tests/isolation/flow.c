@@ -81,21 +81,21 @@ static bool all_went(struct flow *flow, ph_door door)
 {
     static const char *const states[] = { "idle", "ready", "scheduled", "in progress", "blocked" };
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
-    ph_stream_list *list = NULL;
+    ph_streams *list = NULL;
     bool ok = true;
 
     opts.door = door;
     opts.ns = flow->engine->world.ns;
-    OK(ph_stream_list_get(flow->engine->setup.store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    for (size_t i = 0; ok && i < ph_stream_list_count(list); i++) {
-        const ph_stream_info *info = ph_stream_list_at(list, i);
+    OK(ph_stream_list(flow->engine->setup.store, PH_OWN_TX, &opts, 0, &list, &t_err));
+    for (size_t i = 0; ok && i < ph_streams_count(list); i++) {
+        const ph_stream_info *info = ph_streams_at(list, i);
 
         ok = info->state == PH_STREAM_BLOCKED;
         if (!ok)
             snprintf(flow->why, flow->size, "afterwards the stream %s stands still: %s, from %lld",
                      info->stream, states[info->state], (long long)info->next_seq);
     }
-    ph_stream_list_free(list);
+    ph_streams_free(list);
     return ok;
 }
 

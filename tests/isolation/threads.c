@@ -123,7 +123,7 @@ static int run_all(struct member *members)
 /* What was not acked is still there, and nothing was handed out twice. */
 static void check_sum(ph_store *store, int acked)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     struct t_conn *conn = t_connect();
 
     OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));

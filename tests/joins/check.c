@@ -20,7 +20,7 @@ static void note(const ph_message_info *info, const struct crowd *crowd, bool *s
 /* Reads all messages of the topic; returns how many there were. */
 static size_t read_all(ph_store *store, const char *topic, const struct crowd *crowd, bool *seen)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
     size_t all = 0, count;
 
     opts.topic = topic;
@@ -28,16 +28,16 @@ static size_t read_all(ph_store *store, const char *topic, const struct crowd *c
     opts.oldest_first = true;
     opts.limit = 1000;
     do {
-        ph_message_list *list = NULL;
+        ph_messages *list = NULL;
 
         OK(ph_outbox_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-        count = ph_message_list_count(list);
+        count = ph_messages_count(list);
         for (size_t i = 0; i < count; i++)
-            note(ph_message_list_at(list, i), crowd, seen);
+            note(ph_messages_at(list, i), crowd, seen);
         if (count > 0)
-            opts.after = ph_message_list_at(list, count - 1)->message->work_id;
+            opts.after = ph_messages_at(list, count - 1)->message->work_id;
         all += count;
-        ph_message_list_free(list);
+        ph_messages_free(list);
     } while (count > 0);
     return all;
 }

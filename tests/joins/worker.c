@@ -92,7 +92,7 @@ void work(struct crowd *crowd)
 
 void drain(ph_store *store)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_owner owner = ph_owner_new();
 
     do {

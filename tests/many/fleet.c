@@ -338,39 +338,40 @@ ph_dispatcher_stats fleet_stats(struct fleet *fleet)
 struct standing standing(struct fleet *fleet, const char *id)
 {
     struct standing found = { 0 };
-    ph_served_list *list = NULL;
+    ph_served_stores *list = NULL;
+    const ph_served_store *s;
 
-    CHECK_INT(ph_dispatcher_stores(fleet->dispatcher, &list, NULL), 0); /* handlers ask, too */
-    for (size_t i = 0; i < ph_served_list_count(list) && !found.there; i++) {
-        const ph_served *s = ph_served_list_at(list, i);
-
-        if (strcmp(s->id, id) == 0)
-            found = (struct standing){ true,         s->connected,       s->serving,
-                                       s->in_flight, s->last_error.code, s->claimed,
-                                       s->done,      s->exchanges,       s->outages,
-                                       s->owner };
-    }
-    ph_served_list_free(list);
+    CHECK_INT(ph_served_store_list(fleet->dispatcher, T_OPTS(ph_served_store_list_opts, .id = id),
+                                   &list, NULL),
+              0); /* handlers ask, too */
+    CHECK(ph_served_stores_count(list) <= 1);
+    s = ph_served_stores_at(list, 0);
+    if (s)
+        found = (struct standing){ true,         s->connected,       s->serving,
+                                   s->in_flight, s->last_error.code, s->claimed,
+                                   s->done,      s->exchanges,       s->outages,
+                                   s->owner };
+    ph_served_stores_free(list);
     return found;
 }
 
 const char *standings(struct fleet *fleet)
 {
     static char text[8000];
-    ph_served_list *list = NULL;
+    ph_served_stores *list = NULL;
     size_t length = 0;
 
     text[0] = '\0';
-    OK(ph_dispatcher_stores(fleet->dispatcher, &list, &t_err));
-    for (size_t i = 0; i < ph_served_list_count(list); i++) {
-        const ph_served *s = ph_served_list_at(list, i);
+    OK(ph_served_store_list(fleet->dispatcher, NULL, &list, &t_err));
+    for (size_t i = 0; i < ph_served_stores_count(list); i++) {
+        const ph_served_store *s = ph_served_stores_at(list, i);
 
         length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s:%s", i ? " " : "",
                                    s->id, ph_serving_text(s->serving));
         CHECK(length < sizeof(text));
     }
-    CHECK(ph_served_list_at(list, ph_served_list_count(list)) == NULL);
-    ph_served_list_free(list);
+    CHECK(ph_served_stores_at(list, ph_served_stores_count(list)) == NULL);
+    ph_served_stores_free(list);
     return text;
 }
 

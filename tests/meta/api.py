@@ -18,12 +18,18 @@ int use(void)
     ph_message message = PH_MESSAGE_INIT;
     ph_claim_opts claim = PH_CLAIM_OPTS_INIT;
     ph_queue_settings queue = PH_QUEUE_SETTINGS_INIT;
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     ph_handler handler = PH_HANDLER_INIT;
     ph_dispatcher_opts dispatcher = PH_DISPATCHER_OPTS_INIT;
     ph_dispatcher_stats stats = PH_DISPATCHER_STATS_INIT;
-    ph_list_opts list = PH_LIST_OPTS_INIT;
+    ph_message_list_opts list = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_queue_list_opts queues = PH_QUEUE_LIST_OPTS_INIT;
+    ph_instance_list_opts instances = PH_INSTANCE_LIST_OPTS_INIT;
+    ph_receptor_list_opts receptors = PH_RECEPTOR_LIST_OPTS_INIT;
+    ph_checkpoint_list_opts checkpoints = PH_CHECKPOINT_LIST_OPTS_INIT;
+    ph_database_list_opts databases = PH_DATABASE_LIST_OPTS_INIT;
+    ph_served_store_list_opts stores = PH_SERVED_STORE_LIST_OPTS_INIT;
     ph_doctor_opts doctor = PH_DOCTOR_OPTS_INIT;
     ph_join_opts join = PH_JOIN_OPTS_INIT;
     ph_inbox_message inbox = PH_INBOX_MESSAGE_INIT;
@@ -45,7 +51,8 @@ int use(void)
                  handler.size + dispatcher.size + stats.size + list.size + doctor.size + join.size +
                  wait.size + joins.size + timer.size + job.size + jobs.size + scheduler.size +
                  schedule.size + inbox.size + streams.size + batch.size + set.size + database.size +
-                 router.size) +
+                 router.size + queues.size + instances.size + receptors.size + checkpoints.size +
+                 databases.size + stores.size) +
            (tx.connection != message.topic);
 }
 """
@@ -151,6 +158,29 @@ def test_every_function_is_tested():
     tests = "".join(read(name) for name in files(".c", under=("tests/",)))
     no_complaints([f"no test mentions {name}" for name in sorted(declared())
                    if not re.search(rf"\b{name}\b", tests)])
+
+
+def test_lists_have_one_form():
+    """ph_X_list(…, const ph_X_list_opts *opts, …, ph_Xs **ret_list, ph_error *reterr), and of
+    ph_Xs: _count, _at, _free. Doors list messages."""
+    text = "".join(re.sub(r"/\*.*?\*/", "", read(header), flags=re.S) for header in headers())
+    text = re.sub(r"\s+", " ", text)
+    lists = [(name, parameters) for name, parameters in re.findall(r"\bint (ph_\w+)\(([^;]*)\);", text)
+             if name.endswith("_list") or "ret_list" in parameters]
+    complaints = []
+    for name, parameters in lists:
+        if name == "ph_stream_read":  # what it reads is a place in a stream, not a choice
+            continue
+        what = re.sub(r"^ph_(outbox|inbox|timers|job_runs)_list$", "ph_message_list", name)[:-len("_list")]
+        wanted = rf"const {what}_list_opts \*opts,( int timeout_ms,)? {what}s \*\*ret_list, ph_error \*reterr$"
+        if not name.endswith("_list") or not re.search(wanted, parameters):
+            complaints.append(f"{name}({parameters})")
+        for part in (f"#define {what.upper()}_LIST_OPTS_INIT", f"size_t {what}s_count(const {what}s *list)",
+                     f"*{what}s_at(const {what}s *list, size_t index)", f"void {what}s_free({what}s *list)"):
+            if part not in text:
+                complaints.append(f"{name}: there is no {part}")
+    assert len(lists) > 13
+    no_complaints(complaints)
 
 
 def test_every_function_has_a_contract():

@@ -185,7 +185,7 @@ bool m_tokens_wait(const struct model *model, int ns);
 void m_tokens_look(struct model *model, int ns);
 
 /* ns -1: all. */
-void m_count(const struct model *model, int ns, ph_outbox_counts *ret_counts);
+void m_count(const struct model *model, int ns, ph_queue_counts *ret_counts);
 
 /* What the view shows of a message. */
 int m_attempts_shown(const struct m_message *message);

@@ -159,7 +159,7 @@ bool step_retention(struct run *run)
 
 bool step_count(struct run *run)
 {
-    ph_outbox_counts got = PH_OUTBOX_COUNTS_INIT, want;
+    ph_queue_counts got = PH_QUEUE_COUNTS_INIT, want;
     int ns = roll(run, M_NAMESPACES + 1) - 1;
 
     say(run, "count (ns %d)", ns);

@@ -186,9 +186,9 @@ int64_t m_retention(struct model *model)
     return deleted;
 }
 
-void m_count(const struct model *model, int ns, ph_outbox_counts *ret_counts)
+void m_count(const struct model *model, int ns, ph_queue_counts *ret_counts)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     int64_t oldest = model->now;
 
     for (int k = 0; k < model->message_count; k++) {

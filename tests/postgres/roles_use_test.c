@@ -32,9 +32,9 @@ static void operating_is_denied(ph_store *store)
 
 static void looking_is_denied(ph_store *store)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
-    ph_message_list *list = NULL;
-    ph_queue_list *queues = NULL;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
+    ph_messages *list = NULL;
+    ph_queues *queues = NULL;
     ph_message_info *info = NULL;
     ph_report *report = NULL;
     ph_work_id id = { { 1 } };
@@ -42,7 +42,7 @@ static void looking_is_denied(ph_store *store)
     denied(ph_outbox_find(store, PH_OWN_TX, id, 0, &info, &t_err));
     denied(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
     denied(ph_outbox_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
-    denied(ph_outbox_queue_list(store, PH_OWN_TX, NULL, 0, &queues, &t_err));
+    denied(ph_queue_list(store, PH_OWN_TX, NULL, 0, &queues, &t_err));
     denied(ph_inbox_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
     denied(ph_stream_read(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", 0, 0, 0, &list, &t_err));
     denied(ph_doctor(store, NULL, 0, &report, &t_err));
@@ -60,25 +60,25 @@ static void inspecting_is_allowed(ph_store *store)
 
 static void looking_is_allowed(ph_store *store, ph_work_id id, size_t messages)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_doctor_opts deep = PH_DOCTOR_OPTS_INIT;
-    ph_message_list *list = NULL;
-    ph_queue_list *queues = NULL;
+    ph_messages *list = NULL;
+    ph_queues *queues = NULL;
     ph_message_info *info = NULL;
     ph_report *report = NULL;
 
     OK(ph_outbox_find(store, PH_OWN_TX, id, 0, &info, &t_err));
     OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
     OK(ph_outbox_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), messages);
-    OK(ph_outbox_queue_list(store, PH_OWN_TX, NULL, 0, &queues, &t_err));
-    CHECK_INT(ph_queue_list_count(queues), 1);
+    CHECK_INT(ph_messages_count(list), messages);
+    OK(ph_queue_list(store, PH_OWN_TX, NULL, 0, &queues, &t_err));
+    CHECK_INT(ph_queues_count(queues), 1);
     deep.deep = true;
     OK(ph_doctor(store, &deep, 0, &report, &t_err));
     CHECK(ph_report_count(report) >= 8);
     ph_message_info_free(info);
-    ph_message_list_free(list);
-    ph_queue_list_free(queues);
+    ph_messages_free(list);
+    ph_queues_free(queues);
     ph_report_free(report);
     inspecting_is_allowed(store);
 }
@@ -314,7 +314,7 @@ TEST(a_worker_of_one_database_is_none_in_another_that_has_roles_of_its_own)
 
 TEST(the_reader_reads)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_message m = PH_MESSAGE_INIT;
     ph_message_info *info = NULL;
     ph_store *work, *store;
@@ -370,11 +370,11 @@ TEST(the_worker_coordinates_and_the_reader_looks_on)
     ph_settlement item = { .verb = PH_ACK };
     ph_message m = PH_MESSAGE_INIT;
     ph_inbox_message i = PH_INBOX_MESSAGE_INIT;
-    ph_instance_list *instances = NULL;
-    ph_checkpoint_list *checkpoints = NULL;
-    ph_receptor_list *receptors = NULL;
-    ph_stream_list *streams = NULL;
-    ph_message_list *messages = NULL;
+    ph_instances *instances = NULL;
+    ph_checkpoints *checkpoints = NULL;
+    ph_receptors *receptors = NULL;
+    ph_streams *streams = NULL;
+    ph_messages *messages = NULL;
     ph_work_batch *batch = NULL;
     ph_store *work, *store;
 
@@ -411,24 +411,26 @@ TEST(the_worker_coordinates_and_the_reader_looks_on)
     OK(ph_checkpoint_report(work, PH_OWN_TX, &checkpoint, 1, 0, &t_err));
     OK(ph_checkpoint_rewind(work, PH_OWN_TX, PH_OUTBOX, NULL, "a", "c", 0, 0, NULL, &t_err));
 
-    OK(ph_instance_list_get(store, PH_OWN_TX, NULL, false, 0, &instances, &t_err));
-    CHECK_INT(ph_instance_list_count(instances), 1);
-    OK(ph_stream_list_get(store, PH_OWN_TX, NULL, 0, &streams, &t_err));
+    OK(ph_instance_list(store, PH_OWN_TX, NULL, 0, &instances, &t_err));
+    CHECK_INT(ph_instances_count(instances), 1);
+    OK(ph_stream_list(store, PH_OWN_TX, NULL, 0, &streams, &t_err));
     OK(ph_stream_read(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", 0, 0, 0, &messages, &t_err));
-    CHECK_INT(ph_message_list_count(messages), 1);
-    OK(ph_receptor_list_get(store, PH_OWN_TX, item.lease.work_id, 0, &receptors, &t_err));
-    CHECK_INT(ph_receptor_list_count(receptors), 1);
-    OK(ph_checkpoint_list_get(store, PH_OWN_TX, PH_OUTBOX, NULL, "a", NULL, 0, &checkpoints,
-                              &t_err));
-    CHECK_INT(ph_checkpoint_list_count(checkpoints), 1);
+    CHECK_INT(ph_messages_count(messages), 1);
+    OK(ph_receptor_list(store, PH_OWN_TX,
+                        T_OPTS(ph_receptor_list_opts, .work_id = item.lease.work_id), 0, &receptors,
+                        &t_err));
+    CHECK_INT(ph_receptors_count(receptors), 1);
+    OK(ph_checkpoint_list(store, PH_OWN_TX, T_OPTS(ph_checkpoint_list_opts, .stream = "a"), 0,
+                          &checkpoints, &t_err));
+    CHECK_INT(ph_checkpoints_count(checkpoints), 1);
     coordinating_is_denied(store);
     denied(ph_inbox_receive(store, PH_OWN_TX, &i, 0, NULL, &t_err));
     OK(ph_instance_leave(work, PH_OWN_TX, opts.instance_id, 0, NULL, &t_err));
-    ph_instance_list_free(instances);
-    ph_stream_list_free(streams);
-    ph_message_list_free(messages);
-    ph_receptor_list_free(receptors);
-    ph_checkpoint_list_free(checkpoints);
+    ph_instances_free(instances);
+    ph_streams_free(streams);
+    ph_messages_free(messages);
+    ph_receptors_free(receptors);
+    ph_checkpoints_free(checkpoints);
     ph_close(work);
     ph_close(store);
     roles_tear_down();

@@ -238,8 +238,8 @@ TEST(what_takes_too_long_ends_at_the_time_limit)
     ph_store *store = t_open(NULL);
     struct t_conn *conn = t_connect();
     ph_doctor_opts deep = PH_DOCTOR_OPTS_INIT;
-    ph_list_opts rare = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
+    ph_message_list_opts rare = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
     ph_report *report = NULL;
 
     t_sql(conn, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) "
@@ -253,6 +253,6 @@ TEST(what_takes_too_long_ends_at_the_time_limit)
     CHECK_INT(ph_outbox_list(store, PH_OWN_TX, &rare, 1, &list, &t_err), PH_ETIMEOUT);
     CHECK(list == NULL);
     OK(ph_outbox_list(store, PH_OWN_TX, &rare, 0, &list, &t_err)); /* the store is as before */
-    CHECK_INT(ph_message_list_count(list), 0);
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 0);
+    ph_messages_free(list);
 }

@@ -356,9 +356,9 @@ TEST(a_wait_shows_in_lookups_lists_and_the_deep_examination)
     struct stage s = set_up();
     ph_join_id join = start(&s, PH_OWN_TX, 1, 0);
     ph_work_id wait = wait_for(&s, PH_OWN_TX, join);
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
     ph_doctor_opts deep = PH_DOCTOR_OPTS_INIT;
-    ph_message_list *list;
+    ph_messages *list;
     ph_message_info *info;
     ph_report *report;
     int errors = 0;
@@ -370,10 +370,10 @@ TEST(a_wait_shows_in_lookups_lists_and_the_deep_examination)
     ph_message_info_free(info);
     opts.state = PH_LIST_WAITING;
     OK(ph_outbox_list(s.store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    CHECK_INT(ph_message_list_count(list), 1);
-    CHECK(memcmp(ph_message_list_at(list, 0)->message->work_id.b, wait.b, sizeof(wait.b)) == 0);
-    CHECK_STR(ph_message_list_at(list, 0)->message->topic, "join.wait");
-    ph_message_list_free(list);
+    CHECK_INT(ph_messages_count(list), 1);
+    CHECK(memcmp(ph_messages_at(list, 0)->message->work_id.b, wait.b, sizeof(wait.b)) == 0);
+    CHECK_STR(ph_messages_at(list, 0)->message->topic, "join.wait");
+    ph_messages_free(list);
     deep.deep = true;
     OK(ph_doctor(s.store, &deep, 0, &report, &t_err));
     for (size_t i = 0; i < ph_report_count(report); i++)
@@ -434,10 +434,10 @@ static int try_find(ph_store *store)
 
 static int try_list(ph_store *store)
 {
-    ph_join_list *list = NULL;
-    int r = ph_joins_list(store, PH_OWN_TX, NULL, 0, &list, &t_err);
+    ph_joins *list = NULL;
+    int r = ph_join_list(store, PH_OWN_TX, NULL, 0, &list, &t_err);
 
-    ph_join_list_free(list);
+    ph_joins_free(list);
     return r;
 }
 

@@ -426,7 +426,7 @@ TEST(a_job_without_a_next_instant_is_never_due)
     struct ph__ticked ticked = { 0 };
     struct ph__job_step step = { .name = "job" };
     PH__CALL(call);
-    ph_job_list *list = NULL;
+    ph_jobs *list = NULL;
     int64_t runs;
     ph_error spare;
 
@@ -442,9 +442,9 @@ TEST(a_job_without_a_next_instant_is_never_due)
     CHECK_INT(ticked.job_count, 0);
     CHECK_INT(ticked.next_at, 0);
     ph__arena_free(&ticked.arena);
-    OK(ph_jobs_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
-    CHECK_INT(ph_job_list_at(list, 0)->next_at, 0);
-    ph_job_list_free(list);
+    OK(ph_job_list(store, PH_OWN_TX, NULL, 0, &list, &t_err));
+    CHECK_INT(ph_jobs_at(list, 0)->next_at, 0);
+    ph_jobs_free(list);
     CHECK_STR(t_value(conn, "SELECT coalesce(next_at, 'never') FROM {t}jobs"), "never");
 }
 
@@ -522,10 +522,10 @@ static int pause_job(ph_store *store)
 
 static int list_jobs(ph_store *store)
 {
-    ph_job_list *jobs = NULL;
-    int r = ph_jobs_list(store, PH_OWN_TX, NULL, 0, &jobs, &t_err);
+    ph_jobs *jobs = NULL;
+    int r = ph_job_list(store, PH_OWN_TX, NULL, 0, &jobs, &t_err);
 
-    ph_job_list_free(jobs);
+    ph_jobs_free(jobs);
     return r;
 }
 

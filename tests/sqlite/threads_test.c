@@ -88,7 +88,7 @@ static void consume(struct worker *w, ph_owner owner)
 
 static void look_around(struct worker *w)
 {
-    ph_message_list *list = NULL;
+    ph_messages *list = NULL;
     ph_report *report = NULL;
     PH__CALL(call);
     ph_error err, spare;
@@ -96,7 +96,7 @@ static void look_around(struct worker *w)
 
     if (ph_outbox_list(w->store, PH_OWN_TX, NULL, 0, &list, &err) < 0)
         failed(w, "list", &err);
-    ph_message_list_free(list);
+    ph_messages_free(list);
     if (ph_doctor(w->store, NULL, 0, &report, &err) < 0)
         failed(w, "doctor", &err);
     ph_report_free(report);

@@ -148,7 +148,7 @@ static void prepare(struct fleet *fleet)
 /* What the database has still to hand out, or does not know the outcome of. */
 static int64_t open_messages(ph_store *store)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
 
     OK(ph_outbox_count(store, PH_OWN_TX, NULL, 0, &counts, &t_err));
     return counts.ready + counts.scheduled + counts.in_progress + counts.parked;

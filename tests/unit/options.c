@@ -101,7 +101,7 @@ TEST(init_macros_are_all_default)
     ph_claim_opts claim = PH_CLAIM_OPTS_INIT;
     ph_message message = PH_MESSAGE_INIT;
     ph_queue_settings queue = PH_QUEUE_SETTINGS_INIT;
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
 
     CHECK_INT(store.size, sizeof(store));

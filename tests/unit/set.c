@@ -46,13 +46,13 @@ static void finish(ph_set *set)
 static const char *known(ph_set *set)
 {
     static char text[8000];
-    ph_database_list *list = NULL;
+    ph_databases *list = NULL;
     size_t length = 0;
 
-    OK(ph_set_list(set, &list, &t_err));
+    OK(ph_database_list(set, NULL, &list, &t_err));
     text[0] = '\0';
-    for (size_t i = 0; i < ph_database_list_count(list); i++) {
-        const ph_database *at = ph_database_list_at(list, i);
+    for (size_t i = 0; i < ph_databases_count(list); i++) {
+        const ph_database *at = ph_databases_at(list, i);
         const char *dir = strstr(at->url, t_dir());
 
         length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s=%.*s%s%s",
@@ -60,7 +60,7 @@ static const char *known(ph_set *set)
                                    dir ? "~" : "", dir ? dir + strlen(t_dir()) : at->url);
         CHECK(length < sizeof(text));
     }
-    ph_database_list_free(list);
+    ph_databases_free(list);
     return text;
 }
 
@@ -499,7 +499,7 @@ TEST(memory_runs_out_around_a_set)
     ph_store_opts stores = PH_STORE_OPTS_INIT;
     ph_set_opts opts = PH_SET_OPTS_INIT;
     struct ph__entry **entries = NULL;
-    ph_database_list *list = NULL;
+    ph_databases *list = NULL;
     uint64_t version = 0;
     ph_set *set = make_set();
     size_t count = 0;
@@ -522,9 +522,9 @@ TEST(memory_runs_out_around_a_set)
     version = ph__set_version(set);
     IN_THE_END(ph_set_remove(set, "b", &t_err), ph__set_version(set) == version);
     CHECK_STR(known(set), "a=sqlite:a.db");
-    IN_THE_END(ph_set_list(set, &list, &t_err), list == NULL);
-    CHECK_INT(ph_database_list_count(list), 1);
-    ph_database_list_free(list);
+    IN_THE_END(ph_database_list(set, NULL, &list, &t_err), list == NULL);
+    CHECK_INT(ph_databases_count(list), 1);
+    ph_databases_free(list);
     IN_THE_END(ph__set_entries(set, &entries, &count, &version, &t_err), entries == NULL);
     CHECK_INT(count, 1);
     ph__entry_unref(set, entries[0]);

@@ -7,14 +7,14 @@
 /* How many messages of the topic are there? */
 static size_t count_of(ph_store *store, const char *topic)
 {
-    ph_list_opts opts = PH_LIST_OPTS_INIT;
-    ph_message_list *list = NULL;
+    ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
+    ph_messages *list = NULL;
     size_t count;
 
     opts.topic = topic;
     OK(ph_outbox_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
-    count = ph_message_list_count(list);
-    ph_message_list_free(list);
+    count = ph_messages_count(list);
+    ph_messages_free(list);
     return count;
 }
 

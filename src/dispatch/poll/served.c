@@ -2,14 +2,15 @@
 #include "dispatch/poll/poll.h"
 
 #include "core/error.h"
+#include "core/list.h"
 #include "core/options.h"
 #include "util/alloc.h"
 
 #include <string.h>
 
-struct ph_served_list {
+struct ph_served_stores {
     struct ph__arena arena;
-    ph_served *items; /* from the arena */
+    ph_served_store *items; /* from the arena */
     size_t count;
 };
 
@@ -38,7 +39,9 @@ static ph_serving serving_of(const struct ph__db *db)
     return db->health.connected ? PH_SERVING_SERVED : PH_SERVING_NEW;
 }
 
-static int fill(ph_served_list *list, const ph_dispatcher *dispatcher, ph_error *err)
+/* id: only this store, or NULL. */
+static int fill(ph_served_stores *list, const ph_dispatcher *dispatcher, const char *id,
+                ph_error *err)
 {
     size_t count = dispatcher->dbs.count;
 
@@ -48,12 +51,15 @@ static int fill(ph_served_list *list, const ph_dispatcher *dispatcher, ph_error 
         return ph__fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         const struct ph__db *db = dispatcher->dbs.items[i];
-        const char *id = ph__arena_copy(&list->arena, db->id, strlen(db->id));
+        const char *name;
 
-        if (!id)
+        if (id && strcmp(db->id, id) != 0)
+            continue;
+        name = ph__arena_copy(&list->arena, db->id, strlen(db->id));
+        if (!name)
             return ph__fail_memory(err);
-        list->items[list->count++] = (ph_served){
-            .id = id,
+        list->items[list->count++] = (ph_served_store){
+            .id = name,
             .serving = serving_of(db),
             .connected = db->has_connection,
             .in_flight = (int)db->works.in_flight,
@@ -68,44 +74,33 @@ static int fill(ph_served_list *list, const ph_dispatcher *dispatcher, ph_error 
     return 0;
 }
 
-int ph_dispatcher_stores(ph_dispatcher *dispatcher, ph_served_list **ret_list, ph_error *reterr)
+int ph_served_store_list(ph_dispatcher *dispatcher, const ph_served_store_list_opts *opts,
+                         ph_served_stores **ret_list, ph_error *reterr)
 {
-    ph_served_list *list;
+    ph_served_store_list_opts wanted = PH_SERVED_STORE_LIST_OPTS_INIT;
+    ph_served_stores *list;
     int r;
 
     ph__ok(reterr);
     if (!dispatcher || !ret_list)
         return ph__fail(reterr, PH_EINVAL, "%s is NULL", dispatcher ? "ret_list" : "dispatcher");
+    r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_served_store_list_opts", reterr);
+    if (r < 0)
+        return r;
     list = ph__alloc_zero(1, sizeof(*list));
     if (!list)
         return ph__fail_memory(reterr);
     ph__lock(dispatcher);
-    r = fill(list, dispatcher, reterr);
+    r = fill(list, dispatcher, wanted.id, reterr);
     ph__unlock(dispatcher);
     if (r < 0)
-        ph_served_list_free(list);
+        ph_served_stores_free(list);
     else
         *ret_list = list;
     return r;
 }
 
-size_t ph_served_list_count(const ph_served_list *list)
-{
-    return list ? list->count : 0;
-}
-
-const ph_served *ph_served_list_at(const ph_served_list *list, size_t index)
-{
-    return list && index < list->count ? &list->items[index] : NULL;
-}
-
-void ph_served_list_free(ph_served_list *list)
-{
-    if (!list)
-        return;
-    ph__arena_free(&list->arena);
-    ph__dealloc(list);
-}
+PH__LIST_FUNCTIONS(served_stores, ph_served_store)
 
 int ph_dispatcher_wake(ph_dispatcher *dispatcher, const char *store_id, ph_error *reterr)
 {

@@ -79,7 +79,7 @@ static void read_instance(struct ph__arena *arena, const PGresult *result, int r
 }
 
 int ph__pg_instance_list(struct ph__call *call, const char *service, bool all,
-                         ph_instance_list *ret_list)
+                         ph_instances *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -155,7 +155,7 @@ static void read_stream(struct ph__arena *arena, const PGresult *result, int row
 }
 
 int ph__pg_stream_list(struct ph__call *call, const struct ph__stream_query *query,
-                       ph_stream_list *ret_list)
+                       ph_streams *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -193,7 +193,7 @@ static void add_stream(struct ph__pg_params *params, const struct ph__stream *st
 }
 
 int ph__pg_stream_read(struct ph__call *call, const struct ph__stream *stream, int64_t after,
-                       int limit, ph_message_list *ret_list)
+                       int limit, ph_messages *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -263,7 +263,7 @@ int ph__pg_receptor_report(struct ph__call *call, const ph_receptor_result *resu
     return report(call, PG_RECEPTOR_REPORT, &params, count);
 }
 
-int ph__pg_receptor_list(struct ph__call *call, ph_work_id id, ph_receptor_list *ret_list)
+int ph__pg_receptor_list(struct ph__call *call, ph_work_id id, ph_receptors *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -342,7 +342,7 @@ int ph__pg_checkpoint_rewind(struct ph__call *call, const struct ph__stream *str
 }
 
 int ph__pg_checkpoint_list(struct ph__call *call, const struct ph__stream *stream,
-                           const char *consumer, ph_checkpoint_list *ret_list)
+                           const char *consumer, ph_checkpoints *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;

@@ -343,8 +343,7 @@ int ph__pg_join_find(struct ph__call *call, ph_join_id join, int member_limit,
     return r;
 }
 
-int ph__pg_join_list(struct ph__call *call, const struct ph__join_query *query,
-                     ph_join_list *ret_list)
+int ph__pg_join_list(struct ph__call *call, const struct ph__join_query *query, ph_joins *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 
-int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list)
+int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_messages *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;
@@ -53,7 +53,7 @@ static void read_queue(struct ph__arena *arena, const PGresult *result, int row,
         .dead_head = (ph_dead_head)ph__pg_int(result, row, 20),
         .affinity_grace_ms = (int)ph__pg_int(result, row, 21),
     };
-    to->counts = (ph_outbox_counts){
+    to->counts = (ph_queue_counts){
         .size = sizeof(to->counts),
         .ready = ph__pg_int(result, row, 12),
         .scheduled = ph__pg_int(result, row, 13),
@@ -66,7 +66,7 @@ static void read_queue(struct ph__arena *arena, const PGresult *result, int row,
     };
 }
 
-int ph__pg_queue_list(struct ph__call *call, ph_door door, const char *ns, ph_queue_list *ret_list)
+int ph__pg_queue_list(struct ph__call *call, ph_door door, const char *ns, ph_queues *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;

@@ -90,7 +90,7 @@ int ph__pg_find(struct ph__call *call, ph_door door, ph_work_id id, struct ph__i
     return r;
 }
 
-int ph__pg_count(struct ph__call *call, ph_door door, const char *ns, ph_outbox_counts *ret_counts)
+int ph__pg_count(struct ph__call *call, ph_door door, const char *ns, ph_queue_counts *ret_counts)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;

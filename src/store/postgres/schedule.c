@@ -135,7 +135,7 @@ static bool read_job(struct ph__arena *arena, const PGresult *result, int row, p
     return !failed;
 }
 
-int ph__pg_job_list(struct ph__call *call, const struct ph__job_query *query, ph_job_list *ret_list)
+int ph__pg_job_list(struct ph__call *call, const struct ph__job_query *query, ph_jobs *ret_list)
 {
     struct ph__pg_params params = { 0 };
     PGresult *result = NULL;

@@ -266,7 +266,7 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
 }
 
 static int load_list(struct ph__sqlite_tx *tx, int64_t stream, const char *consumer,
-                     ph_checkpoint_list *list)
+                     ph_checkpoints *list)
 {
     struct ph__query query = ph__query(tx, PH__SQL_consumer_list);
     struct ph__rows rows = { .arena = &list->arena,
@@ -283,7 +283,7 @@ static int load_list(struct ph__sqlite_tx *tx, int64_t stream, const char *consu
 }
 
 int ph__sqlite_checkpoint_list(struct ph__call *call, const struct ph__stream *stream,
-                               const char *consumer, ph_checkpoint_list *ret_list)
+                               const char *consumer, ph_checkpoints *ret_list)
 {
     struct ph__sqlite_tx tx;
     int64_t id, last_seq;

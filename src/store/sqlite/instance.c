@@ -198,8 +198,7 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
     return r;
 }
 
-static int load_list(struct ph__sqlite_tx *tx, const char *service, bool all,
-                     ph_instance_list *list)
+static int load_list(struct ph__sqlite_tx *tx, const char *service, bool all, ph_instances *list)
 {
     struct ph__query query = ph__query(tx, PH__SQL_instance_list);
     struct ph__rows rows = { .arena = &list->arena,
@@ -216,7 +215,7 @@ static int load_list(struct ph__sqlite_tx *tx, const char *service, bool all,
 }
 
 int ph__sqlite_instance_list(struct ph__call *call, const char *service, bool all,
-                             ph_instance_list *ret_list)
+                             ph_instances *ret_list)
 {
     struct ph__sqlite_tx tx;
     int r = ph__sqlite_begin_read(&tx, call);

@@ -210,8 +210,7 @@ static bool is_wanted(const ph_job_info *info, const struct ph__job_query *wante
            (!wanted->after || strcmp(info->name, wanted->after) > 0);
 }
 
-static int load_list(struct ph__sqlite_tx *tx, const struct ph__job_query *wanted,
-                     ph_job_list *list)
+static int load_list(struct ph__sqlite_tx *tx, const struct ph__job_query *wanted, ph_jobs *list)
 {
     struct ph__query query = list_query(tx, wanted);
     struct ph__job_row job;
@@ -228,8 +227,7 @@ static int load_list(struct ph__sqlite_tx *tx, const struct ph__job_query *wante
     return r;
 }
 
-int ph__sqlite_job_list(struct ph__call *call, const struct ph__job_query *query,
-                        ph_job_list *ret_list)
+int ph__sqlite_job_list(struct ph__call *call, const struct ph__job_query *query, ph_jobs *ret_list)
 {
     struct ph__long_read read = { 0 };
     int r;

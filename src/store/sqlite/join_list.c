@@ -123,7 +123,7 @@ static struct ph__query list_query(struct ph__sqlite_tx *tx, const struct ph__jo
     return query;
 }
 
-static int list_all(struct ph__sqlite_tx *tx, const struct ph__join_query *from, ph_join_list *list)
+static int list_all(struct ph__sqlite_tx *tx, const struct ph__join_query *from, ph_joins *list)
 {
     struct ph__query query = list_query(tx, from);
     int r;
@@ -139,7 +139,7 @@ static int list_all(struct ph__sqlite_tx *tx, const struct ph__join_query *from,
 }
 
 int ph__sqlite_join_list(struct ph__call *call, const struct ph__join_query *query,
-                         ph_join_list *ret_list)
+                         ph_joins *ret_list)
 {
     struct ph__long_read read = { 0 };
     int r;

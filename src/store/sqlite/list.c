@@ -23,7 +23,7 @@ static int may_be_of_topic(const struct ph__list_page *page, int64_t number)
 
 /* 1: the list is full without it. */
 static int add(const struct ph__list_page *page, struct ph__state_wanted *wanted, int64_t number,
-               ph_message_list *to)
+               ph_messages *to)
 {
     const char *topic = page->list->topic;
     ph_message_info *item = &to->items[to->count];
@@ -39,7 +39,7 @@ static int add(const struct ph__list_page *page, struct ph__state_wanted *wanted
     return 0;
 }
 
-static int fill(struct ph__list_page *page, ph_message_list *to)
+static int fill(struct ph__list_page *page, ph_messages *to)
 {
     struct ph__state_wanted wanted = { .tx = page->tx,
                                        .arena = &to->arena,
@@ -56,7 +56,7 @@ static int fill(struct ph__list_page *page, ph_message_list *to)
     return r < 0 ? r : 0;
 }
 
-int ph__sqlite_list(struct ph__call *call, const struct ph__list *list, ph_message_list *ret_list)
+int ph__sqlite_list(struct ph__call *call, const struct ph__list *list, ph_messages *ret_list)
 {
     struct ph__long_read read = { 0 };
     struct ph__list_page page;

@@ -46,14 +46,14 @@ static struct ph__query count_query(struct ph__sqlite_tx *tx, enum ph__sqlite_st
 
 static int count_parked(void *context, const struct ph__token *token)
 {
-    ph_outbox_counts *counts = context;
+    ph_queue_counts *counts = context;
 
     counts->parked += token->last_seq - token->seq;
     return 0;
 }
 
 int ph__count_within(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
-                     ph_outbox_counts *counts)
+                     ph_queue_counts *counts)
 {
     struct ph__query query = count_query(tx, PH__SQL_count_pending, door, ns);
     int r = ph__query_row(&query);
@@ -84,9 +84,9 @@ int ph__count_within(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
 }
 
 int ph__sqlite_count(struct ph__call *call, ph_door door, const char *ns,
-                     ph_outbox_counts *ret_counts)
+                     ph_queue_counts *ret_counts)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     struct ph__sqlite_tx tx;
     int r = ph__sqlite_begin_read(&tx, call);
 

@@ -6,6 +6,6 @@
 
 /* Adds to counts that begin at zero. ns NULL: all namespaces. */
 int ph__count_within(struct ph__sqlite_tx *tx, ph_door door, const char *ns,
-                     ph_outbox_counts *counts);
+                     ph_queue_counts *counts);
 
 #endif

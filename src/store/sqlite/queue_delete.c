@@ -7,7 +7,7 @@
 static int look_inside(struct ph__sqlite_tx *tx, int64_t queue, ph_door door, const char *ns,
                        struct ph__queue_contents *contents)
 {
-    ph_outbox_counts counts = PH_OUTBOX_COUNTS_INIT;
+    ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     struct ph__query query = ph__query(tx, PH__SQL_queue_contents);
     int r;
 

@@ -33,7 +33,7 @@ static ph_queue_settings settings_of(const struct ph__query *query)
 }
 
 /* Room for one more item. */
-static int grow(ph_queue_list *list, size_t *capacity, ph_error *err)
+static int grow(ph_queues *list, size_t *capacity, ph_error *err)
 {
     size_t more = *capacity ? *capacity * 2 : 8;
     ph_queue_info *items;
@@ -50,7 +50,7 @@ static int grow(ph_queue_list *list, size_t *capacity, ph_error *err)
     return 0;
 }
 
-static int load(const struct ph__query *query, ph_door door, ph_queue_list *list)
+static int load(const struct ph__query *query, ph_door door, ph_queues *list)
 {
     ph_queue_info *info = &list->items[list->count];
     int r = ph__column_text(query, NAMESPACE, &list->arena, &info->ns, NULL);
@@ -63,12 +63,12 @@ static int load(const struct ph__query *query, ph_door door, ph_queue_list *list
                         NULL);
     if (r < 0)
         return r;
-    info->counts = (ph_outbox_counts)PH_OUTBOX_COUNTS_INIT;
+    info->counts = (ph_queue_counts)PH_QUEUE_COUNTS_INIT;
     list->count++;
     return ph__count_within(query->tx, door, info->ns, &info->counts);
 }
 
-static int load_all(struct ph__sqlite_tx *tx, ph_door door, const char *ns, ph_queue_list *list)
+static int load_all(struct ph__sqlite_tx *tx, ph_door door, const char *ns, ph_queues *list)
 {
     struct ph__query query = ph__query(tx, PH__SQL_queue_list);
     size_t capacity = 0;
@@ -87,8 +87,7 @@ static int load_all(struct ph__sqlite_tx *tx, ph_door door, const char *ns, ph_q
     return r;
 }
 
-int ph__sqlite_queue_list(struct ph__call *call, ph_door door, const char *ns,
-                          ph_queue_list *ret_list)
+int ph__sqlite_queue_list(struct ph__call *call, ph_door door, const char *ns, ph_queues *ret_list)
 {
     struct ph__long_read read = { 0 };
     int r = ph__long_read_begin(&read, call);

@@ -77,7 +77,7 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
     return r < 0 ? r : ph__column_text(query, 3, rows->arena, &info->error, NULL);
 }
 
-static int load_list(struct ph__sqlite_tx *tx, const ph_message_id *id, ph_receptor_list *list)
+static int load_list(struct ph__sqlite_tx *tx, const ph_message_id *id, ph_receptors *list)
 {
     struct ph__query query = ph__query(tx, PH__SQL_receptor_list);
     struct ph__rows rows = { .arena = &list->arena,
@@ -92,7 +92,7 @@ static int load_list(struct ph__sqlite_tx *tx, const ph_message_id *id, ph_recep
     return r;
 }
 
-int ph__sqlite_receptor_list(struct ph__call *call, ph_work_id id, ph_receptor_list *ret_list)
+int ph__sqlite_receptor_list(struct ph__call *call, ph_work_id id, ph_receptors *ret_list)
 {
     struct ph__sqlite_tx tx;
     ph_message_id message;

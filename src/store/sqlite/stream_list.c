@@ -101,7 +101,7 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
     return r < 0 ? r : load_affinity(l, topic, info);
 }
 
-static int load_list(struct listing *l, ph_stream_list *list)
+static int load_list(struct listing *l, ph_streams *list)
 {
     const struct ph__stream_query *wanted = l->query;
     struct ph__query query =
@@ -126,7 +126,7 @@ static int load_list(struct listing *l, ph_stream_list *list)
 }
 
 int ph__sqlite_stream_list(struct ph__call *call, const struct ph__stream_query *query,
-                           ph_stream_list *ret_list)
+                           ph_streams *ret_list)
 {
     struct ph__long_read read = { 0 };
     struct listing l = { .tx = &read.tx, .query = query };

@@ -15,7 +15,7 @@ static int load_message(const struct ph__query *query, struct ph__rows *rows, vo
 }
 
 static int load_list(struct ph__state_wanted *wanted, int64_t stream, int64_t after, int limit,
-                     ph_message_list *list)
+                     ph_messages *list)
 {
     struct ph__query query = ph__query(wanted->tx, PH__SQL_stream_after);
     struct ph__rows rows = { .arena = wanted->arena,
@@ -34,7 +34,7 @@ static int load_list(struct ph__state_wanted *wanted, int64_t stream, int64_t af
 }
 
 int ph__sqlite_stream_read(struct ph__call *call, const struct ph__stream *stream, int64_t after,
-                           int limit, ph_message_list *ret_list)
+                           int limit, ph_messages *ret_list)
 {
     struct ph__long_read read = { 0 };
     struct ph__state_wanted wanted = {
