@@ -57,6 +57,7 @@ extern "C" {
 
 #define PH_PARTITIONS 10000         /* by default */
 #define PH_PARTITIONS_MAX 1000000
+#define PH_INSTANCE_LEASE_S 300     /* by default: ph_work_batch_opts.instance_lease_s */
 #define PH_STALE_THRESHOLD_S 600    /* by default */
 #define PH_STALE_THRESHOLD_MAX_S 604800
 
@@ -334,7 +335,7 @@ typedef struct {
     size_t new_outbox_count;
     const ph_inbox_message *new_inbox;
     size_t new_inbox_count;
-    const ph_lease_ref *renew_outbox; /* leases to extend by lease_s */
+    const ph_lease_ref *renew_outbox; /* leases to extend to instance_lease_s from now */
     size_t renew_outbox_count;
     const ph_lease_ref *renew_inbox;
     size_t renew_inbox_count;
@@ -345,7 +346,9 @@ typedef struct {
     int batch_size;            /* of each door: 0: 50; at most PH_BATCH_MAX, and PH_CLAIM_BYTES_MAX */
     int partition_count;       /* 0: PH_PARTITIONS; the same in all instances of a service */
     int max_partitions;        /* of streams that the instance works on at the same time; 0: any number */
-    int lease_s;               /* 0: 300 */
+    int instance_lease_s;      /* of all that the instance claims and renews: 0: PH_INSTANCE_LEASE_S,
+                                  which is longer than PH_LEASE_S, since one call does everything and
+                                  a worker makes it between handlers */
     int stale_threshold_s;     /* 0: PH_STALE_THRESHOLD_S; at least 1; twice the lease is advised */
 } ph_work_batch_opts;
 #define PH_WORK_BATCH_OPTS_INIT                                                                    \

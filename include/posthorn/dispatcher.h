@@ -181,7 +181,7 @@ typedef struct {
                             none while one waits and PH_CLAIM_BYTES_MAX are held */
     int in_flight_max;   /* waiting, running, kept and being settled together: 0: prefetch + threads, and
                             1 000 or, if that is more, two batches */
-    int lease_s;         /* 0: 30 */
+    int lease_s;         /* 0: PH_LEASE_S */
     int poll_ms;         /* longest time between two looks: 0: 500, or a third of the lease if that
                             is less; more than a third of the lease is refused */
     int defer_ms;        /* how long a deferred message waits: 0: 60 000 */

@@ -89,6 +89,7 @@ extern "C" {
 #define PH_CLAIM_BYTES_MAX (64 * 1024 * 1024) /* payloads and headers that a claim hands out; but one message
                                                  at least, however large */
 #define PH_ENQUEUE_BYTES_MAX (128 * 1024 * 1024) /* payloads and headers that a call stores */
+#define PH_LEASE_S 30                      /* seconds: what a lease_s of 0 means, everywhere */
 #define PH_LEASE_MAX_S 86400               /* seconds */
 #define PH_ATTEMPTS_MAX 30000
 #define PH_TIME_MIN (-62135596800000000LL) /* 0001-01-01T00:00:00Z */
@@ -457,7 +458,7 @@ typedef struct ph_batch ph_batch;
 
 typedef struct {
     size_t size;             /* set by PH_CLAIM_OPTS_INIT */
-    int lease_s;             /* 0: 30; at most PH_LEASE_MAX_S (10 to 300 recommended) */
+    int lease_s;             /* 0: PH_LEASE_S; at most PH_LEASE_MAX_S (10 to 300 recommended) */
     int batch_size;          /* 0: 50; at most PH_BATCH_MAX (1 to 100 recommended) */
     const char *ns;          /* NULL: "" */
     const char *const *topics; /* NULL: all */
@@ -581,7 +582,7 @@ PH_API PH_MUST_CHECK int ph_outbox_release(ph_store *store, ph_tx tx, ph_owner o
                                            ph_outcome *ret_outcomes, ph_error *reterr);
 
 /* Extends the leases that hold these messages to lease_s seconds from now (0:
- * 30), never beyond the queue's max_lease_s after the claim; a lease that has
+ * PH_LEASE_S), never beyond the queue's max_lease_s after the claim; a lease that has
  * reached that cap, or was lost, answers PH_OUTCOME_STALE. Messages claimed in
  * one batch share a lease, so renewing one renews all of them. */
 PH_API PH_MUST_CHECK int ph_outbox_renew(ph_store *store, ph_tx tx, ph_owner owner,

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LEASE_S 300
 #define KNOWN_FLAGS (PH_BATCH_KEEP_COMPLETED | PH_BATCH_NO_OUTBOX | PH_BATCH_NO_INBOX)
 
 /* --------------------------------------------------------------- the exchange */
@@ -158,7 +157,7 @@ static int instance_load(struct whole *w, const ph_work_batch_opts *o, ph_error 
         .host = o->host_name ? o->host_name : w->host,
         .metadata = o->metadata,
         .process_id = o->process_id ? o->process_id : (int)getpid(),
-        .lease_s = o->lease_s ? o->lease_s : LEASE_S,
+        .lease_s = o->instance_lease_s ? o->instance_lease_s : PH_INSTANCE_LEASE_S,
         .stale_s = o->stale_threshold_s ? o->stale_threshold_s : PH_STALE_THRESHOLD_S,
         .partition_count = o->partition_count ? o->partition_count : PH_PARTITIONS,
     };
@@ -168,6 +167,9 @@ static int instance_load(struct whole *w, const ph_work_batch_opts *o, ph_error 
         return ph__fail(err, PH_EINVAL,
                         "instance_id is empty; make one with ph_owner_new() when the program "
                         "starts");
+    if (w->batch.instance.lease_s < 1 || w->batch.instance.lease_s > PH_LEASE_MAX_S)
+        return ph__fail(err, PH_EINVAL, "instance_lease_s is %d; allowed are 1 to %d",
+                        w->batch.instance.lease_s, PH_LEASE_MAX_S);
     if (w->batch.instance.stale_s < 1 || w->batch.instance.stale_s > PH_STALE_THRESHOLD_MAX_S)
         return ph__fail(err, PH_EINVAL, "stale_threshold_s is %d; allowed are 1 to %d",
                         w->batch.instance.stale_s, PH_STALE_THRESHOLD_MAX_S);

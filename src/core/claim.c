@@ -26,7 +26,7 @@ int ph__claim_load(ph_door door, ph_owner owner, const ph_claim_opts *from, stru
     *to = (struct ph__claim){
         .door = door,
         .owner = owner,
-        .lease_s = opts.lease_s ? opts.lease_s : PH__LEASE_S,
+        .lease_s = opts.lease_s ? opts.lease_s : PH_LEASE_S,
         .batch_size = opts.batch_size ? opts.batch_size : PH__BATCH_SIZE,
         .ns = opts.ns ? opts.ns : "",
         .topics = opts.topics,

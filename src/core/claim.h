@@ -4,7 +4,6 @@
 
 #include "store/store.h"
 
-#define PH__LEASE_S 30
 #define PH__BATCH_SIZE 50
 
 int ph__claim_load(ph_door door, ph_owner owner, const ph_claim_opts *from, struct ph__claim *to,

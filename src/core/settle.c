@@ -256,13 +256,13 @@ int ph__door_renew(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
         r = ph__leases_check(items, count, call.err);
     if (r == 0 && (lease_s < 0 || lease_s > PH_LEASE_MAX_S))
         r = ph__fail(call.err, PH_EINVAL, "lease_s is %d; allowed are 1 to %d, or 0 for %d",
-                     lease_s, PH_LEASE_MAX_S, PH__LEASE_S);
+                     lease_s, PH_LEASE_MAX_S, PH_LEASE_S);
     if (r < 0 || count == 0)
         return r;
     outcomes = ph__alloc_zero(count, sizeof(*outcomes));
     if (!outcomes)
         return ph__fail_memory(call.err);
-    r = store->backend->renew(&call, door, owner, items, count, lease_s ? lease_s : PH__LEASE_S,
+    r = store->backend->renew(&call, door, owner, items, count, lease_s ? lease_s : PH_LEASE_S,
                               outcomes);
     if (r == 0) {
         ph__renewals_plain(outcomes, count);

@@ -26,7 +26,7 @@ void ph__opts_fill(ph_dispatcher_opts *opts, int batches)
         opts->prefetch =
             batches <= PH_BATCH_MAX / opts->batch_size ? batches * opts->batch_size : PH_BATCH_MAX;
     if (!opts->lease_s)
-        opts->lease_s = PH__LEASE_S;
+        opts->lease_s = PH_LEASE_S;
     if (!opts->defer_ms)
         opts->defer_ms = DEFAULT_DEFER_MS;
     if (!opts->retention_ms)

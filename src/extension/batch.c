@@ -348,7 +348,7 @@ static int numbers_load(struct ph__ext_call *call, ph_work_batch_opts *to, bool 
         { BATCH_SIZE, PH_BATCH_MAX, &to->batch_size },
         { PARTITION_COUNT, PH_PARTITIONS_MAX, &to->partition_count },
         { MAX_PARTITIONS, PH_PARTITIONS_MAX, &to->max_partitions },
-        { LEASE_SECONDS, PH_LEASE_MAX_S, &to->lease_s },
+        { LEASE_SECONDS, PH_LEASE_MAX_S, &to->instance_lease_s },
         { STALE_THRESHOLD_SECONDS, PH_STALE_THRESHOLD_MAX_S, &to->stale_threshold_s },
     };
     int64_t flags = 0;

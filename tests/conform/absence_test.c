@@ -155,7 +155,7 @@ TEST(whose_lease_ran_out_has_no_partitions)
             other[0] = name[0];
     }
     CHECK(*other);
-    opts.lease_s = 10;
+    opts.instance_lease_s = 10;
     fill_one(store, key, 1);
     ph_work_batch_free(work(store, &opts)); /* and is killed */
     t_clock_advance(store, 10 * T_SECOND + 1);

@@ -62,7 +62,7 @@ static void beat(ph_store *store, ph_owner instance, int lease_s, int stale_s)
     ph_work_batch_opts opts = an_instance(instance);
     ph_work_batch *batch;
 
-    opts.lease_s = lease_s;
+    opts.instance_lease_s = lease_s;
     opts.stale_threshold_s = stale_s;
     OK(ph_process_work_batch(store, PH_OWN_TX, &opts, 0, &batch, &t_err));
     ph_work_batch_free(batch);

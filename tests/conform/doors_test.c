@@ -283,6 +283,30 @@ DOOR_TEST(are_settled_each_in_its_own_way)
 
 /* -------------------------------------------------------------------- leases */
 
+/* "what a lease_s of 0 means, everywhere" (PH_LEASE_S) */
+DOOR_TEST(leased_for_0_seconds_are_leased_for_the_default)
+{
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_message_info *info = NULL;
+    ph_batch *batch = NULL;
+    ph_lease_ref ref;
+
+    t_clock_set(store, T_EPOCH);
+    door->make(store, "", "body");
+    OK(door->claim(store, PH_OWN_TX, owner, NULL, 0, &batch, &t_err));
+    ref = ph_lease_ref_of(ph_batch_at(batch, 0));
+    ph_batch_free(batch);
+    OK(door->find(store, PH_OWN_TX, ref.work_id, 0, &info, &t_err));
+    CHECK_INT(info->locked_until, T_EPOCH + PH_LEASE_S * T_SECOND);
+    ph_message_info_free(info);
+    t_clock_advance(store, 10 * T_SECOND);
+    OK(door->renew(store, PH_OWN_TX, owner, &ref, 1, 0, 0, NULL, &t_err));
+    OK(door->find(store, PH_OWN_TX, ref.work_id, 0, &info, &t_err));
+    CHECK_INT(info->locked_until, T_EPOCH + (10 + PH_LEASE_S) * T_SECOND);
+    ph_message_info_free(info);
+}
+
 DOOR_TEST(of_a_crashed_worker_come_back)
 {
     ph_store *store = t_open(NULL);

@@ -41,7 +41,7 @@ TEST(the_first_call_registers)
     opts.host_name = "host-7";
     opts.process_id = 4711;
     opts.metadata = "{\"zone\": \"b\"}";
-    opts.lease_s = 20;
+    opts.instance_lease_s = 20;
     opts.stale_threshold_s = 50;
     batch = work(store, &opts);
     REQ("INS-001", batch->registered);
@@ -86,7 +86,7 @@ TEST(what_an_instance_says_of_itself_anew_is_stored)
     opts.host_name = "host-8";
     opts.process_id = 4712;
     opts.metadata = "{\"zone\": \"d\"}";
-    opts.lease_s = 21;
+    opts.instance_lease_s = 21;
     opts.stale_threshold_s = 51;
     opts.partition_count = 77;
     for (int i = 0; i < 2; i++) {
@@ -121,7 +121,7 @@ TEST(host_process_and_times_have_defaults)
     CHECK_STR(s.host, host);
     CHECK_INT(s.process_id, getpid());
     CHECK_STR(s.metadata, "");
-    CHECK_INT(s.lease_s, 300);
+    CHECK_INT(s.lease_s, PH_INSTANCE_LEASE_S);
     CHECK_INT(s.stale_threshold_s, PH_STALE_THRESHOLD_S);
 }
 
@@ -534,7 +534,7 @@ TEST(the_doctor_warns_of_a_threshold_below_twice_the_lease)
     ph_work_batch_opts opts = a_call(ph_owner_new());
     int warnings = 0;
 
-    opts.lease_s = 100;
+    opts.instance_lease_s = 100;
     opts.stale_threshold_s = 200;
     work_only(store, &opts);
     for (int round = 0; round < 2; round++) {
@@ -555,7 +555,7 @@ TEST(the_doctor_warns_of_a_threshold_below_twice_the_lease)
         ph_report_free(report);
         REQ_INT("INS-008", warnings, round);
         opts = a_call(ph_owner_new());
-        opts.lease_s = 101;
+        opts.instance_lease_s = 101;
         opts.stale_threshold_s = 200;
         work_only(store, &opts);
     }

@@ -257,6 +257,27 @@ TEST(an_expired_lease_that_nobody_took_back_can_be_renewed)
     CHECK_INT(see(store, ref.work_id).locked_until, T_EPOCH + 75 * T_SECOND);
 }
 
+/* "what a lease_s of 0 means, everywhere" (PH_LEASE_S); of the other doors: doors_test.c */
+TEST(a_lease_of_0_seconds_is_the_default)
+{
+    ph_store *store = t_open(NULL);
+    ph_owner owner = ph_owner_new();
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_batch *batch = NULL;
+    ph_lease_ref ref;
+
+    CHECK_INT(PH_LEASE_S, 30);
+    t_clock_set(store, T_EPOCH);
+    t_enqueue(store, "orders", "x");
+    OK(ph_outbox_exchange(store, PH_OWN_TX, owner, NULL, 0, &opts, 0, NULL, &batch, &t_err));
+    ref = ph_lease_ref_of(ph_batch_at(batch, 0));
+    ph_batch_free(batch);
+    CHECK_INT(see(store, ref.work_id).locked_until, T_EPOCH + PH_LEASE_S * T_SECOND);
+    t_clock_advance(store, 10 * T_SECOND);
+    CHECK_INT(renew(store, owner, ref, 0), PH_OUTCOME_RENEWED);
+    CHECK_INT(see(store, ref.work_id).locked_until, T_EPOCH + (10 + PH_LEASE_S) * T_SECOND);
+}
+
 TEST(the_longest_lease_and_the_longest_renewal)
 {
     ph_store *store = t_open(NULL);

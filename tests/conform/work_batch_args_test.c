@@ -59,8 +59,8 @@ TEST(bad_arguments_of_the_exchange_are_refused)
     WRONG(partition_count, -1, "partition_count is -1");
     WRONG(partition_count, PH_PARTITIONS_MAX + 1, "partition_count is 1000001");
     WRONG(max_partitions, -1, "max_partitions is negative");
-    WRONG(lease_s, -1, "lease_s");
-    WRONG(lease_s, PH_LEASE_MAX_S + 1, "lease_s");
+    WRONG(instance_lease_s, -1, "instance_lease_s is -1; allowed are 1 to 86400");
+    WRONG(instance_lease_s, PH_LEASE_MAX_S + 1, "instance_lease_s is 86401");
     WRONG(stale_threshold_s, -1, "stale_threshold_s is -1");
     WRONG(stale_threshold_s, PH_STALE_THRESHOLD_MAX_S + 1, "stale_threshold_s");
     WRONG(size, 0, "size");
@@ -135,7 +135,7 @@ TEST(the_largest_values_of_the_exchange_are_taken)
     opts.service_name = repeated("\xc3\xa4", PH_NAME_MAX);
     opts.partition_count = PH_PARTITIONS_MAX;
     opts.max_partitions = 1000000;
-    opts.lease_s = PH_LEASE_MAX_S;
+    opts.instance_lease_s = PH_LEASE_MAX_S;
     opts.stale_threshold_s = PH_STALE_THRESHOLD_MAX_S;
     fill(&outbox_door, store, "a1 -x");
     work_only(store, &opts);

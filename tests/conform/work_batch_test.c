@@ -74,7 +74,7 @@ TEST(everything_happens_in_one_call)
     opts.renew_inbox = renew_in;
     opts.renew_inbox_count = 1;
     opts.batch_size = 10;
-    opts.lease_s = 100;
+    opts.instance_lease_s = 100;
     second = work(store, &opts);
     REQ_INT("BAT-001", second->outbox_outcomes[0], PH_OUTCOME_ACKED);
     REQ_INT("BAT-001", second->outbox_outcomes[1], PH_OUTCOME_ABANDONED);
@@ -493,7 +493,7 @@ TEST(what_is_claimed_is_what_was_asked_for)
     fill_in(&outbox_door, store, "ns", "-4");
     opts.topics = topics;
     opts.topic_count = 2;
-    opts.lease_s = 77;
+    opts.instance_lease_s = 77;
     batch = work(store, &opts);
     CHECK_STR(payloads(batch->outbox), "-1 -2");
     CHECK_STR(payloads(batch->inbox), "-1 -2");
@@ -507,19 +507,27 @@ TEST(what_is_claimed_is_what_was_asked_for)
     all_is_well(store);
 }
 
-/* Fifty of each door, for 300 seconds, unless said otherwise. */
+/* Fifty of each door, for 300 seconds, unless said otherwise; and so are renewals. */
 TEST(a_claim_of_the_exchange_has_defaults)
 {
     ph_store *store = open_at_epoch();
     ph_work_batch_opts opts = a_claim(ph_owner_new(), 0);
     ph_work_batch *batch;
+    ph_lease_ref ref;
 
+    CHECK_INT(PH_INSTANCE_LEASE_S, 300);
     put_many(store, TOPIC, 60, NULL);
     batch = work(store, &opts);
     CHECK_INT(ph_batch_count(batch->outbox), 50);
-    CHECK_INT(see(store, ph_batch_at(batch->outbox, 0)->work_id).locked_until,
-              T_EPOCH + 300 * T_SECOND);
+    ref = ph_lease_ref_of(ph_batch_at(batch->outbox, 0));
     ph_work_batch_free(batch);
+    CHECK_INT(see(store, ref.work_id).locked_until, T_EPOCH + PH_INSTANCE_LEASE_S * T_SECOND);
+    t_clock_advance(store, 10 * T_SECOND);
+    opts.renew_outbox = &ref;
+    opts.renew_outbox_count = 1;
+    work_only(store, &opts);
+    CHECK_INT(see(store, ref.work_id).locked_until,
+              T_EPOCH + (10 + PH_INSTANCE_LEASE_S) * T_SECOND);
 }
 
 /* Paused: nothing is handed out, everything else is done. */

@@ -123,7 +123,7 @@ static int verb_work(struct turn *turn)
     opts.host_name = "host";
     opts.ns = turn->actor->world->ns;
     opts.batch_size = (int)strtol(iso_word_at(turn, 2), NULL, 10);
-    opts.lease_s = (int)iso_option_number(turn->command, "lease", 30);
+    opts.instance_lease_s = (int)iso_option_number(turn->command, "lease", 30);
     opts.stale_threshold_s = (int)iso_option_number(turn->command, "stale", 60);
     if (opts.batch_size == 0)
         opts.flags = PH_BATCH_NO_OUTBOX | PH_BATCH_NO_INBOX;
