@@ -48,7 +48,7 @@ typedef struct {
 #define PH_INBOX_MESSAGE_INIT                                                                      \
     {                                                                                              \
         sizeof(ph_inbox_message), NULL, NULL, NULL, NULL, PH_TEXT_LENGTH, NULL, NULL, NULL, NULL,  \
-            PH_PRIORITY_DEFAULT, NULL, false                                                       \
+            PH_PRIORITY_NORMAL, NULL, false                                                        \
     }
 
 typedef struct {

@@ -354,13 +354,18 @@ PH_API void ph_free(void *memory);
 
 #define PH_TEXT_LENGTH ((size_t)-1) /* payload_length: the payload ends with NUL */
 
+/* Which of the messages that are due come first. Write the names: the numbers behind them are for C
+ * alone. SQL numbers the levels from 0 (urgent) to 3 (bulk); a 1, 2 or 3 from there is refused here,
+ * and a 0 is what every member that was not set is: normal. */
 typedef enum {
-    PH_PRIORITY_DEFAULT = 0, /* normal */
-    PH_PRIORITY_URGENT = 1,
-    PH_PRIORITY_NORMAL = 2,
-    PH_PRIORITY_LOW = 3,
-    PH_PRIORITY_BULK = 4
+    PH_PRIORITY_URGENT = -10,
+    PH_PRIORITY_NORMAL = 0, /* the default */
+    PH_PRIORITY_LOW = 10,
+    PH_PRIORITY_BULK = 20
 } ph_priority;
+
+/* "urgent", "normal", "low", "bulk"; never NULL. */
+PH_API const char *ph_priority_text(ph_priority priority);
 
 /* A message to enqueue. Zero means default; everything is borrowed. */
 typedef struct {
@@ -388,7 +393,7 @@ typedef struct {
 } ph_message;
 #define PH_MESSAGE_INIT                                                        \
     { sizeof(ph_message), NULL, NULL, PH_TEXT_LENGTH, NULL, NULL, NULL, NULL,  \
-      NULL, NULL, PH_PRIORITY_DEFAULT, 0, 0, 0, NULL, NULL }
+      NULL, NULL, PH_PRIORITY_NORMAL, 0, 0, 0, NULL, NULL }
 
 typedef struct {
     ph_work_id work_id;

@@ -84,6 +84,8 @@ static json_t *value_of(const struct cli_field *field, const void *row)
     case CLI_STORED_BOOL:
         return json_boolean(*(const bool *)at);
     case CLI_STORED_INT:
+        if (field->word_of)
+            return cli_json_text(field->word_of(*(const int *)at));
         return field->words ? cli_json_text(field->words[*(const int *)at])
                             : number(field, *(const int *)at);
     case CLI_STORED_INT64:

@@ -46,6 +46,7 @@ struct cli_field {
     bool or_null;                         /* a number: 0 is null */
     bool or_none;                         /* where null would stand there is no member at all */
     const char *const *words;             /* of an int: the word is that with this index */
+    const char *(*word_of)(int value);    /* of an int: what makes a word of it */
     const char *(*text)(const void *row); /* of what is not stored */
     const struct cli_field *fields;       /* CLI_F_ROWS: of each of them, … */
     size_t size, count_at; /* … its size, and where their number stands; 0: the last

@@ -25,10 +25,16 @@ const char *cli_state(const ph_message_info *info, int64_t now)
 
 ph_priority cli_priority(int word)
 {
-    return word < 0 ? PH_PRIORITY_DEFAULT : (ph_priority)(word % 4 + 1);
+    static const ph_priority priorities[] = { PH_PRIORITY_URGENT, PH_PRIORITY_NORMAL,
+                                              PH_PRIORITY_LOW, PH_PRIORITY_BULK };
+
+    return word < 0 ? PH_PRIORITY_NORMAL : priorities[word];
 }
 
-const char *const cli_priorities[] = { "normal", "urgent", "normal", "low", "bulk" };
+const char *cli_priority_word(int priority)
+{
+    return ph_priority_text((ph_priority)priority);
+}
 
 struct message_row {
     ph_delivery m;

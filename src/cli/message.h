@@ -26,7 +26,7 @@ extern const struct cli_field cli_receptor_fields[];
     CLI_FIELD(row, "namespace", m.ns, TEXT, "Namespace", "which queue it is in"),                  \
         CLI_FIELD(row, "topic", m.topic, TEXT, "Topic", "what it is about"),                       \
         CLI_FIELD(row, "priority", m.priority, TEXT, "Priority", "urgent, normal, low or bulk",    \
-                  .words = cli_priorities),                                                        \
+                  .word_of = cli_priority_word),                                                   \
         CLI_FIELD(row, "attempts", m.attempts, NUMBER, "Attempts", "how often it was claimed"),    \
         CLI_FIELD(row, "retry_count", m.retry_count, NUMBER, "Retries",                            \
                   "how often it was abandoned"),                                                   \
@@ -50,7 +50,7 @@ extern const struct cli_field cli_receptor_fields[];
               "the ordered stream that it is in; or null"),                                        \
         CLI_FIELD(row, "seq", m.seq, NUMBER, seq_heading,                                          \
                   "its number in the stream, from 1; or null", .or_null = true)
-extern const char *const cli_priorities[]; /* by ph_priority */
+const char *cli_priority_word(int priority);
 
 /* What a message and a timer are given alike. */
 #define CLI_CORRELATION_OPTION                                                                     \
@@ -65,8 +65,8 @@ extern const char *const cli_priorities[]; /* by ph_priority */
                .choices = CLI_PRIORITIES)
 #define CLI_TENANT_OPTION CLI_OPTION("tenant", 0, ID, "UUID", "the tenant it belongs to")
 
-/* Priority as the library counts, from a number or word of --priority. */
-#define CLI_PRIORITIES "urgent normal low bulk 0 1 2 3"
+/* The priority of a word of --priority, by its index in: */
+#define CLI_PRIORITIES "urgent normal low bulk"
 ph_priority cli_priority(int word);
 
 /* A payload from an operand or an option; "-": all of stdin. Returns an exit code. */

@@ -56,7 +56,7 @@ static void fill(struct values *v, const ph_delivery *m, const char *store, int 
     v->texts[n++] = ph__time_text(m->created_at, v->created_at);
     v->texts[n++] = ph__time_text(m->due_at, v->due_at);
     v->texts[n++] = v->retry_count;
-    v->texts[n++] = cli_priorities[m->priority];
+    v->texts[n++] = ph_priority_text(m->priority);
     v->texts[n++] = m->tenant_id ? ph_id_text(m->tenant_id->b, v->tenant_id) : NULL;
     v->texts[n++] = m->headers;
     v->texts[n++] = m->dedupe_key;

@@ -1,6 +1,7 @@
 #include "core/message.h"
 
 #include "core/error.h"
+#include "core/names.h"
 #include "core/options.h"
 #include "util/text.h"
 
@@ -167,8 +168,10 @@ static int fields_check(struct ph__message *m, int priority, ph_error *err)
         return ph__fail(err, PH_EINVAL, "join_id is all zero; pass NULL for none");
     if (m->tenant_id && ph_id_is_zero(m->tenant_id->b))
         return ph__fail(err, PH_EINVAL, "tenant_id is all zero; pass NULL for none");
-    if (priority < PH_PRIORITY_DEFAULT || priority > PH_PRIORITY_BULK)
-        return ph__fail(err, PH_EINVAL, "priority %d is not a ph_priority", priority);
+    if (m->level < 0)
+        return ph__fail(err, PH_EINVAL,
+                        "priority %d is not a ph_priority; use PH_PRIORITY_URGENT and the others",
+                        priority);
     if (m->max_attempts < 0 || m->max_attempts > PH_ATTEMPTS_MAX)
         return ph__fail(err, PH_EINVAL,
                         "max_attempts is %d; allowed are 1 to %d, or 0 for the queue's",
@@ -206,7 +209,7 @@ int ph__message_load(struct ph__message *to, const ph_message *from, long index,
             .headers = m.headers,
             .tenant_id = m.tenant_id,
             .message_id = m.message_id,
-            .level = m.priority == PH_PRIORITY_DEFAULT ? PH__LEVEL_DEFAULT : (int)m.priority - 1,
+            .level = ph__level_of(m.priority),
             .due_at = m.due_at,
             .expires_at = m.expires_at,
             .max_attempts = m.max_attempts,
@@ -255,7 +258,7 @@ int ph__inbox_load(struct ph__message *to, const ph_inbox_message *from, bool ow
             .tenant_id = m.tenant_id,
             .correlation_id = m.correlation_id && *m.correlation_id ? m.correlation_id : NULL,
             .stream = m.stream,
-            .level = m.priority == PH_PRIORITY_DEFAULT ? PH__LEVEL_DEFAULT : (int)m.priority - 1,
+            .level = ph__level_of(m.priority),
             .headers = m.headers,
             .handled = m.handled,
         };

@@ -13,3 +13,36 @@ const char *ph__dead_reason_text(int reason)
 
     return reason > 0 && reason < (int)(sizeof(texts) / sizeof(*texts)) ? texts[reason] : "unknown";
 }
+
+static const struct {
+    ph_priority priority;
+    const char *text;
+} levels[] = {
+    { PH_PRIORITY_URGENT, "urgent" },
+    { PH_PRIORITY_NORMAL, "normal" },
+    { PH_PRIORITY_LOW, "low" },
+    { PH_PRIORITY_BULK, "bulk" },
+};
+
+int ph__level_of(ph_priority priority)
+{
+    for (size_t level = 0; level < sizeof(levels) / sizeof(*levels); level++) {
+        if (levels[level].priority == priority)
+            return (int)level;
+    }
+    return -1;
+}
+
+ph_priority ph__priority_of(int64_t level)
+{
+    const int64_t count = sizeof(levels) / sizeof(*levels);
+
+    return level >= 0 && level < count ? levels[level].priority : PH_PRIORITY_NORMAL;
+}
+
+const char *ph_priority_text(ph_priority priority)
+{
+    int level = ph__level_of(priority);
+
+    return level < 0 ? "no such priority" : levels[level].text;
+}

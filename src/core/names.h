@@ -2,6 +2,8 @@
 #ifndef PH_CORE_NAMES_H
 #define PH_CORE_NAMES_H
 
+#include <posthorn/posthorn.h>
+
 /* attempt_log.kind: why a message came back or ended. Stored: never renumber. */
 enum ph__attempt_kind {
     PH__ABANDONED = 1,
@@ -20,5 +22,9 @@ enum ph__dead_reason {
     PH__DEAD_EXPIRED = 4,
 };
 const char *ph__dead_reason_text(int reason);
+
+/* pending.priority and the like: the level of a priority, 0 (urgent) to 3 (bulk). -1: it is none. */
+int ph__level_of(ph_priority priority);
+ph_priority ph__priority_of(int64_t level);
 
 #endif

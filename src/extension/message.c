@@ -1,6 +1,7 @@
 #include "extension/message.h"
 
 #include "core/error.h"
+#include "core/names.h"
 #include "extension/arguments.h"
 #include "extension/json_text.h"
 #include "util/time_text.h"
@@ -135,8 +136,8 @@ static int set_number(struct ph__ext_call *call, const struct key *key, const js
         memcpy(member(message, key), &attempts, sizeof(attempts));
         return r;
     }
-    r = ph__ext_whole(call, key->name, value, 0, PH_PRIORITY_BULK - PH_PRIORITY_URGENT, &number);
-    priority = (ph_priority)(PH_PRIORITY_URGENT + number);
+    r = ph__ext_whole(call, key->name, value, 0, PH__LEVELS - 1, &number);
+    priority = ph__priority_of(number);
     memcpy(member(message, key), &priority, sizeof(priority));
     return r;
 }

@@ -29,7 +29,7 @@
 #define PH__SCHEMA_SERVES_FROM 5 /* nothing is released yet: older libraries go with it */
 
 #define PH__TIMEOUT_MS 30000 /* of a call, unless the store's options say otherwise */
-#define PH__LEVELS 4         /* priorities 0 urgent … 3 bulk */
+#define PH__LEVELS 4         /* of priority: 0 urgent … 3 bulk (core/names.h) */
 #define PH__LEVEL_DEFAULT 1
 
 struct ph_store {

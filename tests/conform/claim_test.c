@@ -158,7 +158,7 @@ TEST(the_order_is_priority_then_due_time_then_age)
     put_ordered(store, "low", PH_PRIORITY_LOW, 0);
     put_ordered(store, "normal-late", PH_PRIORITY_NORMAL, T_EPOCH + 2);
     put_ordered(store, "normal-early", PH_PRIORITY_NORMAL, T_EPOCH + 1);
-    put_ordered(store, "normal-early-younger", PH_PRIORITY_DEFAULT, T_EPOCH + 1);
+    put_ordered(store, "normal-early-younger", (ph_priority)0, T_EPOCH + 1);
     put_ordered(store, "urgent-last", PH_PRIORITY_URGENT, T_EPOCH + 3);
     t_clock_advance(store, 10);
     CHECK_STR(claimed_payloads(store, ph_owner_new(), 10),

@@ -113,6 +113,14 @@ int draw_choice(void)
     return odd() ? draw_int() : (int)draw(5);
 }
 
+ph_priority draw_priority(void)
+{
+    static const ph_priority all[] = { PH_PRIORITY_URGENT, PH_PRIORITY_NORMAL, PH_PRIORITY_LOW,
+                                       PH_PRIORITY_BULK };
+
+    return odd() ? (ph_priority)draw_int() : all[draw(4)];
+}
+
 /* ----------------------------------------------------------------------- texts */
 
 #define CHOOSE(list) list[draw(sizeof(list) / sizeof(*(list)))]

@@ -39,6 +39,7 @@ int64_t draw_int64(void);
 size_t draw_size(void);
 int draw_timeout(void);
 int draw_choice(void); /* of an enum */
+ph_priority draw_priority(void);
 const char *draw_text(const char *name);
 const char *const *draw_texts(size_t *ret_count);
 size_t draw_length(const char *payload);

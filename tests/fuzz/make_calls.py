@@ -77,6 +77,8 @@ def value(kind, name, where):
         return SCALARS[kind]
     if kind in IDS:
         return f'draw_{kind}()'
+    if kind == 'ph_priority':
+        return 'draw_priority()'
     if kind in ENUMS:
         return f'({kind})draw_choice()'
     if kind in ('const char *', 'char *'):

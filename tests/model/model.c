@@ -3,6 +3,8 @@
 #include <string.h>
 
 const char *const m_namespaces[M_NAMESPACES] = { "", "billing", "Größe 2" };
+const ph_priority m_priorities[4] = { PH_PRIORITY_URGENT, PH_PRIORITY_NORMAL, PH_PRIORITY_LOW,
+                                      PH_PRIORITY_BULK };
 const char *const m_topics[M_TOPICS] = { "order.created", "Order.created", "mail" };
 const char *const m_keys[M_KEYS] = { "a", "b", "A", "a ", "0123456789abcdef0123456789abcdef/к" };
 const char *const m_errors[M_ERRORS] = { NULL, "boom", "line one\nline 'two' %s", "" };
@@ -39,7 +41,7 @@ void m_queue_reset(struct model *model, int ns)
 
 int m_level(const struct m_message *message)
 {
-    return message->draft.priority == PH_PRIORITY_DEFAULT ? 1 : message->draft.priority - 1;
+    return message->draft.level;
 }
 
 static int history_count_of(const struct m_message *message, enum m_kind kind)

@@ -28,6 +28,7 @@ extern const char *const m_topics[M_TOPICS];
 extern const char *const m_keys[M_KEYS];
 extern const char *const m_errors[M_ERRORS]; /* the first is NULL */
 extern const char *const m_streams[M_STREAMS];
+extern const ph_priority m_priorities[4]; /* by the level that SQL has */
 
 enum m_place { M_PENDING = 0, M_LEASED = 1, M_DONE = 2, M_DEAD = 3, M_PARKED = 5, M_GONE = 6 };
 enum m_kind { M_ABANDONED, M_FAILED, M_RELEASED, M_LOST, M_EXPIRED };
@@ -42,7 +43,7 @@ struct m_draft {
     int stream; /* -1: none */
     int number; /* makes the payload and, if there are any, correlation id and headers */
     bool tenant, correlated, headed;
-    int priority, max_attempts;
+    int level, max_attempts; /* the level as SQL has it: 0 urgent … 3 bulk */
     int64_t due_at, expires_at;
     ph_message_id message_id; /* zero: made by the store */
 };

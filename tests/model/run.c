@@ -147,7 +147,7 @@ bool same_delivery(struct run *run, int index, const ph_delivery *got)
            same_text(run, "correlation_id", index, got->correlation_id,
                      or_null(words.correlation)) &&
            same_text(run, "headers", index, got->headers, or_null(words.headers)) &&
-           same_int(run, "priority", index, got->priority, m_level(want) + 1) &&
+           same_int(run, "priority", index, got->priority, m_priorities[m_level(want)]) &&
            same_int(run, "fence", index, got->fence, want->fence) &&
            same_int(run, "attempts", index, got->attempts, m_attempts_shown(want)) &&
            same_int(run, "retry_count", index, got->retry_count, m_retry_count(want)) &&

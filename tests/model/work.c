@@ -15,7 +15,7 @@ static struct m_draft draft_of(struct run *run)
         .key = chance(run, 35) ? roll(run, M_KEYS) : -1,
         .correlated = chance(run, 30),
         .headed = chance(run, 20),
-        .priority = chance(run, 50) ? 0 : roll(run, 5),
+        .level = chance(run, 50) ? 1 : roll(run, 4),
         .max_attempts = chance(run, 60) ? 0 : 1 + roll(run, 3),
         .due_at = ONE_OF(run, 0, 0, 0, -3600, -1, 1, 5, 90),
         .expires_at = chance(run, 75) ? 0 : ONE_OF(run, -1, 2, 30, 120),
@@ -52,7 +52,7 @@ static ph_message message_from(const struct m_draft *draft, const struct words *
     message.correlation_id = words->correlation;
     message.headers = *words->headers ? words->headers : NULL;
     message.message_id = ph_id_is_zero(draft->message_id.b) ? NULL : &draft->message_id;
-    message.priority = (ph_priority)draft->priority;
+    message.priority = m_priorities[draft->level];
     message.due_at = draft->due_at;
     message.expires_at = draft->expires_at;
     message.max_attempts = draft->max_attempts;
@@ -116,7 +116,7 @@ bool step_enqueue(struct run *run)
         if (!enqueued_as_expected(run, &drafts[i], &got[i]))
             return false;
         say(run, "(ns %d topic %d stream %d key %d level %d max %d due %+lld expires %+lld)",
-            drafts[i].ns, drafts[i].topic, drafts[i].stream, drafts[i].key, drafts[i].priority,
+            drafts[i].ns, drafts[i].topic, drafts[i].stream, drafts[i].key, drafts[i].level,
             drafts[i].max_attempts,
             (long long)(drafts[i].due_at ? drafts[i].due_at - run->model.now : 0),
             (long long)(drafts[i].expires_at ? drafts[i].expires_at - run->model.now : 0));

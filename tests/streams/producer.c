@@ -44,6 +44,8 @@ static int number_of(const struct producer *by, const struct load *load, size_t 
 
 static void load_make(const struct producer *by, size_t count, struct load *ret_load)
 {
+    static const ph_priority priorities[] = { PH_PRIORITY_URGENT, PH_PRIORITY_NORMAL,
+                                              PH_PRIORITY_LOW, PH_PRIORITY_BULK };
     const struct plan *plan = &by->fleet->plan;
 
     ret_load->count = count;
@@ -58,7 +60,7 @@ static void load_make(const struct producer *by, size_t count, struct load *ret_
                              ret_load->payloads[i]);
         message->stream = stream ? ret_load->keys[i] : NULL;
         if (t_dice(10) == 0)
-            message->priority = (ph_priority)(PH_PRIORITY_URGENT + t_dice(4));
+            message->priority = priorities[t_dice(4)];
     }
 }
 

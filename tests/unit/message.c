@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include "core/message.h"
+#include "core/names.h"
 #include "util/text.h"
 
 #include <stdlib.h>
@@ -330,19 +331,36 @@ TEST(expiry_lies_after_the_due_time)
 
 TEST(priorities)
 {
-    static const int levels[] = { 1, 0, 1, 2, 3 };
+    static const struct {
+        ph_priority priority;
+        int level; /* as SQL numbers them */
+        const char *text;
+    } all[] = { { PH_PRIORITY_URGENT, 0, "urgent" },
+                { PH_PRIORITY_NORMAL, 1, "normal" },
+                { PH_PRIORITY_LOW, 2, "low" },
+                { PH_PRIORITY_BULK, 3, "bulk" } };
     ph_message message = good();
     struct ph__message m;
 
-    for (int priority = 0; priority <= 4; priority++) {
-        message.priority = (ph_priority)priority;
+    CHECK_INT(message.priority, PH_PRIORITY_NORMAL); /* zero is the default */
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        message.priority = all[i].priority;
         OK(ph__message_load(&m, &message, -1, &t_err));
-        CHECK_INT(m.level, levels[priority]);
+        CHECK_INT(m.level, all[i].level);
+        CHECK_INT(ph__priority_of(all[i].level), all[i].priority);
+        CHECK_STR(ph_priority_text(all[i].priority), all[i].text);
     }
-    message.priority = (ph_priority)5;
-    refused(&message, "priority 5 is not a ph_priority");
-    message.priority = (ph_priority)(unsigned)-1;
+    for (int number = 1; number < PH__LEVELS; number++) { /* SQL's numbers are none of ours */
+        message.priority = (ph_priority)number;
+        CHECK_INT(load(&message), PH_EINVAL);
+    }
+    message.priority = (ph_priority)3;
+    refused(&message, "priority 3 is not a ph_priority; use PH_PRIORITY_URGENT and the others");
+    CHECK_STR(ph_priority_text((ph_priority)3), "no such priority");
+    message.priority = (ph_priority)-1;
     CHECK_INT(load(&message), PH_EINVAL);
+    CHECK_INT(ph__priority_of(4), PH_PRIORITY_NORMAL); /* of a file that somebody has changed */
+    CHECK_INT(ph__priority_of(-1), PH_PRIORITY_NORMAL);
 }
 
 TEST(attempts)

@@ -3,6 +3,7 @@
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
+#include "core/names.h"
 
 #include <string.h>
 #include <time.h>
@@ -77,13 +78,15 @@ static void bounds_learn(struct ph__pg_bounds *bounds, const struct ph__claim *c
     }
     for (size_t i = batch->count; i-- > 0;) { /* backwards: the first of each level stays */
         const ph_delivery *d = &batch->items[i];
+        int level;
 
         /* Where one stood in the queue that comes back is not known; where new ones did, is. */
         if (d->attempts > 1 || (i > 0 && follows(d - 1, d)))
             continue;
-        bounds->from_due[d->priority - 1] = d->due_at > d->created_at ? d->due_at : d->created_at;
+        level = ph__level_of(d->priority);
+        bounds->from_due[level] = d->due_at > d->created_at ? d->due_at : d->created_at;
         /* The next head of a stream may be older than what was taken at the same instant. */
-        bounds->from_id[d->priority - 1] = d->stream ? (ph_work_id){ { 0 } } : d->work_id;
+        bounds->from_id[level] = d->stream ? (ph_work_id){ { 0 } } : d->work_id;
     }
 }
 
@@ -144,7 +147,7 @@ void ph__pg_read_delivery(struct ph__arena *arena, const PGresult *result, int r
     to->created_at = ph__pg_time(result, row, 11);
     to->due_at = ph__pg_time(result, row, 12);
     to->last_error = ph__pg_text(arena, result, row, 13, failed);
-    to->priority = (ph_priority)(ph__pg_int(result, row, 14) + 1);
+    to->priority = ph__priority_of(ph__pg_int(result, row, 14));
 }
 
 void ph__pg_read_origin(struct ph__arena *arena, const PGresult *result, int row, int column,

@@ -1,6 +1,7 @@
 /* claim.c - takes due messages out of pending, under one new lease row. */
 #include "core/error.h"
 #include "core/id.h"
+#include "core/names.h"
 #include "store/sqlite/claimer.h"
 #include "store/sqlite/claiming.h"
 #include "store/sqlite/under_lock.h"
@@ -115,7 +116,7 @@ int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int le
                                 (uint64_t)ph__column_int(query, PH__CLAIM_SALT));
     if (!ph__column_id(query, PH__CLAIM_MESSAGE_ID, item->message_id.b))
         memcpy(item->message_id.b, item->work_id.b, sizeof(item->message_id.b));
-    item->priority = (ph_priority)(level + 1);
+    item->priority = ph__priority_of(level);
     item->attempts = (int)ph__column_int(query, PH__CLAIM_ATTEMPTS) + 1;
     item->created_at = ph__column_int(query, PH__CLAIM_CREATED_AT);
     item->due_at = ph__column_is_null(query, PH__CLAIM_DUE_AT)

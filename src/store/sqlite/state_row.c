@@ -66,7 +66,7 @@ static int load_message(const struct ph__query *query, const struct ph__state_wa
         memcpy(m->message_id.b, m->work_id.b, sizeof(m->message_id.b));
     m->tenant_id = ph__column_id(query, TENANT_ID, tenant->b) ? tenant : NULL;
     m->fence = ph__column_int(query, FENCE);
-    m->priority = (ph_priority)(ph__column_int(query, LEVEL) + 1);
+    m->priority = ph__priority_of(ph__column_int(query, LEVEL));
     m->attempts = (int)ph__column_int(query, ATTEMPTS);
     m->retry_count = (int)ph__column_int(query, RETRY_COUNT);
     m->created_at = ph__column_int(query, CREATED_AT);
