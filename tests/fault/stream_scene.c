@@ -217,9 +217,9 @@ static int receptor_report(struct scene *scene, ph_tx tx)
 static int receptor_list(struct scene *scene, ph_tx tx)
 {
     ph_receptors *list = NULL;
-    int r = ph_receptor_list(scene->store, tx,
-                             T_OPTS(ph_receptor_list_opts, .work_id = scene->ids[1]), 0, &list,
-                             &t_err);
+    int r =
+        ph_receptor_list(scene->store, tx, T_OPTS(ph_receptor_list_opts, .work_id = scene->ids[1]),
+                         0, &list, &t_err);
 
     CHECK(r == 0 || list == NULL);
     CHECK(r < 0 || ph_receptors_count(list) == 1);
