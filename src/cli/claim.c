@@ -114,7 +114,7 @@ const struct cli_command cli_claim = {
     .examples = CLI_EXAMPLES(
         { "posthorn enqueue order.placed '{\"order\": 17}'; posthorn enqueue order.placed again",
           "Something to claim" },
-        { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+        CLI_EXAMPLE_OWNER,
         { "posthorn claim --topic order.placed --lease 2m", "Claim a message for two minutes" },
         { "posthorn claim --batch 10 --jsonl | posthorn ack -", "Claim ten, and settle them all" }),
     .exits = CLI_EXITS({ CLI_NOT_FOUND, "nothing is due" }),

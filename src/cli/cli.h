@@ -93,6 +93,12 @@ struct cli_example {
         }                                                                                          \
     }
 
+/* What comes before examples that claim and settle. */
+#define CLI_EXAMPLE_OWNER                                                                          \
+    {                                                                                              \
+        "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are"                 \
+    }
+
 struct cli_exit_note {
     int code;
     const char *text; /* NULL ends the table */

@@ -311,7 +311,7 @@ const struct cli_command cli_dead_retry = {
     .options = options,
     .fields = retry_fields,
     .examples = CLI_EXAMPLES(
-        { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+        CLI_EXAMPLE_OWNER,
         { "posthorn enqueue mail.send hello; posthorn enqueue mail.send world; posthorn claim "
           "--batch 2 | posthorn fail - --error 'no server'",
           "Two dead letters" },
@@ -338,7 +338,7 @@ const struct cli_command cli_dead_discard = {
     .fields = discard_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(
-        { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+        CLI_EXAMPLE_OWNER,
         { "posthorn enqueue mail.send hello; posthorn enqueue mail.send world; posthorn claim "
           "--batch 2 | posthorn fail - --error 'no server'",
           "Two dead letters" },

@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+const char *const cli_field_types[] = {
+    [CLI_F_TEXT] = "string",     [CLI_F_NUMBER] = "number",   [CLI_F_BOOL] = "boolean",
+    [CLI_F_TIME] = "time",       [CLI_F_LIFETIME] = "number", [CLI_F_UUID] = "uuid",
+    [CLI_F_STATE] = "string",    [CLI_F_JSON] = "json",       [CLI_F_ROWS] = "array",
+    [CLI_F_FROM_NOW] = "number", [CLI_F_AGO] = "number",
+};
+
 void cli_set(json_t *object, const char *name, json_t *value)
 {
     if (json_object_set_new(object, name, value) < 0)

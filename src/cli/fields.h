@@ -24,6 +24,9 @@ enum cli_field_type {
     CLI_F_ROWS,     /* an array of objects, described by fields */
 };
 
+/* What they are in JSON: "string", "time", … */
+extern const char *const cli_field_types[];
+
 /* A member of objects in JSON, and a column (or line) of the text form. */
 struct cli_field {
     const char *name; /* NULL ends the table */

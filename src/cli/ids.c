@@ -138,7 +138,7 @@ int cli_ids_read_from(struct cli *cli, size_t first, const char *member, struct 
     }
     if (code == CLI_OK && ids.count == 0)
         code = from_stdin ? cli_fail(cli, CLI_NOT_FOUND, "there are no ids on stdin")
-                          : cli_usage(cli, "which messages? give their ids, or - for stdin");
+                          : cli_usage(cli, "no ids given; pass them, or - to read them from stdin");
     *ret_ids = ids;
     return code;
 }

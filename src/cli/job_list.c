@@ -221,7 +221,7 @@ static int run_next(struct cli *cli)
     const char *cron = cli_text(cli, "cron");
 
     if ((cli->operand_count > 0) == (cron != NULL))
-        return cli_usage(cli, "of what? give the name of a job, or an expression with --cron");
+        return cli_usage(cli, "no job given; pass its name, or an expression with --cron");
     if (!cron && cli_given(cli, "timezone"))
         return cli_usage(cli, "a job has a zone of its own; --timezone is for --cron");
     return cron ? preview(cli, cron, cli_text(cli, "timezone"))

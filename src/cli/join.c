@@ -170,7 +170,7 @@ static int payload_read(struct cli *cli, const char **ret_payload)
 static int wait_fill(struct cli *cli, ph_wait *wait)
 {
     if (!cli_given(cli, "on-complete"))
-        return cli_usage(cli, "what is to be sent? give its topic with --on-complete");
+        return cli_usage(cli, "no topic given for what is to be sent; pass it with --on-complete");
     if (cli_given(cli, "fail-payload") && !cli_given(cli, "on-fail"))
         return cli_usage(cli, "--fail-payload needs a topic; add --on-fail");
     wait->fail_if_any_step_failed = cli_given(cli, "fail-if-any");
@@ -255,7 +255,7 @@ static int run_report(struct cli *cli)
     int code = cli_parse_id(cli, cli->operands[1], message.b), r;
 
     if (code == CLI_OK && completed == cli_given(cli, "failed"))
-        code = cli_usage(cli, "how did it end? give one of --completed and --failed");
+        code = cli_usage(cli, "pass one of --completed and --failed to say how the step ended");
     if (code == CLI_OK)
         code = begin(cli, &join);
     if (code != CLI_OK)

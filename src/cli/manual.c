@@ -108,7 +108,8 @@ static void examples(struct cli *cli, const struct cli_example *example)
 static void fields(struct cli *cli, const struct cli_field *field)
 {
     for (; field->name; field++) {
-        cli_print(cli, ".TP\n\\fB%s\\fR\n", typed(cli, field->name));
+        cli_print(cli, ".TP\n\\fB%s\\fR (%s)\n", typed(cli, field->name),
+                  cli_field_types[field->type]);
         filled(cli, field->help);
         if (field->fields) {
             cli_print(cli, ".RS\n");

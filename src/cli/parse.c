@@ -88,6 +88,14 @@ bool cli_id(const struct cli *cli, const char *option, uint8_t ret_id[16])
     return setting != NULL;
 }
 
+int cli_time(struct cli *cli, const char *option, int64_t *ret_time)
+{
+    const struct cli_setting *setting = setting_find(cli, option);
+
+    *ret_time = 0;
+    return setting ? cli_time_of(cli, setting, ret_time) : CLI_OK;
+}
+
 size_t cli_texts(const struct cli *cli, const char *option, const char **ret_texts, size_t size)
 {
     size_t count = 0;
@@ -281,7 +289,7 @@ static int operands_check(struct cli *cli)
     if (cli->operand_count < min)
         return cli_usage(cli, "something is missing; usage: posthorn %s %s", name, operands);
     if (cli->operand_count > max)
-        return cli_usage(cli, "\"%.80s\" is one too many; usage: posthorn %s%s%s",
+        return cli_usage(cli, "unexpected argument \"%.80s\"; usage: posthorn %s%s%s",
                          cli->operands[max], name, *operands ? " " : "", operands);
     return CLI_OK;
 }

@@ -149,8 +149,7 @@ static int run_set(struct cli *cli)
     int code;
 
     if (!settings_fill(cli, &settings))
-        return cli_usage(cli,
-                         "what is to be set? for example: posthorn queue set --max-attempts 5");
+        return cli_usage(cli, "no setting given; for example: posthorn queue set --max-attempts 5");
     if (settings.join_wait_topic && cli_door(cli) != cli_outbox)
         return cli_usage(cli,
                          "only messages of the outbox wait for joins; leave out --join-wait-topic");

@@ -323,7 +323,8 @@ const struct cli_command cli_schedule = {
     .name = "schedule",
     .summary = "turn timers and jobs that are due into messages",
     .description =
-        "Does what is due, again and again: turns timers and job runs into messages, makes the "
+        "Does what is due, until it is told to end: turns timers and job runs into messages, makes "
+        "the "
         "runs of jobs, ends joins whose deadline has passed. Workers then get the messages like "
         "any other. It is for all queues of the database. Any number of them may run at once, so "
         "that one may be lost; there is no leader, and nothing is done twice.\n"

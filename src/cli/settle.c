@@ -138,7 +138,8 @@ static int run(struct cli *cli)
 
     if (!cli_id(cli, "owner", call.owner.b))
         return cli_usage(
-            cli, "who settles? give the owner that claimed with --owner, or in POSTHORN_OWNER");
+            cli,
+            "no owner given; pass the one used for the claim with --owner, or in POSTHORN_OWNER");
     cli_joins_watch(cli);
     code = cli_ids_read(cli, &ids);
     if (code == CLI_OK)
@@ -156,10 +157,6 @@ static int run(struct cli *cli)
 #define DOOR_OPTION CLI_DOOR_OPTION("where they were claimed")
 #define ERROR_OPTION CLI_OPTION("error", 'e', TEXT, "TEXT", "why; kept with the attempt")
 /* Examples need something to settle. */
-#define EXAMPLE_OWNER                                                                              \
-    {                                                                                              \
-        "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are"                 \
-    }
 #define EXAMPLE_CLAIM                                                                              \
     {                                                                                              \
         "posthorn enqueue mail.send hello; posthorn enqueue mail.send world", "Something to do"    \
@@ -185,7 +182,7 @@ const struct cli_command cli_ack = {
                    "join counts as completed; if that ends the join, a note says so.\n" ABOUT_IDS,
     .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION),
     .examples = CLI_EXAMPLES(
-        EXAMPLE_CLAIM, EXAMPLE_OWNER,
+        EXAMPLE_CLAIM, CLI_EXAMPLE_OWNER,
         { "posthorn ack $(posthorn claim --jsonl | grep -o '\"lease\":\"[^\"]*' | cut -d'\"' -f4)",
           "Settle one by its lease" },
         { "posthorn claim --batch 100 | posthorn ack -", "Settle all that claim prints" }),
@@ -204,7 +201,7 @@ const struct cli_command cli_abandon = {
                                       "wait so long, instead of the queue's backoff", .min = 0,
                                       .max = YEAR_MS)),
     .examples =
-        CLI_EXAMPLES(EXAMPLE_CLAIM, EXAMPLE_OWNER,
+        CLI_EXAMPLES(EXAMPLE_CLAIM, CLI_EXAMPLE_OWNER,
                      { "posthorn claim | posthorn abandon - --error 'mail server does not answer'",
                        "Again after the backoff" },
                      { "posthorn claim | posthorn abandon - --delay 10m", "Again in ten minutes" }),
@@ -220,7 +217,7 @@ const struct cli_command cli_fail_verb = {
         "message that is a step of a join counts as failed.\n" ABOUT_IDS,
     .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION, ERROR_OPTION),
     .examples = CLI_EXAMPLES(
-        EXAMPLE_CLAIM, EXAMPLE_OWNER,
+        EXAMPLE_CLAIM, CLI_EXAMPLE_OWNER,
         { "posthorn claim | posthorn fail - --error 'no such address'", "This one is hopeless" }),
     SETTLES(PH_FAIL),
 };
@@ -236,7 +233,7 @@ const struct cli_command cli_release = {
                     CLI_OPTION("delay", 'd', MS, "DURATION", "not before so much time has passed",
                                .min = 0, .max = YEAR_MS)),
     .examples = CLI_EXAMPLES(
-        EXAMPLE_CLAIM, EXAMPLE_OWNER,
+        EXAMPLE_CLAIM, CLI_EXAMPLE_OWNER,
         { "posthorn claim --batch 2 | posthorn release -", "Let somebody else do it" }),
     SETTLES(PH_RELEASE),
 };
@@ -252,7 +249,7 @@ const struct cli_command cli_renew = {
                            CLI_OPTION("lease", 'l', SECONDS, "DURATION", "how long from now",
                                       .value = "30s", .min = 1, .max = PH_LEASE_MAX_S)),
     .examples =
-        CLI_EXAMPLES(EXAMPLE_CLAIM, EXAMPLE_OWNER,
+        CLI_EXAMPLES(EXAMPLE_CLAIM, CLI_EXAMPLE_OWNER,
                      { "posthorn claim | posthorn renew - --lease 5m", "Five more minutes" }),
     SETTLES(RENEW),
 };

@@ -143,7 +143,7 @@ const struct cli_command cli_dead_show = {
     .fields = cli_message_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(
-        { "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+        CLI_EXAMPLE_OWNER,
         { "posthorn enqueue mail.send 'Dear nobody'; posthorn claim | posthorn fail - --error 'no "
           "address'",
           "A dead letter" },
@@ -241,7 +241,7 @@ const struct cli_command cli_dead_list = {
     .fields = cli_message_fields,
     .columns = "work_id door namespace topic attempts dead_reason updated_at last_error",
     .examples =
-        CLI_EXAMPLES({ "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are" },
+        CLI_EXAMPLES(CLI_EXAMPLE_OWNER,
                      { "posthorn enqueue mail.send 'Dear nobody'; posthorn claim | posthorn fail - "
                        "--error 'no address'",
                        "A dead letter" },

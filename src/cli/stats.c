@@ -14,11 +14,11 @@ struct sum {
     size_t queues, paused;
 };
 
-/* A set of databases: what is to be printed when all have been asked. */
+/* What was printed, of all databases together. */
 struct tally {
-    json_t *rows;
     struct sum doors[CLI_DOOR_COUNT];
     size_t open_joins;
+    bool any;
 };
 
 struct row {
@@ -110,16 +110,6 @@ static size_t count_other(ph_queues *const *lists)
     return count;
 }
 
-static void print_queues(struct cli *cli, const struct cli_door *door, const ph_queues *queues)
-{
-    for (size_t i = 0; i < ph_queues_count(queues); i++) {
-        const struct row row = row_of(door, ph_queues_at(queues, i));
-
-        if (door == cli_outbox || has_anything(ph_queues_at(queues, i)))
-            cli_row(cli, &row);
-    }
-}
-
 static int look(struct cli *cli, const char *ns, ph_queues **ret_queues, size_t *ret_open_joins)
 {
     ph_queue_list_opts wanted = PH_QUEUE_LIST_OPTS_INIT;
@@ -152,77 +142,42 @@ static void print_joins(struct cli *cli, size_t open_joins, int64_t waits)
               (long long)waits, waits == 1 ? "" : "s");
 }
 
-static void print_all(struct cli *cli, const char *ns, ph_queues *const *queues, size_t open_joins)
+/* A door of one database: its queues, and their sum. Of a set the queues only if they were asked for. */
+static void print_door(struct cli *cli, struct tally *tally, size_t door,
+                       const ph_queues *queues, size_t open_joins)
 {
-    struct sum sum = sum_of(queues[0]);
-    const struct row all = row_of_sum(cli, 0, &sum, open_joins);
-
-    for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
-        print_queues(cli, &cli_doors[door], queues[door]);
-        if (door == 0 && !ns)
-            cli_row(cli, &all);
-    }
-    print_joins(cli, open_joins, sum.counts.waiting);
-}
-
-/* ------------------------------------------------------------- a set of databases */
-
-static void tally_row(struct cli *cli, struct tally *tally, const struct row *row)
-{
-    json_t *object = cli_object(fields, row);
-
-    cli_set(object, "store", cli_json_text(cli->place));
-    json_array_append_new(tally->rows, object);
-}
-
-/* A door of one store: its queues if they were asked for, and their sum. */
-static void tally_door(struct cli *cli, struct tally *tally, size_t door, const ph_queues *queues,
-                       size_t open_joins)
-{
+    bool set = cli_is_set(cli), anything = door == 0;
     struct sum sum = sum_of(queues), *total = &tally->doors[door];
     const struct row all = row_of_sum(cli, door, &sum, open_joins);
-    bool anything = false;
 
     for (size_t i = 0; i < sum.queues; i++) {
         const ph_queue_info *queue = ph_queues_at(queues, i);
         const struct row row = row_of(&cli_doors[door], queue);
 
-        anything |= has_anything(queue);
-        if (cli_given(cli, "queues") && (door == 0 || has_anything(queue)))
-            tally_row(cli, tally, &row);
+        if (door > 0 && !has_anything(queue))
+            continue;
+        anything = true;
+        if (!set || cli_given(cli, "queues"))
+            cli_row(cli, &row);
     }
-    if (door > 0 && !anything)
+    if (!anything)
         return;
-    tally_row(cli, tally, &all);
+    if (set || (door == 0 && !cli_text(cli, "namespace")))
+        cli_row(cli, &all);
     counts_add(&total->counts, &sum.counts);
     total->queues += sum.queues;
     total->paused += sum.paused;
 }
 
-static void tally_add(struct cli *cli, struct tally *tally, ph_queues *const *queues,
-                      size_t open_joins)
+static void print_failed(struct cli *cli, void *context)
 {
-    for (size_t door = 0; door < CLI_DOOR_COUNT; door++)
-        tally_door(cli, tally, door, queues[door], open_joins);
-    tally->open_joins += open_joins;
+    ((struct tally *)context)->any = true;
+    cli_row_failed(cli, NULL);
 }
 
-static void tally_failed(struct cli *cli, void *context)
+static void print_totals(struct cli *cli, const struct tally *tally)
 {
-    struct tally *tally = context;
-
-    json_array_append_new(tally->rows, cli_json_failed(cli));
-}
-
-static void tally_print(struct cli *cli, struct tally *tally)
-{
-    json_t *object;
-    size_t index;
-
-    if (!cli_given(cli, "queues"))
-        cli_columns_set(cli, "door " COLUMNS);
-    json_array_foreach(tally->rows, index, object) cli_row_json(cli, json_incref(object));
-    for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
+    for (size_t door = 0; door < CLI_DOOR_COUNT && cli_is_set(cli); door++) {
         const struct row all = row_of_sum(cli, door, &tally->doors[door], tally->open_joins);
 
         if (door == 0 || tally->doors[door].queues > 0)
@@ -235,6 +190,7 @@ static void tally_print(struct cli *cli, struct tally *tally)
 
 static int one(struct cli *cli, void *context)
 {
+    struct tally *tally = context;
     const char *ns = cli_text(cli, "namespace");
     ph_queues *queues[CLI_DOOR_COUNT] = { NULL };
     size_t open_joins = 0;
@@ -242,27 +198,30 @@ static int one(struct cli *cli, void *context)
 
     if (code == CLI_OK && ns && ph_queues_count(queues[0]) == 0 && count_other(queues) == 0)
         code = CLI_NOT_FOUND;
-    else if (code == CLI_OK && cli_is_set(cli))
-        tally_add(cli, context, queues, open_joins);
-    else if (code == CLI_OK)
-        print_all(cli, ns, queues, open_joins);
-    for (size_t door = 0; door < CLI_DOOR_COUNT; door++)
+    for (size_t door = 0; door < CLI_DOOR_COUNT; door++) {
+        if (code == CLI_OK)
+            print_door(cli, tally, door, queues[door], open_joins);
         ph_queues_free(queues[door]);
+    }
+    tally->open_joins += open_joins;
+    tally->any |= code == CLI_OK;
     return code;
 }
 
 static int print(struct cli *cli)
 {
-    struct tally tally = { .rows = cli_need(json_array()) };
-    struct cli_each each = { .one = one, .failed = tally_failed, .context = &tally };
+    struct tally tally = { 0 };
+    struct cli_each each = { .one = one, .failed = print_failed, .context = &tally };
     const char *ns = cli_text(cli, "namespace");
-    int code = cli_each(cli, &each);
+    int code;
 
+    if (cli_is_set(cli) && !cli_given(cli, "queues"))
+        cli_columns_set(cli, "door " COLUMNS);
+    code = cli_each(cli, &each);
     if (code == CLI_NOT_FOUND && ns)
         cli_fail(cli, code, "there is no queue \"%.80s\"", ns);
-    else if (json_array_size(tally.rows) > 0 && code != CLI_INTERRUPTED)
-        tally_print(cli, &tally);
-    json_decref(tally.rows);
+    else if (tally.any && code != CLI_INTERRUPTED)
+        print_totals(cli, &tally);
     return code;
 }
 
@@ -328,8 +287,8 @@ const struct cli_command cli_stats = {
     .options = CLI_OPTIONS(
         CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
         CLI_FLAG("queues", 0, "of a set of databases: also a line per queue, as with one database"),
-        CLI_OPTION("watch", 'w', MS, "SECONDS", "again and again, with so much time in between",
-                   .min = 100, .max = 86400000)),
+        CLI_OPTION("watch", 'w', MS, "SECONDS", "refresh every SECONDS", .min = 100,
+                   .max = 86400000)),
     .fields = fields,
     .columns = "door namespace " COLUMNS,
     .examples = CLI_EXAMPLES(

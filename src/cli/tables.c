@@ -35,13 +35,6 @@ static const char *const option_types[] = {
     [CLI_REST] = "rest",
 };
 
-const char *const cli_field_types[] = {
-    [CLI_F_TEXT] = "string",     [CLI_F_NUMBER] = "number",   [CLI_F_BOOL] = "boolean",
-    [CLI_F_TIME] = "time",       [CLI_F_LIFETIME] = "number", [CLI_F_UUID] = "uuid",
-    [CLI_F_STATE] = "string",    [CLI_F_JSON] = "json",       [CLI_F_ROWS] = "array",
-    [CLI_F_FROM_NOW] = "number", [CLI_F_AGO] = "number",
-};
-
 /* The tables of the tables. */
 #define OPTION(...) CLI_FIELD(struct cli_option, __VA_ARGS__, NULL, "")
 static const struct cli_field option_fields[] = {

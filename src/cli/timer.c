@@ -39,7 +39,7 @@ static int run_add(struct cli *cli)
     int code;
 
     if (cli_given(cli, "due") == cli_given(cli, "in"))
-        return cli_usage(cli, "when is it due? give one of --due TIME and --in DURATION");
+        return cli_usage(cli, "no due time given; pass one of --due TIME and --in DURATION");
     code = cli_payload(cli, cli->operand_count > 1 ? cli->operands[1] : "", &timer.payload,
                        &timer.payload_length);
     if (code == CLI_OK)

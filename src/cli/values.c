@@ -218,18 +218,6 @@ int cli_time_of(struct cli *cli, const struct cli_setting *setting, int64_t *ret
     return CLI_OK;
 }
 
-int cli_time(struct cli *cli, const char *option, int64_t *ret_time)
-{
-    const struct cli_setting *found = NULL;
-
-    for (size_t i = 0; i < cli->setting_count; i++) {
-        if (strcmp(cli->settings[i].option->name, option) == 0)
-            found = &cli->settings[i];
-    }
-    *ret_time = 0;
-    return found ? cli_time_of(cli, found, ret_time) : CLI_OK;
-}
-
 int64_t cli_now_us(void)
 {
     struct timespec now;
