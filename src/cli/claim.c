@@ -141,14 +141,12 @@ static int reap_one(struct cli *cli, void *context)
 static int run_reap(struct cli *cli)
 {
     struct reaped all = { 0 };
-    struct cli_each each = { .one = reap_one, .failed = cli_row_failed, .context = &all };
-    int code;
+    struct cli_each each = {
+        .one = reap_one, .failed = cli_row_failed, .context = &all, .total = &all
+    };
 
     cli_joins_watch(cli);
-    code = cli_each(cli, &each);
-    if (cli_is_set(cli))
-        cli_row_total(cli, &all);
-    return code;
+    return cli_each(cli, &each);
 }
 
 static const struct cli_field reap_fields[] = {

@@ -298,6 +298,7 @@ struct cli_each {
     /* A key of one of a set is left out, as cli->said says; NULL: that is all. */
     void (*key_left_out)(struct cli *cli, void *context);
     void *context;
+    const void *total; /* of a set: the row of all together, printed at the end; NULL: none */
 };
 
 /* Does it. Without a set: opens the database, and that is all. Returns CLI_OK; CLI_NOT_FOUND if

@@ -166,7 +166,11 @@ int cli_each(struct cli *cli, const struct cli_each *each)
 
     if (cli_is_set(cli)) {
         code = cli_stores_prepare(cli);
-        return code == CLI_OK ? on_set(cli, each) : code;
+        if (code == CLI_OK)
+            code = on_set(cli, each);
+        if (each->total)
+            cli_row_total(cli, each->total);
+        return code;
     }
     code = cli->store ? CLI_OK : cli_open(cli, each->how);
     return code == CLI_OK ? unless_interrupted(cli, each) : code;

@@ -329,22 +329,17 @@ int enqueue_lines(struct cli *cli, const struct enqueue_draft *defaults)
 
     batch.size = (size_t)cli_number(cli, "batch");
     batch.inbox = is_inbox(cli);
-    batch.lines = cli_need(calloc(batch.size, sizeof(*batch.lines)));
-    batch.messages = cli_need(calloc(batch.size, sizeof(*batch.messages)));
-    batch.enqueued = cli_need(calloc(batch.size, sizeof(*batch.enqueued)));
-    batch.inbox_messages = cli_need(calloc(batch.size, sizeof(*batch.inbox_messages)));
-    batch.received = cli_need(calloc(batch.size, sizeof(*batch.received)));
+    batch.lines = cli_alloc(cli, batch.size * sizeof(*batch.lines));
+    batch.messages = cli_alloc(cli, batch.size * sizeof(*batch.messages));
+    batch.enqueued = cli_alloc(cli, batch.size * sizeof(*batch.enqueued));
+    batch.inbox_messages = cli_alloc(cli, batch.size * sizeof(*batch.inbox_messages));
+    batch.received = cli_alloc(cli, batch.size * sizeof(*batch.received));
     cli_layout_set(cli, CLI_BARE_MANY);
     cli_progress_begin(cli, "stored", 0);
     code = all_lines(&batch);
     cli_progress_end(cli);
     cli->where = NULL;
     batch_forget(&batch);
-    free(batch.lines);
-    free(batch.messages);
-    free(batch.enqueued);
-    free(batch.inbox_messages);
-    free(batch.received);
     told(&batch, code);
     return code;
 }

@@ -35,12 +35,9 @@ static int one(struct cli *cli, void *context)
 static int run(struct cli *cli)
 {
     struct row all = { 0 };
-    struct cli_each each = { .one = one, .failed = cli_row_failed, .context = &all };
-    int code = cli_each(cli, &each);
+    struct cli_each each = { .one = one, .failed = cli_row_failed, .context = &all, .total = &all };
 
-    if (cli_is_set(cli))
-        cli_row_total(cli, &all);
-    return code;
+    return cli_each(cli, &each);
 }
 
 const struct cli_command cli_retention = {

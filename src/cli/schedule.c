@@ -226,11 +226,11 @@ static int one(struct cli *cli, void *context)
 static int run_each(struct cli *cli)
 {
     struct row all = { .done = PH_SCHEDULE_INIT };
-    struct cli_each each = { .one = one, .failed = cli_row_failed, .context = &all.done };
+    struct cli_each each = {
+        .one = one, .failed = cli_row_failed, .context = &all.done, .total = &all
+    };
     int code = cli_each(cli, &each);
 
-    if (cli_is_set(cli))
-        cli_row_total(cli, &all);
     if (cli_given(cli, "once") && work_stop_is_due())
         return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
     return code == CLI_OK && cli_given(cli, "once") && all.done.problems ? CLI_FAILED : code;

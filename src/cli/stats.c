@@ -143,8 +143,8 @@ static void print_joins(struct cli *cli, size_t open_joins, int64_t waits)
 }
 
 /* A door of one database: its queues, and their sum. Of a set the queues only if they were asked for. */
-static void print_door(struct cli *cli, struct tally *tally, size_t door,
-                       const ph_queues *queues, size_t open_joins)
+static void print_door(struct cli *cli, struct tally *tally, size_t door, const ph_queues *queues,
+                       size_t open_joins)
 {
     bool set = cli_is_set(cli), anything = door == 0;
     struct sum sum = sum_of(queues), *total = &tally->doors[door];
