@@ -38,7 +38,7 @@ static int inspect(struct cli *cli, int64_t applied, ph_schema_status *ret_statu
 
 static int up_one(struct cli *cli, void *context)
 {
-    ph_schema_status status;
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     int code, applied = 0;
 
     (void)context;
@@ -53,7 +53,7 @@ static int up_one(struct cli *cli, void *context)
 
 static int status_one(struct cli *cli, void *context)
 {
-    ph_schema_status status;
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     int code = inspect(cli, CLI_NO_NUMBER, &status);
 
     (void)context;
@@ -73,7 +73,7 @@ static int status_one(struct cli *cli, void *context)
 static int validate_one(struct cli *cli, void *context)
 {
     bool *has_row = context;
-    ph_schema_status status;
+    ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     int code = inspect(cli, CLI_NO_NUMBER, &status);
 
     *has_row = code == CLI_OK;
