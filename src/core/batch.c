@@ -54,10 +54,9 @@ static void log_part(const struct ph__call *call, ph_door door, ph_owner owner,
 }
 
 /* A part with its settlements as a backend takes them. */
-static int prepare(struct ph__call *call, ph_owner owner, struct ph__work_part *part,
-                   struct ph__settling *settling)
+static int prepare(struct ph__call *call, struct ph__work_part *part, struct ph__settling *settling)
 {
-    int r = ph__settling_load(settling, call, owner, part->settle, part->settle_count, 0);
+    int r = ph__settling_load(settling, call, part->settle, part->settle_count);
 
     part->settle = settling->items;
     part->ret_settled = settling->outcomes;
@@ -69,10 +68,10 @@ static int exchange(struct ph__call *call, struct ph__work_batch *batch)
     const struct ph__work_part outbox = batch->outbox, inbox = batch->inbox;
     struct ph__settling first = { 0 }, second = { 0 };
     ph_owner owner = batch->instance.id;
-    int r = prepare(call, owner, &batch->outbox, &first);
+    int r = prepare(call, &batch->outbox, &first);
 
     if (r == 0)
-        r = prepare(call, owner, &batch->inbox, &second);
+        r = prepare(call, &batch->inbox, &second);
     if (r == 0)
         r = call->store->backend->work_batch(call, batch);
     batch->outbox.settle = outbox.settle;
@@ -92,12 +91,23 @@ static int exchange(struct ph__call *call, struct ph__work_batch *batch)
     return r == PH_EEVICTED ? ph__fail_evicted(call->err, owner) : r;
 }
 
+static int settlements_check(const struct ph__work_batch *batch, ph_error *err)
+{
+    const struct ph__work_part *outbox = &batch->outbox, *inbox = &batch->inbox;
+    ph_owner owner = batch->instance.id;
+    int r = ph__settling_check(owner, outbox->settle, outbox->settle_count, 0, err);
+
+    return r < 0 ? r : ph__settling_check(owner, inbox->settle, inbox->settle_count, 0, err);
+}
+
 int ph__work_batch(ph_store *store, struct ph__work_batch *batch, int timeout_ms, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr);
 
+    if (r == 0)
+        r = settlements_check(batch, call.err);
+    r = ph__call_connect(&call, r);
     return r < 0 ? r : exchange(&call, batch);
 }
 
@@ -321,17 +331,18 @@ int ph_process_work_batch(ph_store *store, ph_tx tx, const ph_work_batch_opts *o
 {
     struct whole *w;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_batch)
-        r = ph__fail(call.err, PH_EINVAL, "ret_batch is NULL");
+    r = ph__call_wants(&call, r, ret_batch, "ret_batch");
     if (r < 0)
         return r;
     w = ph__alloc_zero(1, sizeof(*w));
     if (!w)
         return ph__fail_memory(call.err);
     r = load(w, opts, !call.connection, call.err);
+    if (r == 0)
+        r = settlements_check(&w->batch, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = exchange(&call, &w->batch);
     if (r == 0)

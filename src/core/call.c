@@ -4,11 +4,10 @@
 #include "core/migrate.h"
 #include "core/use.h"
 
-static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr,
-                  ph_error *spare)
+static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr)
 {
     /* All of it: verbs free what a call holds whether it began or not. */
-    *call = (struct ph__call){ .store = store, .err = reterr ? reterr : spare };
+    *call = (struct ph__call){ .store = store, .err = reterr ? reterr : &call->spare };
     ph__ok(call->err);
     if (!store)
         return ph__fail(call->err, PH_EINVAL, "store is NULL; open one with ph_open()");
@@ -60,14 +59,12 @@ void ph__call_end(struct ph__call *call)
 }
 
 int ph__call_begin(struct ph__call *call, ph_store *store, ph_tx tx, int timeout_ms,
-                   ph_error *reterr, ph_error *spare)
+                   ph_error *reterr)
 {
-    int r = set_up(call, store, timeout_ms, reterr, spare);
+    int r = set_up(call, store, timeout_ms, reterr);
 
-    if (r < 0)
+    if (r < 0 || (!tx.backend && !tx.connection))
         return r;
-    if (!tx.backend && !tx.connection)
-        return connect(call, true);
     if (!tx.connection)
         return ph__fail(call->err, PH_EINVAL,
                         "the transaction's connection is NULL; use PH_OWN_TX for none");
@@ -78,10 +75,22 @@ int ph__call_begin(struct ph__call *call, ph_store *store, ph_tx tx, int timeout
     return store->backend->check_tx(tx.connection, call->err);
 }
 
-int ph__call_begin_bare(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr,
-                        ph_error *spare)
+int ph__call_wants(struct ph__call *call, int checked, const void *argument, const char *name)
 {
-    int r = set_up(call, store, timeout_ms, reterr, spare);
+    return checked < 0 || argument ? checked : ph__fail(call->err, PH_EINVAL, "%s is NULL", name);
+}
 
-    return r < 0 ? r : connect(call, false);
+int ph__call_connect(struct ph__call *call, int checked)
+{
+    return checked < 0 || call->connection ? checked : connect(call, true);
+}
+
+int ph__call_connect_bare(struct ph__call *call, int checked)
+{
+    return checked < 0 || call->connection ? checked : connect(call, false);
+}
+
+int ph__call_own(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr)
+{
+    return ph__call_connect(call, ph__call_begin(call, store, PH_OWN_TX, timeout_ms, reterr));
 }

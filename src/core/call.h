@@ -9,14 +9,20 @@
 #define PH__CALL(name) __attribute__((cleanup(ph__call_end))) struct ph__call name = { 0 }
 void ph__call_end(struct ph__call *call);
 
-/* Starts a call: clears reterr, checks the store, the time limit and, if there
- * is one, the caller's transaction; takes the store for its own use and connects
- * it otherwise. spare is used when reterr is NULL. */
+/* Starts a call: clears reterr, checks the store, the time limit and, if there is one, the caller's
+ * transaction. No database is touched: the arguments are checked next. */
 int ph__call_begin(struct ph__call *call, ph_store *store, ph_tx tx, int timeout_ms,
-                   ph_error *reterr, ph_error *spare);
+                   ph_error *reterr);
+/* Of a checked argument: NULL is an error that names it. */
+int ph__call_wants(struct ph__call *call, int checked, const void *argument, const char *name);
 
-/* The same without a caller's transaction, and without a look at the schema. */
-int ph__call_begin_bare(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr,
-                        ph_error *spare);
+/* Once all is checked: outside of a caller's transaction takes the store for its own use and
+ * connects it. checked: what the checks said; an error of theirs is handed on. */
+int ph__call_connect(struct ph__call *call, int checked);
+/* The same without a look at the schema. */
+int ph__call_connect_bare(struct ph__call *call, int checked);
+
+/* Begins and connects: for a call of ours that has no arguments to check. */
+int ph__call_own(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr);
 
 #endif

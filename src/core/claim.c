@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/job.h"
 #include "core/join.h"
+#include "core/list.h"
 #include "core/log.h"
 #include "core/message.h"
 #include "core/options.h"
@@ -79,14 +80,13 @@ int ph__door_claim(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
 {
     struct ph__claim claim;
     PH__CALL(call);
-    ph_error spare;
     ph_batch *batch;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_batch)
-        r = ph__fail(call.err, PH_EINVAL, "ret_batch is NULL");
+    r = ph__call_wants(&call, r, ret_batch, "ret_batch");
     if (r == 0)
         r = ph__claim_load(door, owner, opts, &claim, call.err);
+    r = ph__call_connect(&call, r);
     if (r < 0)
         return r;
     batch = ph__alloc_zero(1, sizeof(*batch));
@@ -104,20 +104,4 @@ int ph__door_claim(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
     return 0;
 }
 
-size_t ph_batch_count(const ph_batch *batch)
-{
-    return batch ? batch->count : 0;
-}
-
-const ph_delivery *ph_batch_at(const ph_batch *batch, size_t index)
-{
-    return batch && index < batch->count ? &batch->items[index] : NULL;
-}
-
-void ph_batch_free(ph_batch *batch)
-{
-    if (!batch)
-        return;
-    ph__arena_free(&batch->arena);
-    ph__dealloc(batch);
-}
+PH__LIST_FUNCTIONS(batch, ph_delivery)

@@ -120,13 +120,13 @@ int ph_receptor_report(ph_store *store, ph_tx tx, const ph_receptor_result *resu
     struct ph__arena arena = { 0 };
     ph_receptor_result *loaded = NULL;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = count_check(results, count, call.err);
     if (r == 0)
         r = ph__receptors_load(results, count, &arena, &loaded, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->receptor_report(&call, loaded, count);
     ph__arena_free(&arena);
@@ -138,18 +138,14 @@ int ph_receptor_list(ph_store *store, ph_tx tx, const ph_receptor_list_opts *opt
 {
     ph_receptor_list_opts wanted = PH_RECEPTOR_LIST_OPTS_INIT;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_list)
-        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0)
         r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_receptor_list_opts", call.err);
     if (r == 0 && ph_id_is_zero(wanted.work_id.b))
         r = ph__fail(call.err, PH_EINVAL, "work_id is empty; say whose receptors to list");
-    if (r < 0)
-        return r;
-    PH__LIST_RETURN(receptors, &call, ret_list,
+    PH__LIST_RETURN(receptors, &call, r, ret_list,
                     store->backend->receptor_list(&call, wanted.work_id, list));
 }
 
@@ -161,13 +157,13 @@ int ph_checkpoint_report(ph_store *store, ph_tx tx, const ph_checkpoint_result *
     struct ph__arena arena = { 0 };
     struct ph__checkpoint *loaded = NULL;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = count_check(results, count, call.err);
     if (r == 0)
         r = ph__checkpoints_load(results, count, &arena, &loaded, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->checkpoint_report(&call, loaded, count);
     ph__arena_free(&arena);
@@ -198,8 +194,7 @@ int ph_checkpoint_rewind(ph_store *store, ph_tx tx, ph_door door, const char *ns
     struct ph__stream name;
     int64_t old = 0;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = ph__stream_load(&name, door, ns, stream, call.err);
@@ -207,6 +202,7 @@ int ph_checkpoint_rewind(ph_store *store, ph_tx tx, ph_door door, const char *ns
         r = ph__name_check(consumer, "consumer", false, call.err);
     if (r == 0 && seq < 0)
         r = ph__fail(call.err, PH_EINVAL, "seq is negative; give 0 for the beginning");
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->checkpoint_rewind(&call, &name, consumer, seq, &old);
     if (r < 0)
@@ -223,20 +219,16 @@ int ph_checkpoint_list(ph_store *store, ph_tx tx, const ph_checkpoint_list_opts 
     ph_checkpoint_list_opts wanted = PH_CHECKPOINT_LIST_OPTS_INIT;
     struct ph__stream name;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_list)
-        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0)
         r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_checkpoint_list_opts", call.err);
     if (r == 0)
         r = ph__stream_load(&name, wanted.door, wanted.ns, wanted.stream, call.err);
     if (r == 0 && wanted.consumer)
         r = ph__name_check(wanted.consumer, "consumer", false, call.err);
-    if (r < 0)
-        return r;
-    PH__LIST_RETURN(checkpoints, &call, ret_list,
+    PH__LIST_RETURN(checkpoints, &call, r, ret_list,
                     store->backend->checkpoint_list(&call, &name, wanted.consumer, list));
 }
 

@@ -470,14 +470,13 @@ int ph_doctor(ph_store *store, const ph_doctor_opts *opts, int timeout_ms, ph_re
     ph_doctor_opts loaded = PH_DOCTOR_OPTS_INIT;
     struct ph__examination examination;
     PH__CALL(call);
-    ph_error spare;
     ph_report *report;
-    int r = ph__call_begin_bare(&call, store, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr);
 
-    if (r == 0 && !ret_report)
-        r = ph__fail(call.err, PH_EINVAL, "ret_report is NULL");
+    r = ph__call_wants(&call, r, ret_report, "ret_report");
     if (r == 0)
         r = ph__options_load(&loaded, sizeof(loaded), opts, "ph_doctor_opts", call.err);
+    r = ph__call_connect_bare(&call, r);
     if (r < 0)
         return r;
     report = ph__alloc_zero(1, sizeof(*report));

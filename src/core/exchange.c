@@ -50,15 +50,17 @@ int ph_outbox_exchange(ph_store *store, ph_tx tx, ph_owner owner, const ph_settl
     struct ph__settling settling = { 0 };
     struct ph__claim loaded;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0 && claim && !ret_batch)
         r = ph__fail(call.err, PH_EINVAL, "ret_batch is NULL; pass claim NULL to settle only");
     if (r == 0 && claim)
         r = ph__claim_load(PH_OUTBOX, owner, claim, &loaded, call.err);
     if (r == 0)
-        r = ph__settling_load(&settling, &call, owner, items, count, 0);
+        r = ph__settling_check(owner, items, count, 0, call.err);
+    r = ph__call_connect(&call, r);
+    if (r == 0)
+        r = ph__settling_load(&settling, &call, items, count);
     if (r == 0 && claim)
         r = exchange(&call, &settling, &loaded, ret_batch);
     else if (r == 0 && count > 0)
@@ -74,10 +76,10 @@ int ph_outbox_exchange(ph_store *store, ph_tx tx, ph_owner owner, const ph_settl
 int ph_doorbell_ring(ph_store *store, const char *ns, int timeout_ms, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr);
 
     if (r == 0)
         r = ph__name_check(ns ? ns : "", "namespace", true, call.err);
+    r = ph__call_connect(&call, r);
     return r < 0 ? r : store->backend->doorbell_ring(&call, ns ? ns : "");
 }

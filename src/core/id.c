@@ -1,5 +1,6 @@
 #include "core/id.h"
 
+#include "util/hex.h"
 #include "util/random.h"
 
 #include <string.h>
@@ -53,17 +54,6 @@ const char *ph_id_text(const uint8_t id[16], char ret_text[PH_ID_TEXT_SIZE])
     return ret_text;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 int ph_id_parse(const char *text, uint8_t ret_id[16])
 {
     uint8_t id[16] = { 0 };
@@ -73,15 +63,13 @@ int ph_id_parse(const char *text, uint8_t ret_id[16])
         return PH_EINVAL;
     hyphens = strlen(text) == 36;
     for (int i = 0; i < 16; i++) {
-        int high, low;
+        uint64_t byte;
 
         if (hyphens && (i == 4 || i == 6 || i == 8 || i == 10) && *text++ != '-')
             return PH_EINVAL;
-        high = hex_digit(text[0]);
-        low = high < 0 ? -1 : hex_digit(text[1]);
-        if (low < 0)
+        if (!ph__hex_read(text, 2, &byte))
             return PH_EINVAL;
-        id[i] = (uint8_t)(high << 4 | low);
+        id[i] = (uint8_t)byte;
         text += 2;
     }
     if (*text)

@@ -24,14 +24,14 @@ int ph_inbox_receive_many(ph_store *store, ph_tx tx, const ph_inbox_message *mes
 {
     struct ph__storing storing;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r < 0)
         return r;
     r = ph__storing_begin(&storing, messages, count, call.err);
     if (r == 0)
         r = ph__inbox_messages_load(storing.messages, messages, count, !call.connection, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = ph__storing_run(&storing, &call, PH_INBOX);
     for (size_t i = 0; r == 0 && ret_received && i < count; i++)

@@ -27,11 +27,11 @@ int ph_instance_leave(ph_store *store, ph_tx tx, ph_owner instance, int timeout_
     ph_log_field field = { "instance", ph_id_text(instance.b, text) };
     bool left = false;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0 && ph_id_is_zero(instance.b))
         r = ph__fail(call.err, PH_EINVAL, "instance is empty; pass the id that it registered with");
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = ph__call_joins(&call, store->backend->instance_leave(&call, instance, &left));
     if (r < 0)
@@ -48,18 +48,14 @@ int ph_instance_list(ph_store *store, ph_tx tx, const ph_instance_list_opts *opt
 {
     ph_instance_list_opts wanted = PH_INSTANCE_LIST_OPTS_INIT;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_list)
-        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0)
         r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_instance_list_opts", call.err);
     if (r == 0 && wanted.service)
         r = ph__name_check(wanted.service, "service", false, call.err);
-    if (r < 0)
-        return r;
-    PH__LIST_RETURN(instances, &call, ret_list,
+    PH__LIST_RETURN(instances, &call, r, ret_list,
                     store->backend->instance_list(&call, wanted.service, wanted.ended_too, list));
 }
 
@@ -130,23 +126,24 @@ static int partitions_load(struct ph__call *call, struct ph__stream_query *query
     return r;
 }
 
+static int list_streams(struct ph__call *call, struct ph__stream_query *query, ph_streams *list)
+{
+    int r = partitions_load(call, query);
+
+    return r < 0 ? r : call->store->backend->stream_list(call, query, list);
+}
+
 int ph_stream_list(ph_store *store, ph_tx tx, const ph_stream_list_opts *opts, int timeout_ms,
                    ph_streams **ret_list, ph_error *reterr)
 {
     struct ph__stream_query query;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_list)
-        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0)
         r = query_load(opts, &query, call.err);
-    if (r == 0)
-        r = partitions_load(&call, &query);
-    if (r < 0)
-        return r;
-    PH__LIST_RETURN(streams, &call, ret_list, store->backend->stream_list(&call, &query, list));
+    PH__LIST_RETURN(streams, &call, r, ret_list, list_streams(&call, &query, list));
 }
 
 PH__LIST_FUNCTIONS(streams, ph_stream_info)
@@ -157,11 +154,9 @@ int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns, cons
 {
     struct ph__stream name;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_list)
-        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0)
         r = ph__stream_load(&name, door, ns, stream, call.err);
     if (r == 0 && (limit < 0 || limit > PH_BATCH_MAX))
@@ -169,9 +164,7 @@ int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns, cons
                      PH_BATCH_MAX, LIST_LIMIT);
     if (r == 0 && after_seq < 0)
         r = ph__fail(call.err, PH_EINVAL, "after_seq is negative; give 0 for the beginning");
-    if (r < 0)
-        return r;
     PH__LIST_RETURN(
-        messages, &call, ret_list,
+        messages, &call, r, ret_list,
         store->backend->stream_read(&call, &name, after_seq, limit ? limit : LIST_LIMIT, list));
 }

@@ -130,11 +130,11 @@ int ph_job_set(ph_store *store, ph_tx tx, const ph_job *job, int timeout_ms, boo
     enum ph__job_was was = PH__JOB_MISSING;
     struct ph__job loaded;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = job_load(job, &loaded, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->job_set(&call, &loaded, &was);
     if (r < 0)
@@ -148,9 +148,9 @@ int ph_job_set(ph_store *store, ph_tx tx, const ph_job *job, int timeout_ms, boo
 
 /* Begins a call about one job by name. */
 static int named_begin(struct ph__call *call, ph_store *store, ph_tx tx, const char *name,
-                       int timeout_ms, ph_error *reterr, ph_error *spare)
+                       int timeout_ms, ph_error *reterr)
 {
-    int r = ph__call_begin(call, store, tx, timeout_ms, reterr, spare);
+    int r = ph__call_begin(call, store, tx, timeout_ms, reterr);
 
     return r < 0 ? r : ph__name_check(name, "name", false, call->err);
 }
@@ -167,9 +167,9 @@ int ph_job_delete(ph_store *store, ph_tx tx, const char *name, int timeout_ms, b
 {
     bool deleted = false;
     PH__CALL(call);
-    ph_error spare;
-    int r = named_begin(&call, store, tx, name, timeout_ms, reterr, &spare);
+    int r = named_begin(&call, store, tx, name, timeout_ms, reterr);
 
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->job_delete(&call, name, &deleted);
     if (r < 0)
@@ -186,9 +186,9 @@ int ph_job_trigger(ph_store *store, ph_tx tx, const char *name, int timeout_ms, 
 {
     PH__CALL(call);
     ph_work_id run;
-    ph_error spare;
-    int r = named_begin(&call, store, tx, name, timeout_ms, reterr, &spare);
+    int r = named_begin(&call, store, tx, name, timeout_ms, reterr);
 
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = missing(&call, store->backend->job_trigger(&call, name, &run));
     if (r < 0)
@@ -203,9 +203,9 @@ static int set_paused(ph_store *store, ph_tx tx, const char *name, bool paused, 
                       ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
-    int r = named_begin(&call, store, tx, name, timeout_ms, reterr, &spare);
+    int r = named_begin(&call, store, tx, name, timeout_ms, reterr);
 
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = missing(&call, store->backend->job_pause(&call, name, paused));
     if (r == 0)
@@ -246,16 +246,12 @@ int ph_job_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts, int tim
 {
     struct ph__job_query query;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_list)
-        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0)
         r = query_load(opts, &query, call.err);
-    if (r < 0)
-        return r;
-    PH__LIST_RETURN(jobs, &call, ret_list, store->backend->job_list(&call, &query, list));
+    PH__LIST_RETURN(jobs, &call, r, ret_list, store->backend->job_list(&call, &query, list));
 }
 
 PH__LIST_FUNCTIONS(jobs, ph_job_info)

@@ -71,57 +71,23 @@ int ph__join_problem(ph_error *err, enum ph__join_problem problem, ph_join_id jo
 
 /* ----------------------------------------------------- what became of joins */
 
-static void *grow(struct ph__arena *arena, void *old, size_t count, size_t *room, size_t size)
-{
-    size_t wanted = *room ? *room * 2 : 8;
-    void *larger = ph__arena_alloc(arena, wanted * size);
-
-    if (larger && count)
-        memcpy(larger, old, count * size);
-    if (larger)
-        *room = wanted;
-    return larger;
-}
-
 ph_join_end *ph__join_ends_add(struct ph__join_ends *ends)
 {
-    if (ends->join_count == ends->join_room) {
-        void *larger = grow(&ends->arena, ends->joins, ends->join_count, &ends->join_room,
-                            sizeof(*ends->joins));
-
-        if (!larger)
-            return NULL;
-        ends->joins = larger;
-    }
-    return &ends->joins[ends->join_count++];
+    return PH__ARENA_ADD(&ends->arena, ends->joins, ends->join_count, ends->join_room);
 }
 
 struct ph__wait_end *ph__join_ends_add_wait(struct ph__join_ends *ends)
 {
-    if (ends->wait_count == ends->wait_room) {
-        void *larger = grow(&ends->arena, ends->waits, ends->wait_count, &ends->wait_room,
-                            sizeof(*ends->waits));
-
-        if (!larger)
-            return NULL;
-        ends->waits = larger;
-    }
-    return &ends->waits[ends->wait_count++];
+    return PH__ARENA_ADD(&ends->arena, ends->waits, ends->wait_count, ends->wait_room);
 }
 
 bool ph__join_ends_add_repeated(struct ph__join_ends *ends, size_t index)
 {
-    size_t at;
+    size_t at = ends->repeated_count;
 
-    if (ends->repeated_count == ends->repeated_room) {
-        void *larger = grow(&ends->arena, ends->repeated, ends->repeated_count,
-                            &ends->repeated_room, sizeof(*ends->repeated));
-
-        if (!larger)
-            return false;
-        ends->repeated = larger;
-    }
-    for (at = ends->repeated_count++; at > 0 && ends->repeated[at - 1] > index; at--)
+    if (!PH__ARENA_ADD(&ends->arena, ends->repeated, ends->repeated_count, ends->repeated_room))
+        return false;
+    for (; at > 0 && ends->repeated[at - 1] > index; at--)
         ends->repeated[at] = ends->repeated[at - 1]; /* mostly they come in order */
     ends->repeated[at] = index;
     return true;
@@ -278,13 +244,12 @@ int ph_join_start(ph_store *store, ph_tx tx, int expected_steps, const ph_join_o
     struct ph__join join;
     ph_join_id made;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_join)
-        r = ph__fail(call.err, PH_EINVAL, "ret_join is NULL");
+    r = ph__call_wants(&call, r, ret_join, "ret_join");
     if (r == 0)
         r = join_load(expected_steps, opts, &join, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->join_start(&call, &join, &made);
     if (r < 0)
@@ -305,8 +270,7 @@ int ph_join_attach_many(ph_store *store, ph_tx tx, ph_join_id join, const ph_mes
                         size_t count, int timeout_ms, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = id_check(join, call.err);
@@ -316,6 +280,7 @@ int ph_join_attach_many(ph_store *store, ph_tx tx, ph_join_id join, const ph_mes
                      PH_BATCH_MAX);
     for (size_t i = 0; r == 0 && i < count; i++)
         r = message_check(&messages[i], call.err);
+    r = ph__call_connect(&call, r);
     if (r < 0)
         return r;
     r = store->backend->join_attach(&call, join, messages, count);
@@ -334,13 +299,13 @@ static int report(ph_store *store, ph_tx tx, ph_join_id join, ph_message_id mess
                   int timeout_ms, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = id_check(join, call.err);
     if (r == 0)
         r = message_check(&message, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = ph__call_joins(&call, store->backend->join_report(&call, join, message, completed));
     return r;
@@ -400,14 +365,14 @@ int ph_join_wait(ph_store *store, ph_tx tx, ph_join_id join, const ph_wait *wait
     char id[PH_ID_TEXT_SIZE], work_id[PH_ID_TEXT_SIZE];
     struct ph__wait loaded;
     PH__CALL(call);
-    ph_error spare;
     ph_work_id made;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = id_check(join, call.err);
     if (r == 0)
         r = wait_load(wait, &loaded, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->join_wait(&call, join, &loaded, &made);
     if (r == 0 && ph__log_wants(store, PH_LOG_INFO)) {
@@ -428,11 +393,11 @@ int ph_join_cancel(ph_store *store, ph_tx tx, ph_join_id join, int timeout_ms, b
 {
     bool cancelled = false;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = id_check(join, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = ph__call_joins(&call, store->backend->join_cancel(&call, join, &cancelled));
     if (r == 0 && ret_cancelled)
@@ -447,16 +412,15 @@ int ph_join_find(ph_store *store, ph_tx tx, ph_join_id join, int member_limit, i
 {
     struct ph__join_found *found;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_info)
-        r = ph__fail(call.err, PH_EINVAL, "ret_info is NULL");
+    r = ph__call_wants(&call, r, ret_info, "ret_info");
     if (r == 0 && (member_limit < 0 || member_limit > PH_BATCH_MAX))
         r = ph__fail(call.err, PH_EINVAL, "member_limit is %d; allowed are 1 to %d, or 0 for %d",
                      member_limit, PH_BATCH_MAX, MEMBERS_SHOWN);
     if (r == 0)
         r = id_check(join, call.err);
+    r = ph__call_connect(&call, r);
     if (r < 0)
         return r;
     found = ph__alloc_zero(1, sizeof(*found));
@@ -515,16 +479,12 @@ int ph_join_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts, int t
 {
     struct ph__join_query query;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_list)
-        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0)
         r = query_load(opts, &query, call.err);
-    if (r < 0)
-        return r;
-    PH__LIST_RETURN(joins, &call, ret_list, store->backend->join_list(&call, &query, list));
+    PH__LIST_RETURN(joins, &call, r, ret_list, store->backend->join_list(&call, &query, list));
 }
 
 PH__LIST_FUNCTIONS(joins, ph_join_info)

@@ -69,13 +69,12 @@ int ph__door_list(ph_door door, ph_store *store, ph_tx tx, const ph_message_list
     struct ph__list wanted;
     ph_messages *list;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_list)
-        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0)
         r = list_of(door, opts, &wanted, call.err);
+    r = ph__call_connect(&call, r);
     if (r < 0)
         return r;
     with_payload = wanted.with_payload;
@@ -101,20 +100,16 @@ int ph_queue_list(ph_store *store, ph_tx tx, const ph_queue_list_opts *opts, int
 {
     ph_queue_list_opts wanted = PH_QUEUE_LIST_OPTS_INIT;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_list)
-        r = ph__fail(call.err, PH_EINVAL, "ret_list is NULL");
+    r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0)
         r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_queue_list_opts", call.err);
     if (r == 0)
         r = ph__door_check(wanted.door, call.err);
     if (r == 0 && wanted.ns)
         r = ph__name_check(wanted.ns, "namespace", true, call.err);
-    if (r < 0)
-        return r;
-    PH__LIST_RETURN(queues, &call, ret_list,
+    PH__LIST_RETURN(queues, &call, r, ret_list,
                     store->backend->queue_list(&call, wanted.door, wanted.ns, list));
 }
 

@@ -2,8 +2,8 @@
 #ifndef PH_CORE_LIST_H
 #define PH_CORE_LIST_H
 
+#include "core/call.h"
 #include "core/error.h"
-#include "store/store.h"
 #include "util/alloc.h"
 
 /* Defines ph_NAME_count(), ph_NAME_at() and ph_NAME_free() of a struct ph_NAME { arena, items,
@@ -26,13 +26,15 @@
         ph__dealloc(list);                                                                         \
     }
 
-/* The end of a function that hands out a list: makes it, has it filled by an expression that calls
- * it list, and returns. */
-#define PH__LIST_RETURN(name, call, ret_list, fill)                                                \
+/* The end of a function that hands out a list: unless checked is an error, connects, makes the list,
+ * has it filled by an expression that calls it list, and returns. */
+#define PH__LIST_RETURN(name, call, checked, ret_list, fill)                                       \
     do {                                                                                           \
-        ph_##name *list = ph__alloc_zero(1, sizeof(*list));                                        \
-        int filled = list ? (fill) : ph__fail_memory((call)->err);                                 \
+        int filled = ph__call_connect(call, checked);                                              \
+        ph_##name *list = filled == 0 ? ph__alloc_zero(1, sizeof(*list)) : NULL;                   \
                                                                                                    \
+        if (filled == 0)                                                                           \
+            filled = list ? (fill) : ph__fail_memory((call)->err);                                 \
         if (filled < 0)                                                                            \
             ph_##name##_free(list);                                                                \
         else                                                                                       \

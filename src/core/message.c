@@ -105,7 +105,7 @@ int ph__object_check(const char *object, const char *what, bool are_many, ph_err
     return 0;
 }
 
-/* A key that belongs to a tenant says so: "<tenant in hex>/…" (modkit 1.6). */
+/* A key that belongs to a tenant says so: "<tenant in hex>/…". */
 static int tenant_check(const struct ph__message *m, ph_error *err)
 {
     char with[PH_ID_TEXT_SIZE], without[33], *to = without;

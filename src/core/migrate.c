@@ -38,9 +38,9 @@ int ph__migrate(struct ph__call *call, int *ret_applied)
 int ph_migrate(ph_store *store, int timeout_ms, int *ret_applied, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin_bare(&call, store, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr);
 
+    r = ph__call_connect_bare(&call, r);
     return r < 0 ? r : ph__migrate(&call, ret_applied);
 }
 
@@ -49,14 +49,12 @@ int ph_schema_inspect(ph_store *store, int timeout_ms, ph_schema_status *ret_sta
 {
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
     PH__CALL(call);
-    ph_error spare;
-    int r;
+    int r = ph__call_begin(&call, store, PH_OWN_TX, timeout_ms, reterr);
 
-    if (!ret_status)
-        return ph__fail(reterr, PH_EINVAL, "ret_status is NULL");
-    r = ph__options_check(ret_status->size, "ph_schema_status", reterr);
+    r = ph__call_wants(&call, r, ret_status, "ret_status");
     if (r == 0)
-        r = ph__call_begin_bare(&call, store, timeout_ms, reterr, &spare);
+        r = ph__options_check(ret_status->size, "ph_schema_status", call.err);
+    r = ph__call_connect_bare(&call, r);
     if (r == 0)
         r = store->backend->inspect(&call, &status);
     if (r == 0)
@@ -75,13 +73,10 @@ int ph_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error *reterr
 int ph_clock(ph_store *store, ph_tx tx, int timeout_ms, int64_t *ret_time, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
     int64_t time = 0;
-    int r;
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (!ret_time)
-        return ph__fail(reterr, PH_EINVAL, "ret_time is NULL");
-    r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    r = ph__call_connect(&call, ph__call_wants(&call, r, ret_time, "ret_time"));
     if (r == 0)
         r = store->backend->clock(&call, &time);
     if (r == 0)

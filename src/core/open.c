@@ -164,7 +164,6 @@ int ph__store_clone(const ph_store *store, ph_store **ret_store, ph_error *err)
 int ph_open(const char *url, const ph_store_opts *opts, ph_store **ret_store, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
     ph_store *store = NULL;
     int r = ph_open_lazy(url, opts, ret_store ? &store : NULL, reterr);
 
@@ -173,7 +172,7 @@ int ph_open(const char *url, const ph_store_opts *opts, ph_store **ret_store, ph
     if (store->opts.deploy_schema)
         r = ph_migrate(store, 0, NULL, reterr);
     if (r == 0)
-        r = ph__call_begin(&call, store, PH_OWN_TX, 0, reterr, &spare);
+        r = ph__call_own(&call, store, 0, reterr);
     if (r < 0) {
         ph_close(store);
         return r;

@@ -33,11 +33,9 @@ int ph__door_find(ph_door door, ph_store *store, ph_tx tx, ph_work_id id, int ti
 {
     struct ph__info *info;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_info)
-        r = ph__fail(call.err, PH_EINVAL, "ret_info is NULL");
+    r = ph__call_connect(&call, ph__call_wants(&call, r, ret_info, "ret_info"));
     if (r < 0)
         return r;
     info = ph__alloc_zero(1, sizeof(*info));
@@ -78,15 +76,14 @@ int ph__door_count(ph_door door, ph_store *store, ph_tx tx, const char *ns, int 
 {
     ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
-    if (r == 0 && !ret_counts)
-        r = ph__fail(call.err, PH_EINVAL, "ret_counts is NULL");
+    r = ph__call_wants(&call, r, ret_counts, "ret_counts");
     if (r == 0)
         r = ph__options_check(ret_counts->size, "ph_queue_counts", call.err);
     if (r == 0 && ns)
         r = ph__name_check(ns, "namespace", true, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->count(&call, door, ns, &counts);
     if (r == 0)
@@ -108,11 +105,11 @@ int ph_dead_retry(ph_store *store, ph_tx tx, const ph_work_id *ids, size_t count
 {
     ph_work_id *new_ids;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = ids_check(ids, count, call.err);
+    r = ph__call_connect(&call, r);
     if (r < 0 || count == 0)
         return r;
     new_ids = ph__alloc_zero(count, sizeof(*new_ids));
@@ -137,12 +134,12 @@ int ph_dead_discard(ph_store *store, ph_tx tx, const ph_work_id *ids, size_t cou
                     int64_t *ret_count, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
     int64_t deleted = 0;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = ids_check(ids, count, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0 && count > 0)
         r = store->backend->dead_discard(&call, ids, count, &deleted);
     if (r == 0 && ret_count)
@@ -201,8 +198,7 @@ int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
 {
     ph_queue_settings loaded = PH_QUEUE_SETTINGS_INIT;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0 && !settings)
         r = ph__fail(call.err, PH_EINVAL, "settings is NULL");
@@ -220,6 +216,7 @@ int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
                      loaded.dead_head ? "dead_head" : "affinity_grace_ms");
     if (r == 0 && loaded.join_wait_topic)
         r = ph__name_check(loaded.join_wait_topic, "join_wait_topic", false, call.err);
+    r = ph__call_connect(&call, r);
     return r < 0 ? r : store->backend->queue_set(&call, door, ns ? ns : "", &loaded);
 }
 
@@ -233,13 +230,13 @@ static int set_paused(ph_store *store, ph_tx tx, ph_door door, const char *ns, b
                       int timeout_ms, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = ph__name_check(ns ? ns : "", "namespace", true, call.err);
     if (r == 0)
         r = ph__door_check(door, call.err);
+    r = ph__call_connect(&call, r);
     return r < 0 ? r : store->backend->queue_pause(&call, door, ns ? ns : "", paused);
 }
 
@@ -271,13 +268,13 @@ int ph_retention_run(ph_store *store, ph_tx tx, int limit, int timeout_ms, int64
                      ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
     int64_t count = 0;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0 && (limit < 0 || limit > RETENTION_LIMIT_MAX))
         r = ph__fail(call.err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", limit,
                      RETENTION_LIMIT_MAX, RETENTION_LIMIT);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->retention(&call, limit ? limit : RETENTION_LIMIT, &count);
     if (r == 0 && ret_count)

@@ -344,14 +344,14 @@ int ph__scheduler_run_in(ph_scheduler *scheduler, ph_tx tx, int timeout_ms,
 {
     ph_schedule done = PH_SCHEDULE_INIT;
     PH__CALL(call);
-    ph_error spare;
     int r;
 
     if (!scheduler)
         return ph__fail(reterr, PH_EINVAL, "scheduler is NULL; make one with ph_scheduler_new()");
-    r = ph__call_begin(&call, scheduler->store, tx, timeout_ms, reterr, &spare);
+    r = ph__call_begin(&call, scheduler->store, tx, timeout_ms, reterr);
     if (r == 0 && ret_schedule)
         r = ph__options_check(ret_schedule->size, "ph_schedule", call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = tick(scheduler, &call, &done);
     if (r == 0 && done.runs > 0 && !scheduler->opts.keep_job_runs)

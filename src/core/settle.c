@@ -70,10 +70,6 @@ static int prepare(struct ph__call *call, const ph_settlement *items, size_t cou
     if (!copy)
         return ph__fail_memory(call->err);
     for (size_t i = 0; i < count; i++) {
-        int r = item_check(&items[i], i, call->err);
-
-        if (r < 0)
-            return r;
         copy[i] = items[i];
         copy[i].delay_ms = delay_of(call->store, &items[i]);
         if (items[i].verb != PH_ABANDON && items[i].verb != PH_FAIL)
@@ -127,14 +123,24 @@ void ph__outcomes_log(const ph_store *store, const char *event, ph_owner owner,
     ph__log(store, PH_LOG_DEBUG, event, "done", fields, 3);
 }
 
-int ph__settling_load(struct ph__settling *settling, struct ph__call *call, ph_owner owner,
-                      const ph_settlement *items, size_t count, size_t least)
+int ph__settling_check(ph_owner owner, const ph_settlement *items, size_t count, size_t least,
+                       ph_error *err)
 {
-    int r = list_check(items, count, least, owner, call->err);
+    int r = list_check(items, count, least, owner, err);
+
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = item_check(&items[i], i, err);
+    return r;
+}
+
+int ph__settling_load(struct ph__settling *settling, struct ph__call *call,
+                      const ph_settlement *items, size_t count)
+{
+    int r;
 
     settling->count = count;
-    if (r < 0 || count == 0)
-        return r;
+    if (count == 0)
+        return 0;
     r = prepare(call, items, count, &settling->arena, &settling->items);
     if (r < 0)
         return r;
@@ -163,12 +169,14 @@ static int settle(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
 {
     struct ph__settling settling = { 0 };
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     call.commit_follows = commit_follows;
     if (r == 0)
-        r = ph__settling_load(&settling, &call, owner, items, count, 1);
+        r = ph__settling_check(owner, items, count, 1, call.err);
+    r = ph__call_connect(&call, r);
+    if (r == 0)
+        r = ph__settling_load(&settling, &call, items, count);
     if (r == 0)
         r = ph__call_joins(&call, store->backend->settle(&call, door, owner, settling.items, count,
                                                          settling.outcomes));
@@ -193,19 +201,26 @@ int ph__ack_last(ph_door door, ph_store *store, ph_tx tx, ph_owner owner, const 
     return settle(door, store, tx, owner, &ack, 1, true, timeout_ms, ret_outcome, reterr);
 }
 
+/* Still says whether the store and the transaction are sound. */
+static int settle_none(ph_store *store, ph_tx tx, ph_owner owner, int timeout_ms, ph_error *reterr)
+{
+    PH__CALL(call);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
+
+    if (r == 0)
+        r = list_check(NULL, 0, 0, owner, call.err);
+    return ph__call_connect(&call, r);
+}
+
 int ph__door_settle_alike(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                           const ph_lease_ref *items, size_t count, const ph_settlement *like,
                           int timeout_ms, ph_outcome *ret_outcomes, ph_error *reterr)
 {
     ph_settlement *settlements;
-    PH__CALL(call);
-    ph_error spare;
     int r;
 
-    if (count == 0) { /* still says whether the store and the transaction are sound */
-        r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
-        return r < 0 ? r : list_check(items, 0, 0, owner, call.err);
-    }
+    if (count == 0)
+        return settle_none(store, tx, owner, timeout_ms, reterr);
     r = list_check(items, count, 0, owner, reterr);
     if (r < 0)
         return r;
@@ -247,8 +262,7 @@ int ph__door_renew(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
 {
     ph_outcome *outcomes;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = list_check(items, count, 0, owner, call.err);
@@ -257,6 +271,7 @@ int ph__door_renew(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
     if (r == 0 && (lease_s < 0 || lease_s > PH_LEASE_MAX_S))
         r = ph__fail(call.err, PH_EINVAL, "lease_s is %d; allowed are 1 to %d, or 0 for %d",
                      lease_s, PH_LEASE_MAX_S, PH_LEASE_S);
+    r = ph__call_connect(&call, r);
     if (r < 0 || count == 0)
         return r;
     outcomes = ph__alloc_zero(count, sizeof(*outcomes));
@@ -278,10 +293,10 @@ int ph__door_reap_expired(ph_door door, ph_store *store, ph_tx tx, int timeout_m
                           int64_t *ret_count, ph_error *reterr)
 {
     PH__CALL(call);
-    ph_error spare;
     int64_t count = 0;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = ph__call_joins(&call, store->backend->reap(&call, door, &count));
     if (r < 0)

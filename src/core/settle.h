@@ -12,9 +12,13 @@ struct ph__settling {
     size_t count;
 };
 
-/* least: how many there must be. ph__settling_free() in any case. */
-int ph__settling_load(struct ph__settling *settling, struct ph__call *call, ph_owner owner,
-                      const ph_settlement *items, size_t count, size_t least);
+/* least: how many there must be. */
+int ph__settling_check(ph_owner owner, const ph_settlement *items, size_t count, size_t least,
+                       ph_error *err);
+/* Of checked ones, in a call that is connected: the store's own backoff policy is asked.
+ * ph__settling_free() in any case. */
+int ph__settling_load(struct ph__settling *settling, struct ph__call *call,
+                      const ph_settlement *items, size_t count);
 /* After success: logs, and hands the outcomes out (ret_outcomes may be NULL). */
 void ph__settling_done(struct ph__settling *settling, const ph_store *store, ph_owner owner,
                        ph_outcome *ret_outcomes);

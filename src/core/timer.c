@@ -52,11 +52,11 @@ int ph_timer_schedule(ph_store *store, ph_tx tx, const ph_timer *timer, int time
     struct ph__message message;
     ph_enqueued made;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
         r = timer_load(timer, &message, call.err);
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->enqueue(&call, PH_TIMERS, &message, 1, &made);
     if (r < 0)
@@ -72,11 +72,11 @@ int ph_timer_cancel(ph_store *store, ph_tx tx, ph_work_id timer, int timeout_ms,
 {
     bool cancelled = false;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr, &spare);
+    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0 && ph_id_is_zero(timer.b))
         r = ph__fail(call.err, PH_EINVAL, "timer id is empty; pass the one of ph_timer_schedule()");
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->timer_cancel(&call, timer, &cancelled);
     if (r < 0)

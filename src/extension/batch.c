@@ -198,19 +198,29 @@ static int results_load(struct ph__ext_call *call, const struct form *form, stru
     return 0;
 }
 
-/* Two lists, what went well and what did not, as one; *ret_well: how many are of the first. */
+/* Two lists, what went well and what did not, as one. */
+struct both {
+    const struct result *results;
+    size_t well, count; /* how many are of the first list; of both */
+    void *items;        /* room for as many, of a size; NULL: none */
+};
+
 static int both_load(struct ph__ext_call *call, const struct form *well, const struct form *failed,
-                     const struct result **ret_results, size_t *ret_well, size_t *ret_count)
+                     size_t size, struct both *ret)
 {
     struct result *results = NULL;
-    size_t count = 0;
-    int r = results_load(call, well, &results, &count);
+    int r;
 
-    *ret_well = count;
+    *ret = (struct both){ 0 };
+    r = results_load(call, well, &results, &ret->count);
+    ret->well = ret->count;
     if (r == 0)
-        r = results_load(call, failed, &results, &count);
-    *ret_results = results;
-    *ret_count = count;
+        r = results_load(call, failed, &results, &ret->count);
+    ret->results = results;
+    if (r == 0 && ret->count > 0) {
+        ret->items = ph__arena_alloc(&call->arena, ret->count * size);
+        r = ret->items ? 0 : ph__fail_memory(&call->err);
+    }
     return r;
 }
 
@@ -218,65 +228,61 @@ static int settlements_load(struct ph__ext_call *call, const struct form *well,
                             const struct form *failed, const ph_settlement **ret_items,
                             size_t *ret_count)
 {
-    const struct result *results;
-    ph_settlement *items = NULL;
-    size_t well_count;
-    int r = both_load(call, well, failed, &results, &well_count, ret_count);
+    struct both both;
+    int r = both_load(call, well, failed, sizeof(ph_settlement), &both);
+    ph_settlement *items = both.items;
 
-    if (r == 0 && *ret_count > 0) {
-        items = ph__arena_alloc(&call->arena, *ret_count * sizeof(*items));
-        r = items ? 0 : ph__fail_memory(&call->err);
-    }
-    for (size_t i = 0; r == 0 && i < *ret_count; i++) {
+    for (size_t i = 0; r == 0 && i < both.count; i++) {
+        const struct result *result = &both.results[i];
+
         items[i] = (ph_settlement){
-            .lease = { .work_id = results[i].work_id, .fence = results[i].fence },
-            .verb = i < well_count         ? PH_ACK
-                    : results[i].permanent ? PH_FAIL
-                                           : PH_ABANDON,
-            .error = results[i].error,
-            .delay_ms = results[i].delay_ms,
+            .lease = { .work_id = result->work_id, .fence = result->fence },
+            .verb = i < both.well       ? PH_ACK
+                    : result->permanent ? PH_FAIL
+                                        : PH_ABANDON,
+            .error = result->error,
+            .delay_ms = result->delay_ms,
         };
     }
     *ret_items = items;
+    *ret_count = both.count;
     return r;
 }
 
 static int receptors_load(struct ph__ext_call *call, ph_work_batch_opts *to)
 {
-    const struct result *results;
-    ph_receptor_result *items = NULL;
-    size_t well, count;
-    int r = both_load(call, &receptor_completions, &receptor_failures, &results, &well, &count);
+    struct both both;
+    int r = both_load(call, &receptor_completions, &receptor_failures, sizeof(ph_receptor_result),
+                      &both);
+    ph_receptor_result *items = both.items;
 
-    if (r == 0 && count > 0) {
-        items = ph__arena_alloc(&call->arena, count * sizeof(*items));
-        r = items ? 0 : ph__fail_memory(&call->err);
+    for (size_t i = 0; r == 0 && i < both.count; i++) {
+        const struct result *result = &both.results[i];
+
+        items[i] = (ph_receptor_result){ result->work_id, result->receptor, i >= both.well,
+                                         result->error };
     }
-    for (size_t i = 0; r == 0 && i < count; i++)
-        items[i] = (ph_receptor_result){ results[i].work_id, results[i].receptor, i >= well,
-                                         results[i].error };
     to->receptors = items;
-    to->receptor_count = count;
+    to->receptor_count = both.count;
     return r;
 }
 
 static int checkpoints_load(struct ph__ext_call *call, ph_work_batch_opts *to)
 {
-    const struct result *results;
-    ph_checkpoint_result *items = NULL;
-    size_t well, count;
-    int r = both_load(call, &checkpoint_completions, &checkpoint_failures, &results, &well, &count);
+    struct both both;
+    int r = both_load(call, &checkpoint_completions, &checkpoint_failures,
+                      sizeof(ph_checkpoint_result), &both);
+    ph_checkpoint_result *items = both.items;
 
-    if (r == 0 && count > 0) {
-        items = ph__arena_alloc(&call->arena, count * sizeof(*items));
-        r = items ? 0 : ph__fail_memory(&call->err);
+    for (size_t i = 0; r == 0 && i < both.count; i++) {
+        const struct result *result = &both.results[i];
+
+        items[i] =
+            (ph_checkpoint_result){ result->door, result->ns,     result->stream, result->consumer,
+                                    result->seq,  i >= both.well, result->error };
     }
-    for (size_t i = 0; r == 0 && i < count; i++)
-        items[i] = (ph_checkpoint_result){ results[i].door,     results[i].ns,  results[i].stream,
-                                           results[i].consumer, results[i].seq, i >= well,
-                                           results[i].error };
     to->checkpoints = items;
-    to->checkpoint_count = count;
+    to->checkpoint_count = both.count;
     return r;
 }
 
@@ -437,8 +443,7 @@ static int late_load(struct ph__ext_call *call, const ph_work_batch_opts *opts,
 static int tidy(struct ph__ext_call *call)
 {
     PH__CALL(core);
-    ph_error spare;
-    int r = ph__call_begin(&core, call->ext->store, call->tx, 0, &call->err, &spare);
+    int r = ph__call_begin(&core, call->ext->store, call->tx, 0, &call->err);
 
     return r < 0 ? r : ph__sqlite_retention_in_turn(&core);
 }

@@ -1,6 +1,7 @@
 /* coordination.c - instances, receptors, checkpoints, and a stream that is read. */
 #include "core/error.h"
 #include "extension/arguments.h"
+#include "extension/delivery.h"
 #include "extension/verbs.h"
 
 #define READ_COUNT 50
@@ -153,48 +154,16 @@ static int stream_read(struct ph__ext_call *call, struct ph__answer *answer)
     return r;
 }
 
-/* clang-format off */
-enum { SEQ, WORK_ID, MESSAGE_ID, TOPIC, PAYLOAD, TENANT_ID, CORRELATION_ID, HEADERS, CREATED_AT,
-       READ_COLUMNS };
-/* clang-format on */
+static const enum ph__delivery_column read_columns[] = {
+    PH__SEQ,       PH__WORK_ID,        PH__MESSAGE_ID, PH__TOPIC,      PH__PAYLOAD,
+    PH__TENANT_ID, PH__CORRELATION_ID, PH__HEADERS,    PH__CREATED_AT,
+};
 
 static void read_column(const struct ph__answer *answer, size_t row, int column,
                         sqlite3_context *result)
 {
-    const ph_delivery *m = ph_messages_at(answer->messages, row)->message;
-
-    switch (column) {
-    case SEQ:
-        sqlite3_result_int64(result, m->seq);
-        break;
-    case WORK_ID:
-        ph__result_id(result, m->work_id.b);
-        break;
-    case MESSAGE_ID:
-        if (m->source_id)
-            ph__result_text(result, m->source_id);
-        else
-            ph__result_id(result, m->message_id.b);
-        break;
-    case TOPIC:
-        ph__result_text(result, m->topic);
-        break;
-    case PAYLOAD:
-        sqlite3_result_text64(result, m->payload, m->payload_length, SQLITE_TRANSIENT, SQLITE_UTF8);
-        break;
-    case TENANT_ID:
-        if (m->tenant_id)
-            ph__result_id(result, m->tenant_id->b);
-        break;
-    case CORRELATION_ID:
-        ph__result_text(result, m->correlation_id);
-        break;
-    case HEADERS:
-        ph__result_text(result, m->headers);
-        break;
-    default:
-        ph__result_time(result, m->created_at);
-    }
+    ph__delivery_column(ph_messages_at(answer->messages, row)->message, read_columns[column],
+                        result);
 }
 
 /* --------------------------------------------------------------- the tables */
@@ -218,7 +187,7 @@ const struct ph__rows_verb ph__coordination_rows[] = {
     { { "posthorn_stream_read", 1, { "stream", "after_seq", "batch_size", "namespace", "door" } },
       .columns = "seq INTEGER, work_id TEXT, message_id TEXT, topic TEXT, payload TEXT, "
                  "tenant_id TEXT, correlation_id TEXT, headers TEXT, created_at TEXT",
-      .column_count = READ_COLUMNS,
+      .column_count = sizeof(read_columns) / sizeof(*read_columns),
       .repeats = true,
       .run = stream_read,
       .column = read_column },

@@ -14,6 +14,15 @@
 #define PH__INBOX_COLUMNS PH__DELIVERY_COLUMNS ", source TEXT"
 #define PH__INBOX_COLUMN_COUNT (PH__DELIVERY_COLUMN_COUNT + 1)
 
-void ph__delivery_column(const ph_delivery *message, int column, sqlite3_context *result);
+/* In this order, and those that only streams show. */
+/* clang-format off */
+enum ph__delivery_column { PH__WORK_ID, PH__MESSAGE_ID, PH__FENCE, PH__TOPIC, PH__PAYLOAD,
+                           PH__TENANT_ID, PH__DEDUPE_KEY, PH__CORRELATION_ID, PH__STREAM,
+                           PH__HEADERS, PH__ATTEMPTS, PH__RETRY_COUNT, PH__CREATED_AT, PH__DUE_AT,
+                           PH__LAST_ERROR, PH__SOURCE, PH__SEQ };
+/* clang-format on */
+
+void ph__delivery_column(const ph_delivery *message, enum ph__delivery_column column,
+                         sqlite3_context *result);
 
 #endif

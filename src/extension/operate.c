@@ -151,7 +151,6 @@ static void use_wal(sqlite3 *db)
 static int migrate(struct ph__ext_call *call, sqlite3_context *result)
 {
     PH__CALL(inner);
-    ph_error spare;
     int applied = 0, r = ph__ext_alone(call, "tables cannot be made");
 
     if (r < 0)
@@ -159,7 +158,7 @@ static int migrate(struct ph__ext_call *call, sqlite3_context *result)
     use_wal(call->ext->db);
     r = ph__ext_begin(call);
     if (r == 0)
-        r = ph__call_begin(&inner, call->ext->store, call->tx, 0, &call->err, &spare);
+        r = ph__call_begin(&inner, call->ext->store, call->tx, 0, &call->err);
     if (r == 0)
         r = ph__sqlite_migrate_within(&inner, &applied);
     sqlite3_result_int(result, applied);

@@ -33,19 +33,18 @@ static const char *keep_name(struct ph__complaints *complaints, const char *name
 void ph__complaints_add(struct ph__complaints *complaints, const char *id, const char *key,
                         const char *reason)
 {
-    struct ph__complaint complaint = { 0 }, *items = NULL;
+    struct ph__complaint complaint = { 0 }, *added = NULL;
 
     if (complaints->count < PH__COMPLAINTS_MAX) {
-        items = ph__arena_grow(&complaints->arena, complaints->items, complaints->count,
-                               &complaints->room, sizeof(*items));
         complaint.id = id ? keep_name(complaints, id) : "(none)";
         complaint.key = key ? keep_name(complaints, key) : NULL;
         complaint.reason = keep(complaints, reason);
     }
-    if (items)
-        complaints->items = items;
-    if (items && complaint.id && complaint.reason && (complaint.key || !key))
-        complaints->items[complaints->count++] = complaint;
+    if (complaint.id && complaint.reason && (complaint.key || !key))
+        added = PH__ARENA_ADD(&complaints->arena, complaints->items, complaints->count,
+                              complaints->room);
+    if (added)
+        *added = complaint;
     else
         complaints->more++;
 }

@@ -47,14 +47,13 @@ static bool is_wanted(DIR *folder, const char *name, const char *pattern)
 
 static int keep(struct names *names, const char *name, ph_error *err)
 {
-    const char **items = ph__arena_grow(&names->arena, names->items, names->count, &names->room,
-                                        sizeof(const char *));
     const char *copy = ph__arena_copy(&names->arena, name, strlen(name));
+    const char **added =
+        copy ? PH__ARENA_ADD(&names->arena, names->items, names->count, names->room) : NULL;
 
-    if (!items || !copy)
+    if (!added)
         return ph__fail_memory(err);
-    names->items = items;
-    names->items[names->count++] = copy;
+    *added = copy;
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "set/map.h"
 
 #include "util/alloc.h"
+#include "util/hash.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -12,20 +13,10 @@ struct ph__map_slot {
     void *value;
 };
 
-/* FNV-1a. */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return hash;
-}
-
 /* Where the text is, or belongs. room is a power of two, and not all of it is taken. */
 static struct ph__map_slot *slot_of(const struct ph__map *map, const char *text)
 {
-    size_t at = (size_t)hash_of(text) & (map->room - 1);
+    size_t at = (size_t)ph__hash64_text(PH__HASH64, text) & (map->room - 1);
 
     while (map->slots[at].text && strcmp(map->slots[at].text, text) != 0)
         at = (at + 1) & (map->room - 1);

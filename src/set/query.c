@@ -51,13 +51,13 @@ int ph__query_ask(const char *url, const char *sql, ph_found *found, ph_error *e
     ph_store_opts opts = found->set->stores;
     ph_store *store = NULL;
     PH__CALL(call);
-    ph_error spare;
     int r;
 
     opts.store_id = found->set->voice.id;
     r = ph_open_lazy(url, &opts, &store, err);
     if (r == 0)
-        r = ph__call_begin_bare(&call, store, found->timeout_ms, err, &spare);
+        r = ph__call_begin(&call, store, PH_OWN_TX, found->timeout_ms, err);
+    r = ph__call_connect_bare(&call, r);
     if (r == 0)
         r = store->backend->query(&call, sql, &reader);
     ph__call_end(&call);

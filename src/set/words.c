@@ -45,11 +45,11 @@ static int take(struct ph__words *words, const char **at, ph_error *err)
 {
     size_t length = length_of(*at);
     char *word = ph__arena_copy(&words->arena, *at, length);
-    const char **items = ph__arena_grow(&words->arena, words->items, words->count, &words->room,
-                                        sizeof(const char *));
+    const char **added =
+        word ? PH__ARENA_ADD(&words->arena, words->items, words->count, words->room) : NULL;
     int r = 0;
 
-    if (!word || !items)
+    if (!added)
         return ph__fail_memory(err);
     if (**at == '"') {
         (*at)++;
@@ -57,8 +57,7 @@ static int take(struct ph__words *words, const char **at, ph_error *err)
     } else {
         *at += length;
     }
-    words->items = items;
-    words->items[words->count++] = word;
+    *added = word;
     return r;
 }
 

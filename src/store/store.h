@@ -80,6 +80,7 @@ struct ph__call {
     void *connection; /* the caller's, in an open transaction; NULL: the store's own */
     ph__deadline deadline;
     ph_error *err;             /* never NULL */
+    ph_error spare;            /* what err points to if the caller wants none */
     bool commit_follows;       /* in a lent transaction: at once, or it may be given up */
     bool uses_own;             /* the store's own connection is in use by this call */
     struct ph__join_ends ends; /* what the backend says of joins; freed when the call ends */
@@ -327,7 +328,7 @@ struct ph_checkpoints {
     size_t count;
 };
 
-/* What is wrong with results: of receptors, or of checkpoints (core/coordination.c has the words). */
+/* What is wrong with results: of receptors, or of checkpoints (core/consumer.c has the words). */
 enum ph__result_problem {
     PH__RESULT_OK = 0,
     PH__RESULT_NO_MESSAGE = 1, /* a receptor's message does not exist */

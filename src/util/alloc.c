@@ -33,6 +33,21 @@ void *ph__realloc(void *memory, size_t size)
     return must_fail() ? NULL : realloc(memory, size ? size : 1);
 }
 
+void *ph__grow(void *items, size_t needed, size_t *room, size_t size)
+{
+    size_t more = *room ? *room * 2 : 8;
+    void *longer;
+
+    if (needed <= *room)
+        return items;
+    if (more < needed)
+        more = needed;
+    longer = ph__realloc(items, more * size);
+    if (longer)
+        *room = more;
+    return longer;
+}
+
 char *ph__strdup(const char *text)
 {
     size_t size = strlen(text) + 1;

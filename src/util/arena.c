@@ -67,20 +67,24 @@ char *ph__arena_copy(struct ph__arena *arena, const void *bytes, size_t length)
     return copy;
 }
 
-void *ph__arena_grow(struct ph__arena *arena, void *items, size_t count, size_t *room, size_t size)
+void *ph__arena_add(struct ph__arena *arena, void *items, size_t *count, size_t *room, size_t size)
 {
     size_t more = *room ? *room * 2 : 8;
-    void *longer;
+    char *first;
 
-    if (count < *room)
-        return items;
-    longer = ph__arena_alloc(arena, more * size);
-    if (!longer)
-        return NULL;
-    if (count)
-        memcpy(longer, items, count * size);
-    *room = more;
-    return longer;
+    memcpy(&first, items, sizeof(first)); /* whatever its type is */
+    if (*count == *room) {
+        char *longer = take(arena, more * size);
+
+        if (!longer)
+            return NULL;
+        if (*count)
+            memcpy(longer, first, *count * size);
+        memcpy(items, &longer, sizeof(longer));
+        *room = more;
+        first = longer;
+    }
+    return memset(first + (*count)++ * size, 0, size);
 }
 
 void ph__arena_free(struct ph__arena *arena)

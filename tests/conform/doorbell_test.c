@@ -12,10 +12,9 @@
 static int listen_to(ph_store *store, const char *ns)
 {
     PH__CALL(call);
-    ph_error spare;
     int fd = -2;
 
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     OK(store->backend->doorbell_listen(&call, ns, &fd));
     return fd;
 }

@@ -24,10 +24,9 @@ static bool run(ph_tx tx, const char *sql)
 static ph_tx begin(ph_store *store)
 {
     PH__CALL(call);
-    ph_error spare;
     ph_tx tx = PH_OWN_TX;
 
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     OK(store->backend->tx_begin(&call, &tx));
     CHECK(tx.backend == store->backend && tx.connection);
     return tx;

@@ -177,9 +177,8 @@ static void stop_before_making_runs(void)
     struct ph__job_step step = { 0 };
     int64_t runs = -1, instant;
     PH__CALL(call);
-    ph_error spare;
 
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     OK(store->backend->tick(&call, &wanted, &ticked));
     CHECK_INT(ticked.job_count, 1);
     instant = ticked.jobs[0].next_at;

@@ -207,9 +207,8 @@ int t_try_open(const char *url, const ph_store_opts *opts, ph_store **ret_store)
 void t_clock_set(ph_store *store, int64_t time_us)
 {
     PH__CALL(call);
-    ph_error spare;
 
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     OK(store->backend->test_clock(&call, &time_us));
 }
 

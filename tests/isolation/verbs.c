@@ -95,13 +95,12 @@ static int verb_advance(struct turn *turn)
 {
     ph_store *store = turn->actor->store;
     PH__CALL(call);
-    ph_error spare;
     int64_t time = 0;
     int r = ph_clock(store, PH_OWN_TX, 0, &time, &turn->err);
 
     time += strtoll(iso_word_at(turn, 1), NULL, 10) * T_SECOND;
     if (r == 0)
-        r = ph__call_begin(&call, store, PH_OWN_TX, 0, &turn->err, &spare);
+        r = ph__call_own(&call, store, 0, &turn->err);
     return r < 0 ? r : store->backend->test_clock(&call, &time);
 }
 

@@ -152,9 +152,9 @@ static int verb_tick(struct turn *turn)
     };
     struct ph__ticked ticked = { 0 };
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, turn->actor->store, turn->tx, 0, &turn->err, &spare);
+    int r = ph__call_begin(&call, turn->actor->store, turn->tx, 0, &turn->err);
 
+    r = ph__call_connect(&call, r);
     if (r == 0)
         r = turn->actor->store->backend->tick(&call, &wanted, &ticked);
     if (r == 0) {
@@ -192,9 +192,9 @@ static int verb_make_runs(struct turn *turn)
     struct ph__job_step steps[ISO_DUE_MAX];
     int64_t instants[ISO_DUE_MAX], runs = 0;
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, turn->actor->store, turn->tx, 0, &turn->err, &spare);
+    int r = ph__call_begin(&call, turn->actor->store, turn->tx, 0, &turn->err);
 
+    r = ph__call_connect(&call, r);
     for (size_t i = 0; i < turn->actor->due_count; i++)
         steps[i] = step_of(turn->actor, i, &instants[i]);
     if (r == 0 && turn->actor->due_count > 0)

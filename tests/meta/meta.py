@@ -8,5 +8,6 @@ import manual
 import passed
 import runner
 import sources
+import structure
 
-runner.main([api, sources, lists, documents, manual, install, passed])
+runner.main([api, sources, structure, lists, documents, manual, install, passed])

@@ -200,13 +200,12 @@ static void try_the_test_clock(const struct role *role)
     ph_store_opts opts = PH_STORE_OPTS_INIT;
     ph_store *store = NULL;
     PH__CALL(call);
-    ph_error spare;
     int64_t time = 0;
     int r;
 
     opts.schema = t_schema();
     OK(ph_open_lazy(url_as(role), &opts, &store, &t_err));
-    r = ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare);
+    r = ph__call_own(&call, store, 0, &t_err);
     if (r == 0)
         r = store->backend->test_clock(&call, &time);
     REQ_INT("OBX-124", r, PH_EPERM);

@@ -7,10 +7,9 @@
 int seam_listen(ph_store *store)
 {
     PH__CALL(call);
-    ph_error spare;
     int fd = -2;
 
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     OK(store->backend->doorbell_listen(&call, "", &fd));
     return fd;
 }
@@ -36,10 +35,9 @@ bool seam_hears(ph_store *store, const char *ns)
 PGconn *seam_begin(ph_store *store)
 {
     PH__CALL(call);
-    ph_error spare;
     ph_tx tx = PH_OWN_TX;
 
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     OK(store->backend->tx_begin(&call, &tx));
     return tx.connection;
 }

@@ -238,12 +238,12 @@ TEST(a_file_that_is_not_there_yet_has_no_doorbell)
 {
     ph_store *store = NULL;
     PH__CALL(call);
-    ph_error spare;
     int fd = -2;
 
     OK(ph_open_lazy(t_url(), NULL, &store, &t_err));
     CHECK(!taken(store));
-    OK(ph__call_begin_bare(&call, store, 0, &t_err, &spare));
+    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err));
+    OK(ph__call_connect_bare(&call, 0));
     OK(store->backend->doorbell_listen(&call, "", &fd));
     CHECK_INT(fd, -1);
     CHECK(!taken(store));

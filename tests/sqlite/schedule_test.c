@@ -126,11 +126,10 @@ TEST(a_tick_inside_a_transaction_is_undone_with_it)
     struct ph__tick wanted = { .owner = ph_owner_new(), .limit = 10, .timers = true };
     struct ph__ticked ticked = { 0 };
     PH__CALL(call);
-    ph_error spare;
 
     schedule(store, PH_OWN_TX, NULL, NOON);
     t_begin(conn);
-    OK(ph__call_begin(&call, store, t_tx(conn), 0, &t_err, &spare));
+    OK(ph__call_begin(&call, store, t_tx(conn), 0, &t_err));
     OK(store->backend->tick(&call, &wanted, &ticked));
     CHECK_INT(ticked.timers, 1);
     CHECK(!ticked.more);
@@ -402,10 +401,9 @@ TEST(a_job_that_was_deleted_and_set_again_is_another_one)
     struct ph__job_step step = { .name = "job", .next_at = NOON + 1 };
     PH__CALL(call);
     int64_t runs = -1;
-    ph_error spare;
 
     set_job(store, PH_OWN_TX, "job", PH_OVERLAP_DEFAULT);
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     ph__call_end(&call); /* others use the store in between */
     OK(store->backend->tick(&call, &wanted, &ticked));
     CHECK_INT(ticked.job_count, 1);
@@ -428,10 +426,9 @@ TEST(a_job_without_a_next_instant_is_never_due)
     PH__CALL(call);
     ph_jobs *list = NULL;
     int64_t runs;
-    ph_error spare;
 
     set_job(store, PH_OWN_TX, "job", PH_OVERLAP_DEFAULT);
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     ph__call_end(&call); /* others use the store in between */
     OK(store->backend->tick(&call, &wanted, &ticked));
     step.generation = ticked.jobs[0].generation;

@@ -5,10 +5,9 @@
 ph_tx begin_lent(ph_store *store)
 {
     PH__CALL(call);
-    ph_error spare;
     ph_tx tx = PH_OWN_TX;
 
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     OK(store->backend->tx_begin(&call, &tx));
     return tx;
 }
@@ -34,10 +33,9 @@ void run_on(ph_tx tx, const char *sql)
 int listen_to(ph_store *store)
 {
     PH__CALL(call);
-    ph_error spare;
     int fd = -2;
 
-    OK(ph__call_begin(&call, store, PH_OWN_TX, 0, &t_err, &spare));
+    OK(ph__call_own(&call, store, 0, &t_err));
     OK(store->backend->doorbell_listen(&call, "", &fd));
     return fd;
 }

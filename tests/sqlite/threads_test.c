@@ -38,11 +38,10 @@ static void ack_in_transaction(struct worker *w, ph_owner owner, const ph_delive
     ph_lease_ref lease = ph_lease_ref_of(delivery);
     ph_outcome outcome = PH_OUTCOME_UNKNOWN;
     PH__CALL(call);
-    ph_error err, spare;
+    ph_error err;
     ph_tx tx;
 
-    if (ph__call_begin(&call, w->store, PH_OWN_TX, 0, &err, &spare) < 0 ||
-        w->store->backend->tx_begin(&call, &tx) < 0) {
+    if (ph__call_own(&call, w->store, 0, &err) < 0 || w->store->backend->tx_begin(&call, &tx) < 0) {
         failed(w, "begin", &err);
         return;
     }
@@ -91,7 +90,7 @@ static void look_around(struct worker *w)
     ph_messages *list = NULL;
     ph_report *report = NULL;
     PH__CALL(call);
-    ph_error err, spare;
+    ph_error err;
     int fd;
 
     if (ph_outbox_list(w->store, PH_OWN_TX, NULL, 0, &list, &err) < 0)
@@ -100,7 +99,7 @@ static void look_around(struct worker *w)
     if (ph_doctor(w->store, NULL, 0, &report, &err) < 0)
         failed(w, "doctor", &err);
     ph_report_free(report);
-    if (ph__call_begin(&call, w->store, PH_OWN_TX, 0, &err, &spare) == 0 &&
+    if (ph__call_own(&call, w->store, 0, &err) == 0 &&
         w->store->backend->doorbell_listen(&call, "", &fd) == 0)
         (void)w->store->backend->doorbell_taken(w->store, "");
 }

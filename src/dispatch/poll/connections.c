@@ -90,12 +90,12 @@ static struct outlook look_ahead(struct ph__db *db)
 {
     struct outlook outlook = { .in_us = INT64_MAX };
     PH__CALL(call);
-    ph_error err, spare;
+    ph_error err;
 
     if (!db->watch.name || db->health.retry_us || !db->store->own)
         return outlook;
     outlook.known =
-        ph__call_begin(&call, db->store, PH_OWN_TX, db->health.limit_ms, &err, &spare) == 0 &&
+        ph__call_own(&call, db->store, db->health.limit_ms, &err) == 0 &&
         db->store->backend->outlook(&call, db->dispatcher->opts.ns, doors_of(db->dispatcher),
                                     &outlook.in_us, &outlook.due) == 0;
     return outlook;

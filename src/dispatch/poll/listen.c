@@ -88,7 +88,7 @@ static void listen_again(struct ph__db *db)
     ph_dispatcher *dispatcher = db->dispatcher;
     int before = db->doorbell.fd, r;
     PH__CALL(call);
-    ph_error err, spare;
+    ph_error err;
 
     /* Who listens goes on, or what comes would pile up unheard. */
     if (dispatcher->opts.doorbell == PH_DOORBELL_OFF || db->watch.name || db->health.retry_us ||
@@ -96,7 +96,7 @@ static void listen_again(struct ph__db *db)
         db->doorbell.fd = -1; /* it may be another's by now */
         return;
     }
-    r = ph__call_begin(&call, db->store, PH_OWN_TX, db->health.limit_ms, &err, &spare);
+    r = ph__call_own(&call, db->store, db->health.limit_ms, &err);
     if (r == 0)
         r = db->store->backend->doorbell_listen(&call, dispatcher->opts.ns, &db->doorbell.fd);
     if (r < 0)

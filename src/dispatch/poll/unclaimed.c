@@ -66,8 +66,7 @@ static int look(struct ph__db *db, int door, int64_t now_us)
 {
     struct ph__unclaimed found = { 0 };
     PH__CALL(call);
-    ph_error spare;
-    int r = ph__call_begin(&call, db->store, PH_OWN_TX, db->health.chore_ms, NULL, &spare);
+    int r = ph__call_own(&call, db->store, db->health.chore_ms, NULL);
 
     if (r == 0)
         r = db->store->backend->unclaimed(&call, (ph_door)door, db->dispatcher->opts.ns, &found);

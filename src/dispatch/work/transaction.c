@@ -147,7 +147,6 @@ static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
 {
     const struct ph__db *db = work->batch->db;
     PH__CALL(call);
-    ph_error spare;
     int r = 0;
 
     if (thread->store && thread->serial != db->serial) {
@@ -158,7 +157,7 @@ static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
         r = open_store(thread->dispatcher, db->store, &thread->store, err);
     thread->serial = db->serial;
     if (r == 0)
-        r = ph__call_begin(&call, thread->store, PH_OWN_TX, ph__db_limit_ms(db), err, &spare);
+        r = ph__call_own(&call, thread->store, ph__db_limit_ms(db), err);
     if (r == 0)
         r = thread->store->backend->tx_begin(&call, &work->tx);
     if (r == 0) {
@@ -168,7 +167,7 @@ static int begin(struct ph__thread *thread, struct ph_work *work, ph_error *err)
     return r;
 }
 
-/* Not through ph__call_begin(): it would look at the connection, and the transaction is open. */
+/* Not through ph__call_own(): it would look at the connection, and the transaction is open. */
 static int end(struct ph__thread *thread, bool commit, ph_error *err)
 {
     struct ph__call call = { .store = thread->store,

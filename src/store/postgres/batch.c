@@ -32,11 +32,6 @@ enum head {
 };
 enum { PART_RECEPTORS = 1, PART_CHECKPOINTS, PART_OUTBOX, PART_INBOX };
 
-static int misfit(struct ph__call *call)
-{
-    return ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
-}
-
 /* --------------------------------------------------------------------- asking */
 
 static void add_nulls(struct ph__pg_params *p, const enum ph__pg_oid *types, size_t count)
@@ -171,7 +166,7 @@ static int read_stored(struct ph__call *call, const PGresult *result, int column
         ph_enqueued *to = &part->ret_enqueued[i];
 
         if (!work_id || !message_id)
-            return misfit(call);
+            return ph__pg_misfit(call);
         *to = (ph_enqueued){ .is_new = ph__pg_bool_at(result, 0, column + 2, i) };
         memcpy(to->work_id.b, work_id, sizeof(to->work_id.b));
         memcpy(to->message_id.b, message_id, sizeof(to->message_id.b));
@@ -269,7 +264,7 @@ static int read_answer(struct ph__call *call, const PGresult *result, struct ph_
     int r;
 
     if (PQntuples(result) < 1)
-        return misfit(call);
+        return ph__pg_misfit(call);
     if (ph__pg_time(result, 0, ENDED_AT))
         return PH_EEVICTED;
     if (has_results_or_messages(batch) && !PQgetisnull(result, 0, PART))

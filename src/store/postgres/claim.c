@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/names.h"
+#include "util/hash.h"
 
 #include <string.h>
 #include <time.h>
@@ -26,15 +27,10 @@ static int64_t monotonic_ms(void)
 /* Bounds are good only for the same namespace and topics, behind one door. Never 0. */
 static uint64_t bounds_key(const struct ph__claim *claim)
 {
-    uint64_t key = UINT64_C(14695981039346656037);
+    uint64_t key = ph__hash64_text(PH__HASH64, claim->ns);
 
-    for (const char *c = claim->ns; *c; c++)
-        key = (key ^ (uint8_t)*c) * UINT64_C(1099511628211);
-    for (size_t i = 0; claim->topics && i < claim->topic_count; i++) {
-        key = (key ^ 0xff) * UINT64_C(1099511628211);
-        for (const char *c = claim->topics[i]; *c; c++)
-            key = (key ^ (uint8_t)*c) * UINT64_C(1099511628211);
-    }
+    for (size_t i = 0; claim->topics && i < claim->topic_count; i++)
+        key = ph__hash64_text(ph__hash64(key, "", 1), claim->topics[i]); /* NUL: in no text */
     return key | 1;
 }
 
@@ -97,22 +93,14 @@ static void add_claim(struct ph__pg_params *p, const struct ph__claim *claim,
     ph__pg_add_int4(p, claim->batch_size);
     ph__pg_add_text(p, claim->ns);
     if (claim->topics) {
-        ph__pg_array_begin(p, PG_TEXTS, PG_TEXT, claim->topic_count);
-        for (size_t i = 0; i < claim->topic_count; i++)
-            ph__pg_item_text(p, claim->topics[i]);
-        ph__pg_array_end(p);
+        PH__PG_ARRAY(p, TEXT, claim->topic_count, ph__pg_item_text(p, claim->topics[i]));
     } else {
         ph__pg_add_null(p, PG_TEXTS);
     }
     if (bounds) {
-        ph__pg_array_begin(p, PG_TIMES, PG_TIME, PH__LEVELS);
-        for (int level = 0; level < PH__LEVELS; level++)
-            ph__pg_item_time(p, bounds->from_due[level]);
-        ph__pg_array_end(p);
-        ph__pg_array_begin(p, PG_UUIDS, PG_UUID, PH__LEVELS);
-        for (int level = 0; level < PH__LEVELS; level++)
-            ph__pg_item_uuid(p, bounds->from_due[level] ? bounds->from_id[level].b : NULL);
-        ph__pg_array_end(p);
+        PH__PG_ARRAY(p, TIME, PH__LEVELS, ph__pg_item_time(p, bounds->from_due[i]));
+        PH__PG_ARRAY(p, UUID, PH__LEVELS,
+                     ph__pg_item_uuid(p, bounds->from_due[i] ? bounds->from_id[i].b : NULL));
     } else {
         ph__pg_add_null(p, PG_TIMES);
         ph__pg_add_null(p, PG_UUIDS);

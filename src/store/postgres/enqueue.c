@@ -75,15 +75,6 @@ static void add_one(struct ph__pg_params *p, ph_door door, const struct ph__mess
     ph__pg_add_bool(p, m->handled);
 }
 
-/* One array parameter: item appends the element of message m. */
-#define COLUMN(array, element, item)                                                               \
-    do {                                                                                           \
-        ph__pg_array_begin(p, array, element, n);                                                  \
-        for (const struct ph__message *m = messages; m < messages + n; m++)                        \
-            item;                                                                                  \
-        ph__pg_array_end(p);                                                                       \
-    } while (0)
-
 static void add_no_messages(struct ph__pg_params *p)
 {
     static const enum ph__pg_oid types[] = { PG_TEXTS, PG_TEXTS, PG_TEXTS,  PG_UUIDS,
@@ -95,6 +86,14 @@ static void add_no_messages(struct ph__pg_params *p)
         ph__pg_add_null(p, types[i]);
 }
 
+static void add_attempts(struct ph__pg_params *p, int max_attempts)
+{
+    if (max_attempts)
+        ph__pg_item_int2(p, max_attempts);
+    else
+        ph__pg_item_null(p);
+}
+
 void ph__pg_add_messages(struct ph__pg_params *p, const struct ph__message *messages, size_t n)
 {
     struct extras extras;
@@ -104,36 +103,29 @@ void ph__pg_add_messages(struct ph__pg_params *p, const struct ph__message *mess
         return;
     }
     extras = find_extras(messages, n);
-    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->ns));
-    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->topic));
-    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_bytes(p, m->payload, m->payload_length));
-    COLUMN(PG_UUIDS, PG_UUID, ph__pg_item_uuid(p, tenant_of(m)));
-    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->dedupe_key));
-    COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->correlation_id));
+    PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].ns));
+    PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].topic));
+    PH__PG_ARRAY(p, TEXT, n, ph__pg_item_bytes(p, messages[i].payload, messages[i].payload_length));
+    PH__PG_ARRAY(p, UUID, n, ph__pg_item_uuid(p, tenant_of(&messages[i])));
+    PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].dedupe_key));
+    PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].correlation_id));
     if (extras.stream)
-        COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->stream));
+        PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].stream));
     else
         ph__pg_add_null(p, PG_TEXTS);
-    COLUMN(PG_INT2S, PG_INT2, ph__pg_item_int2(p, m->level));
-    COLUMN(PG_TIMES, PG_TIME, ph__pg_item_time(p, m->due_at));
-    COLUMN(PG_TIMES, PG_TIME, ph__pg_item_time(p, m->expires_at));
-    COLUMN(PG_JSONBS, PG_JSONB, ph__pg_item_jsonb(p, m->headers));
-    COLUMN(PG_UUIDS, PG_UUID, ph__pg_item_uuid(p, message_id_of(m)));
-    ph__pg_array_begin(p, PG_INT2S, PG_INT2, n);
-    for (size_t i = 0; i < n; i++) {
-        if (messages[i].max_attempts)
-            ph__pg_item_int2(p, messages[i].max_attempts);
-        else
-            ph__pg_item_null(p);
-    }
-    ph__pg_array_end(p);
+    PH__PG_ARRAY(p, INT2, n, ph__pg_item_int2(p, messages[i].level));
+    PH__PG_ARRAY(p, TIME, n, ph__pg_item_time(p, messages[i].due_at));
+    PH__PG_ARRAY(p, TIME, n, ph__pg_item_time(p, messages[i].expires_at));
+    PH__PG_ARRAY(p, JSONB, n, ph__pg_item_jsonb(p, messages[i].headers));
+    PH__PG_ARRAY(p, UUID, n, ph__pg_item_uuid(p, message_id_of(&messages[i])));
+    PH__PG_ARRAY(p, INT2, n, add_attempts(p, messages[i].max_attempts));
     if (extras.join)
-        COLUMN(PG_UUIDS, PG_UUID, ph__pg_item_uuid(p, join_of(m)));
+        PH__PG_ARRAY(p, UUID, n, ph__pg_item_uuid(p, join_of(&messages[i])));
     else
         ph__pg_add_null(p, PG_UUIDS);
     if (messages->source) {
-        COLUMN(PG_TEXTS, PG_TEXT, ph__pg_item_text(p, m->source));
-        COLUMN(PG_BOOLS, PG_BOOL, ph__pg_item_bool(p, m->handled));
+        PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].source));
+        PH__PG_ARRAY(p, BOOL, n, ph__pg_item_bool(p, messages[i].handled));
     } else {
         ph__pg_add_null(p, PG_TEXTS);
         ph__pg_add_null(p, PG_BOOLS);
@@ -160,7 +152,7 @@ int ph__pg_message_problem(struct ph__call *call, const struct ph__message *mess
     ph_message_id message = { 0 };
 
     if (p->at >= count || (p->join_problem && !messages[p->at].join_id))
-        return ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
+        return ph__pg_misfit(call);
     if (p->join_problem) {
         if (p->message)
             memcpy(message.b, p->message, sizeof(message.b));
@@ -209,7 +201,7 @@ int ph__pg_enqueue(struct ph__call *call, ph_door door, const struct ph__message
     if (PQntuples(result) > 0 && !(PQgetisnull(result, 0, 3) && PQgetisnull(result, 0, 5)))
         r = read_problem(call, result, messages, count);
     else if ((size_t)PQntuples(result) != count)
-        r = ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
+        r = ph__pg_misfit(call);
     if (r == 0)
         r = ph__pg_read_joins(call, result, 0, 6);
     for (size_t i = 0; r == 0 && i < count; i++)

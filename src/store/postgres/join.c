@@ -3,14 +3,10 @@
 
 #include "core/error.h"
 #include "core/join.h"
+#include "util/hex.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int misfit(struct ph__call *call)
-{
-    return ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
-}
 
 /* ------------------------------------------------------- what became of joins */
 
@@ -38,7 +34,7 @@ static int read_join_end(struct ph__call *call, char *const fields[FIELDS])
     if (!end)
         return ph__fail_memory(call->err);
     if (ph_id_parse(fields[1], end->id.b) < 0)
-        return misfit(call);
+        return ph__pg_misfit(call);
     end->status = (ph_join_status)atoi(fields[2]);
     end->expected_steps = atoi(fields[3]);
     end->completed_steps = atoi(fields[4]);
@@ -50,12 +46,11 @@ static int read_join_end(struct ph__call *call, char *const fields[FIELDS])
 /* In place; "-": nothing. */
 static char *unhex(char *hex)
 {
-    char pair[3] = { 0 }, *to = hex, *from = hex;
+    char *to = hex;
+    uint64_t byte;
 
-    for (; *from != '-' && from[0] && from[1]; from += 2) {
-        memcpy(pair, from, 2);
-        *to++ = (char)strtol(pair, NULL, 16);
-    }
+    for (const char *from = hex; *from && ph__hex_read(from, 2, &byte); from += 2)
+        *to++ = (char)byte;
     *to = '\0';
     return hex;
 }
@@ -71,7 +66,7 @@ static int read_wait_end(struct ph__call *call, char *const fields[FIELDS],
         return ph__fail_memory(call->err);
     end->failure = *fields[3] == '1';
     if (ph_id_parse(fields[1], end->wait.b) < 0 || ph_id_parse(fields[2], end->join.b) < 0)
-        return misfit(call);
+        return ph__pg_misfit(call);
     if (*fields[4] == '-')
         return 0;
     ns = unhex(fields[5]);
@@ -81,7 +76,7 @@ static int read_wait_end(struct ph__call *call, char *const fields[FIELDS],
     end->topic = ph__arena_copy(&call->ends.arena, topic, strlen(topic));
     if (!end->ns || !end->topic)
         return ph__fail_memory(call->err);
-    return ph_id_parse(fields[4], end->continuation.b) < 0 ? misfit(call) : 0;
+    return ph_id_parse(fields[4], end->continuation.b) < 0 ? ph__pg_misfit(call) : 0;
 }
 
 /* A index: a message of the call that was a step before */
@@ -112,7 +107,7 @@ static int read_line(struct ph__call *call, char *line, struct ph__buffer *names
         return read_repeated(call, fields[1]);
     if (*fields[0] == 'R' && count == 2)
         return read_reaped(call, fields[1]);
-    return misfit(call);
+    return ph__pg_misfit(call);
 }
 
 int ph__pg_read_joins(struct ph__call *call, const PGresult *result, int row, int column)
@@ -145,23 +140,9 @@ int ph__pg_read_joins(struct ph__call *call, const PGresult *result, int row, in
 /* -------------------------------------------------------------------- the verbs
  * Each answers one row: first the problem, then what there is to say. */
 
-static int run(struct ph__call *call, enum ph__pg_statement statement, struct ph__pg_params *params,
-               PGresult **ret_result)
-{
-    int r = ph__pg_run(call, statement, params, PG_ONCE, ret_result);
-
-    ph__pg_params_free(params);
-    return r == 0 && PQntuples(*ret_result) != 1 ? misfit(call) : r;
-}
-
 static int read_id(struct ph__call *call, const PGresult *result, int column, uint8_t ret_id[16])
 {
-    const uint8_t *id = ph__pg_uuid(result, 0, column);
-
-    if (!id)
-        return misfit(call);
-    memcpy(ret_id, id, 16);
-    return 0;
+    return ph__pg_id(result, 0, column, ret_id) ? 0 : ph__pg_misfit(call);
 }
 
 static int read_problem(struct ph__call *call, const PGresult *result, ph_join_id join,
@@ -181,7 +162,7 @@ int ph__pg_join_start(struct ph__call *call, const struct ph__join *join, ph_joi
     ph__pg_add_text(&params, join->grouping_key);
     ph__pg_add_text(&params, join->metadata);
     ph__pg_add_time(&params, join->deadline);
-    r = run(call, PG_JOIN_START, &params, &result);
+    r = ph__pg_run_row(call, PG_JOIN_START, &params, PG_ONCE, &result);
     if (r == 0)
         r = read_problem(call, result, (ph_join_id){ 0 }, NULL);
     if (r == 0)
@@ -199,13 +180,10 @@ int ph__pg_join_attach(struct ph__call *call, ph_join_id join, const ph_message_
     int r;
 
     ph__pg_add_uuid(&params, join.b);
-    ph__pg_array_begin(&params, PG_UUIDS, PG_UUID, count);
-    for (size_t i = 0; i < count; i++)
-        ph__pg_item_uuid(&params, messages[i].b);
-    ph__pg_array_end(&params);
-    r = run(call, PG_JOIN_ATTACH, &params, &result);
-    if (r == 0 && ph__pg_uuid(result, 0, 1))
-        memcpy(message.b, ph__pg_uuid(result, 0, 1), sizeof(message.b));
+    PH__PG_ARRAY(&params, UUID, count, ph__pg_item_uuid(&params, messages[i].b));
+    r = ph__pg_run_row(call, PG_JOIN_ATTACH, &params, PG_ONCE, &result);
+    if (r == 0)
+        (void)ph__pg_id(result, 0, 1, message.b);
     if (r == 0)
         r = read_problem(call, result, join, &message);
     if (r == 0)
@@ -224,7 +202,7 @@ int ph__pg_join_report(struct ph__call *call, ph_join_id join, ph_message_id mes
     ph__pg_add_uuid(&params, join.b);
     ph__pg_add_uuid(&params, message.b);
     ph__pg_add_bool(&params, !completed);
-    r = run(call, PG_JOIN_REPORT, &params, &result);
+    r = ph__pg_run_row(call, PG_JOIN_REPORT, &params, PG_ONCE, &result);
     if (r == 0)
         r = read_problem(call, result, join, &message);
     if (r == 0)
@@ -247,7 +225,7 @@ int ph__pg_join_wait(struct ph__call *call, ph_join_id join, const struct ph__wa
     ph__pg_add_text(&params, wait->on_fail_topic);
     ph__pg_add_text(&params, wait->on_fail_payload);
     ph__pg_add_text(&params, wait->ns);
-    r = run(call, PG_JOIN_WAIT, &params, &result);
+    r = ph__pg_run_row(call, PG_JOIN_WAIT, &params, PG_ONCE, &result);
     if (r == 0)
         r = read_problem(call, result, join, NULL);
     if (r == 0)
@@ -265,7 +243,7 @@ int ph__pg_join_cancel(struct ph__call *call, ph_join_id join, bool *ret_cancell
     int r;
 
     ph__pg_add_uuid(&params, join.b);
-    r = run(call, PG_JOIN_CANCEL, &params, &result);
+    r = ph__pg_run_row(call, PG_JOIN_CANCEL, &params, PG_ONCE, &result);
     if (r == 0)
         r = read_problem(call, result, join, NULL);
     if (r == 0)
@@ -278,13 +256,11 @@ int ph__pg_join_cancel(struct ph__call *call, ph_join_id join, bool *ret_cancell
 
 /* -------------------------------------------------------------------------- look */
 
-static bool read_info(struct ph__arena *arena, const PGresult *result, int row, ph_join_info *to)
+static bool read_info(struct ph__arena *arena, const PGresult *result, int row, void *item)
 {
-    const uint8_t *id = ph__pg_uuid(result, row, 0);
-    bool failed = !id;
+    ph_join_info *to = item;
+    bool failed = !ph__pg_id(result, row, 0, to->id.b);
 
-    if (id)
-        memcpy(to->id.b, id, sizeof(to->id.b));
     to->grouping_key = ph__pg_text(arena, result, row, 1, &failed);
     to->metadata = ph__pg_text(arena, result, row, 2, &failed);
     to->status = (ph_join_status)ph__pg_int(result, row, 4);
@@ -300,21 +276,16 @@ static bool read_info(struct ph__arena *arena, const PGresult *result, int row, 
     return !failed;
 }
 
-static bool read_members(const PGresult *result, struct ph__join_found *to)
+static bool read_member(struct ph__arena *arena, const PGresult *result, int row, void *item)
 {
-    size_t count = (size_t)PQntuples(result);
-    ph_join_member *members = ph__arena_alloc(&to->arena, count * sizeof(*members));
-    bool failed = !members;
+    ph_join_member *to = item;
+    bool failed = false;
 
-    for (size_t i = 0; i < count && !failed; i++) {
-        memcpy(members[i].message_id.b, ph__pg_uuid(result, (int)i, 0), 16);
-        memcpy(members[i].work_id.b, ph__pg_uuid(result, (int)i, 1), 16);
-        members[i].status = (int)ph__pg_int(result, (int)i, 2);
-        members[i].created_at = ph__pg_time(result, (int)i, 3);
-        members[i].topic = ph__pg_text(&to->arena, result, (int)i, 4, &failed);
-    }
-    to->info.members = members;
-    to->info.member_count = count;
+    (void)ph__pg_id(result, row, 0, to->message_id.b);
+    (void)ph__pg_id(result, row, 1, to->work_id.b);
+    to->status = (int)ph__pg_int(result, row, 2);
+    to->created_at = ph__pg_time(result, row, 3);
+    to->topic = ph__pg_text(arena, result, row, 4, &failed);
     return !failed;
 }
 
@@ -334,7 +305,9 @@ int ph__pg_join_find(struct ph__call *call, ph_join_id join, int member_limit,
     if (r == 0)
         r = ph__pg_run(call, PG_JOIN_MEMBERS, &of_members, PG_READS, &members);
     if (r == 0 && !(read_info(&ret_found->arena, result, 0, &ret_found->info) &&
-                    read_members(members, ret_found)))
+                    ph__pg_read_rows(&ret_found->arena, members, 0, read_member,
+                                     sizeof(*ret_found->info.members), &ret_found->info.members,
+                                     &ret_found->info.member_count)))
         r = ph__fail_memory(call->err);
     ph__pg_params_free(&params);
     ph__pg_params_free(&of_members);
@@ -346,9 +319,6 @@ int ph__pg_join_find(struct ph__call *call, ph_join_id join, int member_limit,
 int ph__pg_join_list(struct ph__call *call, const struct ph__join_query *query, ph_joins *ret_list)
 {
     struct ph__pg_params params = { 0 };
-    PGresult *result = NULL;
-    bool failed;
-    int r, rows;
 
     ph__pg_add_text(&params, query->grouping_key);
     ph__pg_add_int4(&params, query->status);
@@ -356,16 +326,5 @@ int ph__pg_join_list(struct ph__call *call, const struct ph__join_query *query, 
     ph__pg_add_int4(&params, query->limit);
     ph__pg_add_uuid(&params, query->after.b);
     ph__pg_add_uuid(&params, ph_id_is_zero(query->step.b) ? NULL : query->step.b);
-    r = ph__pg_run(call, PG_JOINS, &params, PG_READS, &result);
-    ph__pg_params_free(&params);
-    if (r < 0)
-        return r;
-    rows = PQntuples(result);
-    ret_list->items = ph__arena_alloc(&ret_list->arena, (size_t)rows * sizeof(*ret_list->items));
-    failed = !ret_list->items;
-    for (int row = 0; row < rows && !failed; row++)
-        failed = !read_info(&ret_list->arena, result, row, &ret_list->items[row]);
-    ret_list->count = failed ? 0 : (size_t)rows;
-    PQclear(result);
-    return failed ? ph__fail_memory(call->err) : 0;
+    return PH__PG_RUN_LIST(call, PG_JOINS, &params, read_info, ret_list);
 }

@@ -6,9 +6,6 @@
 int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_messages *ret_list)
 {
     struct ph__pg_params params = { 0 };
-    PGresult *result = NULL;
-    bool failed;
-    int r, rows;
 
     ph__pg_add_int2(&params, list->door);
     ph__pg_add_text(&params, list->ns);
@@ -18,24 +15,15 @@ int ph__pg_list(struct ph__call *call, const struct ph__list *list, ph_messages 
     ph__pg_add_int4(&params, list->limit);
     ph__pg_add_uuid(&params, list->after.b);
     ph__pg_add_bool(&params, list->with_payload);
-    r = ph__pg_run(call, PG_LIST, &params, PG_READS, &result);
-    ph__pg_params_free(&params);
-    if (r < 0)
-        return r;
-    rows = PQntuples(result);
-    ret_list->items = ph__arena_alloc(&ret_list->arena, (size_t)rows * sizeof(*ret_list->items));
-    failed = !ret_list->items;
-    for (int row = 0; row < rows && !failed; row++)
-        failed = !ph__pg_read_info(&ret_list->arena, result, row, &ret_list->items[row]);
-    ret_list->count = failed ? 0 : (size_t)rows;
-    PQclear(result);
-    return failed ? ph__fail_memory(call->err) : 0;
+    return PH__PG_RUN_LIST(call, PG_LIST, &params, ph__pg_read_info, ret_list);
 }
 
-static void read_queue(struct ph__arena *arena, const PGresult *result, int row, ph_queue_info *to,
-                       bool *failed)
+static bool read_queue(struct ph__arena *arena, const PGresult *result, int row, void *item)
 {
-    to->ns = ph__pg_text(arena, result, row, 0, failed);
+    ph_queue_info *to = item;
+    bool failed = false;
+
+    to->ns = ph__pg_text(arena, result, row, 0, &failed);
     to->paused = ph__pg_int(result, row, 1) != 0;
     to->settings = (ph_queue_settings){
         .size = sizeof(to->settings),
@@ -49,7 +37,7 @@ static void read_queue(struct ph__arena *arena, const PGresult *result, int row,
         .max_payload_bytes = ph__pg_int(result, row, 9),
         .max_lease_s = (int)ph__pg_int(result, row, 10),
         .delete_on_ack = ph__pg_int(result, row, 11) ? 1 : -1,
-        .join_wait_topic = ph__pg_text(arena, result, row, 18, failed),
+        .join_wait_topic = ph__pg_text(arena, result, row, 18, &failed),
         .dead_head = (ph_dead_head)ph__pg_int(result, row, 20),
         .affinity_grace_ms = (int)ph__pg_int(result, row, 21),
     };
@@ -64,27 +52,14 @@ static void read_queue(struct ph__arena *arena, const PGresult *result, int row,
         .parked = ph__pg_int(result, row, 19),
         .waiting = ph__pg_int(result, row, 22),
     };
+    return !failed;
 }
 
 int ph__pg_queue_list(struct ph__call *call, ph_door door, const char *ns, ph_queues *ret_list)
 {
     struct ph__pg_params params = { 0 };
-    PGresult *result = NULL;
-    bool failed;
-    int r, rows;
 
     ph__pg_add_int2(&params, door);
     ph__pg_add_text(&params, ns);
-    r = ph__pg_run(call, PG_QUEUES, &params, PG_READS, &result);
-    ph__pg_params_free(&params);
-    if (r < 0)
-        return r;
-    rows = PQntuples(result);
-    ret_list->items = ph__arena_alloc(&ret_list->arena, (size_t)rows * sizeof(*ret_list->items));
-    failed = !ret_list->items;
-    for (int row = 0; row < rows && !failed; row++)
-        read_queue(&ret_list->arena, result, row, &ret_list->items[row], &failed);
-    ret_list->count = failed ? 0 : (size_t)rows;
-    PQclear(result);
-    return failed ? ph__fail_memory(call->err) : 0;
+    return PH__PG_RUN_LIST(call, PG_QUEUES, &params, read_queue, ret_list);
 }

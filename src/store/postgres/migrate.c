@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "util/alloc.h"
 #include "util/embedded.h"
+#include "util/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,15 +24,13 @@ static const char *frame(const char *name)
 }
 
 /* A digest of the functions, so that a library with newer ones of the same
- * schema version installs them. FNV-1a: it tells texts apart, no more. */
+ * schema version installs them. */
 static uint64_t functions_digest(void)
 {
-    uint64_t digest = UINT64_C(14695981039346656037);
+    uint64_t digest = PH__HASH64;
 
-    for (const struct ph__embedded *e = ph__pg_functions; e->name; e++) {
-        for (const char *c = e->text; *c; c++)
-            digest = (digest ^ (uint8_t)*c) * UINT64_C(1099511628211);
-    }
+    for (const struct ph__embedded *e = ph__pg_functions; e->name; e++)
+        digest = ph__hash64_text(digest, e->text);
     return digest;
 }
 

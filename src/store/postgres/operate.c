@@ -12,15 +12,9 @@
 /* Only lists have it: there the payload itself may have been left out. */
 #define LENGTH_COLUMN 31
 
-static void read_id(uint8_t to[16], const uint8_t *from)
+bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row, void *item)
 {
-    if (from)
-        memcpy(to, from, 16);
-}
-
-bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row,
-                      ph_message_info *info)
-{
+    ph_message_info *info = item;
     ph_delivery *message = ph__arena_alloc(arena, sizeof(*message));
     bool failed = false;
 
@@ -37,32 +31,27 @@ bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row,
     info->requested_due_at = ph__pg_time(result, row, 18);
     info->expires_at = ph__pg_time(result, row, 19);
     info->locked_until = ph__pg_time(result, row, 20);
-    read_id(info->owner.b, ph__pg_uuid(result, row, 21));
+    (void)ph__pg_id(result, row, 21, info->owner.b);
     info->processed_at = ph__pg_time(result, row, 22);
     info->updated_at = ph__pg_time(result, row, 23);
     info->next_attempt_at = ph__pg_time(result, row, 24);
     info->dead_reason = ph__pg_text(arena, result, row, 25, &failed);
-    read_id(info->retried_as.b, ph__pg_uuid(result, row, 26));
-    read_id(info->waits_for.b, ph__pg_uuid(result, row, 27));
+    (void)ph__pg_id(result, row, 26, info->retried_as.b);
+    (void)ph__pg_id(result, row, 27, info->waits_for.b);
     return !failed;
 }
 
-static bool read_history(const PGresult *result, struct ph__info *to)
+static bool read_attempt(struct ph__arena *arena, const PGresult *result, int row, void *item)
 {
-    size_t count = (size_t)PQntuples(result);
-    ph_attempt *history = ph__arena_alloc(&to->arena, count * sizeof(*history));
-    bool failed = !history;
+    ph_attempt *to = item;
+    bool failed = false;
 
-    for (size_t i = 0; i < count && !failed; i++) {
-        history[i].attempt = (int)ph__pg_int(result, (int)i, 0);
-        history[i].kind = ph__attempt_kind_text((int)ph__pg_int(result, (int)i, 1));
-        history[i].error = ph__pg_text(&to->arena, result, (int)i, 2, &failed);
-        history[i].at = ph__pg_time(result, (int)i, 3);
-        read_id(history[i].owner.b, ph__pg_uuid(result, (int)i, 4));
-        history[i].next_due_at = ph__pg_time(result, (int)i, 5);
-    }
-    to->info.history = history;
-    to->info.history_count = count;
+    to->attempt = (int)ph__pg_int(result, row, 0);
+    to->kind = ph__attempt_kind_text((int)ph__pg_int(result, row, 1));
+    to->error = ph__pg_text(arena, result, row, 2, &failed);
+    to->at = ph__pg_time(result, row, 3);
+    (void)ph__pg_id(result, row, 4, to->owner.b);
+    to->next_due_at = ph__pg_time(result, row, 5);
     return !failed;
 }
 
@@ -81,7 +70,9 @@ int ph__pg_find(struct ph__call *call, ph_door door, ph_work_id id, struct ph__i
     if (r == 0)
         r = ph__pg_run(call, PG_HISTORY, &of_history, PG_READS, &history);
     if (r == 0 &&
-        !(ph__pg_read_info(&info->arena, result, 0, &info->info) && read_history(history, info)))
+        !(ph__pg_read_info(&info->arena, result, 0, &info->info) &&
+          ph__pg_read_rows(&info->arena, history, 0, read_attempt, sizeof(*info->info.history),
+                           &info->info.history, &info->info.history_count)))
         r = ph__fail_memory(call->err);
     ph__pg_params_free(&params);
     ph__pg_params_free(&of_history);
@@ -118,10 +109,7 @@ int ph__pg_count(struct ph__call *call, ph_door door, const char *ns, ph_queue_c
 
 static void add_ids(struct ph__pg_params *params, const ph_work_id *ids, size_t count)
 {
-    ph__pg_array_begin(params, PG_UUIDS, PG_UUID, count);
-    for (size_t i = 0; i < count; i++)
-        ph__pg_item_uuid(params, ids[i].b);
-    ph__pg_array_end(params);
+    PH__PG_ARRAY(params, UUID, count, ph__pg_item_uuid(params, ids[i].b));
 }
 
 int ph__pg_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count,
@@ -137,7 +125,7 @@ int ph__pg_dead_retry(struct ph__call *call, const ph_work_id *ids, size_t count
     for (int row = 0; r == 0 && row < PQntuples(result); row++) {
         for (size_t i = 0; i < count; i++) {
             if (memcmp(ids[i].b, ph__pg_uuid(result, row, 0), 16) == 0) {
-                read_id(ret_new_ids[i].b, ph__pg_uuid(result, row, 1));
+                (void)ph__pg_id(result, row, 1, ret_new_ids[i].b);
                 break; /* given once more, it is one that was retried already */
             }
         }
@@ -150,16 +138,9 @@ int ph__pg_dead_discard(struct ph__call *call, const ph_work_id *ids, size_t cou
                         int64_t *ret_count)
 {
     struct ph__pg_params params = { 0 };
-    PGresult *result = NULL;
-    int r;
 
     add_ids(&params, ids, count);
-    r = ph__pg_run(call, PG_DEAD_DISCARD, &params, PG_ONCE, &result);
-    ph__pg_params_free(&params);
-    if (r == 0)
-        *ret_count = ph__pg_int(result, 0, 0);
-    PQclear(result);
-    return r;
+    return ph__pg_run_number(call, PG_DEAD_DISCARD, &params, PG_ONCE, ret_count);
 }
 
 /* ------------------------------------------------------------------- queues */
@@ -265,14 +246,7 @@ int ph__pg_queue_delete(struct ph__call *call, ph_door door, const char *ns,
 int ph__pg_retention(struct ph__call *call, int limit, int64_t *ret_count)
 {
     struct ph__pg_params params = { 0 };
-    PGresult *result = NULL;
-    int r;
 
     ph__pg_add_int4(&params, limit);
-    r = ph__pg_run(call, PG_RETENTION, &params, PG_ONCE, &result);
-    ph__pg_params_free(&params);
-    if (r == 0)
-        *ret_count = ph__pg_int(result, 0, 0);
-    PQclear(result);
-    return r;
+    return ph__pg_run_number(call, PG_RETENTION, &params, PG_ONCE, ret_count);
 }

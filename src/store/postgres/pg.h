@@ -74,6 +74,14 @@ void ph__pg_item_bytes(struct ph__pg_params *params, const char *bytes, size_t l
 void ph__pg_item_text(struct ph__pg_params *params, const char *text);
 void ph__pg_item_jsonb(struct ph__pg_params *params, const char *json);
 void ph__pg_array_end(struct ph__pg_params *params);
+/* A whole one of a type: item appends element i. */
+#define PH__PG_ARRAY(params, type, count, item)                                                    \
+    do {                                                                                           \
+        ph__pg_array_begin(params, PG_##type##S, PG_##type, count);                                \
+        for (size_t i = 0; i < (count); i++)                                                       \
+            item;                                                                                  \
+        ph__pg_array_end(params);                                                                  \
+    } while (0)
 
 void ph__pg_params_free(struct ph__pg_params *params);
 
@@ -86,6 +94,14 @@ const uint8_t *ph__pg_uuid(const PGresult *result, int row, int column);
 /* A copy in the arena; *failed is set when memory is out. */
 const char *ph__pg_text(struct ph__arena *arena, const PGresult *result, int row, int column,
                         bool *failed);
+/* False if it is null. */
+bool ph__pg_id(const PGresult *result, int row, int column, uint8_t ret_id[16]);
+/* Reads a row into an item, which is all zero. False when memory is out. */
+typedef bool ph__pg_row_read(struct ph__arena *arena, const PGresult *result, int row, void *item);
+/* Reads all rows from the first one wanted on. ret_items: the address of a pointer to items of a
+ * size, which live in the arena. */
+bool ph__pg_read_rows(struct ph__arena *arena, const PGresult *result, int first,
+                      ph__pg_row_read *read, size_t size, void *ret_items, size_t *ret_count);
 /* Element index of an int2[] without nulls; -1 if it has none such. */
 int ph__pg_int2_at(const PGresult *result, int row, int column, size_t index);
 /* The same of a uuid[], NULL if it has none such, and of a bool[], false. */
@@ -202,6 +218,23 @@ int ph__pg_run(struct ph__call *call, enum ph__pg_statement statement,
                const struct ph__pg_params *params, enum ph__pg_repeat repeat,
                PGresult **ret_result);
 
+/* The same for a statement that answers a row; frees the parameters in any case. */
+int ph__pg_run_row(struct ph__call *call, enum ph__pg_statement statement,
+                   struct ph__pg_params *params, enum ph__pg_repeat repeat, PGresult **ret_result);
+/* … for one that answers a number. */
+int ph__pg_run_number(struct ph__call *call, enum ph__pg_statement statement,
+                      struct ph__pg_params *params, enum ph__pg_repeat repeat, int64_t *ret_number);
+/* … for one that answers a list, which is read as by ph__pg_read_rows(). */
+int ph__pg_run_list(struct ph__call *call, enum ph__pg_statement statement,
+                    struct ph__pg_params *params, ph__pg_row_read *read, struct ph__arena *arena,
+                    size_t size, void *ret_items, size_t *ret_count);
+/* Into a list { arena, items, count }. */
+#define PH__PG_RUN_LIST(call, statement, params, read, list)                                       \
+    ph__pg_run_list(call, statement, params, read, &(list)->arena, sizeof(*(list)->items),         \
+                    &(list)->items, &(list)->count)
+/* An answer has another form than was expected. */
+int ph__pg_misfit(struct ph__call *call);
+
 /* Before a write on the store's own connection: leaves a server that takes none, as far as it is
  * known, for another. PH_EREADONLY: there is none. */
 int ph__pg_seek_writable(struct ph__call *call, bool check_schema);
@@ -317,8 +350,7 @@ void ph__pg_ring_parts(struct ph__call *call, const struct ph__work_part *outbox
 bool ph__pg_ring_end(struct ph__pg_own *own, ph__deadline deadline);
 
 /* One row of a look-up or a list; false when memory is out. */
-bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row,
-                      ph_message_info *to);
+bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row, void *info);
 
 /* Adds what a call says of joins that ended (sql/functions/work_join_fire.sql) to call->ends, and
  * rings where messages were sent. A null says nothing. */

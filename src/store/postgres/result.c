@@ -1,5 +1,9 @@
-/* result.c - reading fields of a binary result. */
+/* result.c - reading fields of a binary result, and answers of common forms. */
 #include "store/postgres/pg.h"
+
+#include "core/error.h"
+
+#include <string.h>
 
 static uint64_t big_endian(const uint8_t *bytes, int length)
 {
@@ -38,6 +42,15 @@ const uint8_t *ph__pg_uuid(const PGresult *result, int row, int column)
     if (PQgetisnull(result, row, column) || PQgetlength(result, row, column) != 16)
         return NULL;
     return bytes_of(result, row, column);
+}
+
+bool ph__pg_id(const PGresult *result, int row, int column, uint8_t ret_id[16])
+{
+    const uint8_t *id = ph__pg_uuid(result, row, column);
+
+    if (id)
+        memcpy(ret_id, id, 16);
+    return id != NULL;
 }
 
 const char *ph__pg_text(struct ph__arena *arena, const PGresult *result, int row, int column,
@@ -86,4 +99,58 @@ bool ph__pg_bool_at(const PGresult *result, int row, int column, size_t index)
     const uint8_t *bytes = element(result, row, column, index, 1);
 
     return bytes && *bytes;
+}
+
+bool ph__pg_read_rows(struct ph__arena *arena, const PGresult *result, int first,
+                      ph__pg_row_read *read, size_t size, void *ret_items, size_t *ret_count)
+{
+    size_t count = (size_t)(PQntuples(result) - first);
+    char *items = ph__arena_alloc(arena, count * size);
+    bool failed = !items;
+
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = !read(arena, result, first + (int)i, items + i * size);
+    memcpy(ret_items, &items, sizeof(items)); /* whatever its type is */
+    *ret_count = failed ? 0 : count;
+    return !failed;
+}
+
+int ph__pg_misfit(struct ph__call *call)
+{
+    return ph__fail(call->err, PH_EDATABASE, "the schema's functions do not fit this library");
+}
+
+int ph__pg_run_row(struct ph__call *call, enum ph__pg_statement statement,
+                   struct ph__pg_params *params, enum ph__pg_repeat repeat, PGresult **ret_result)
+{
+    int r = ph__pg_run(call, statement, params, repeat, ret_result);
+
+    ph__pg_params_free(params);
+    return r == 0 && PQntuples(*ret_result) < 1 ? ph__pg_misfit(call) : r;
+}
+
+int ph__pg_run_number(struct ph__call *call, enum ph__pg_statement statement,
+                      struct ph__pg_params *params, enum ph__pg_repeat repeat, int64_t *ret_number)
+{
+    PGresult *result = NULL;
+    int r = ph__pg_run_row(call, statement, params, repeat, &result);
+
+    if (r == 0)
+        *ret_number = ph__pg_int(result, 0, 0);
+    PQclear(result);
+    return r;
+}
+
+int ph__pg_run_list(struct ph__call *call, enum ph__pg_statement statement,
+                    struct ph__pg_params *params, ph__pg_row_read *read, struct ph__arena *arena,
+                    size_t size, void *ret_items, size_t *ret_count)
+{
+    PGresult *result = NULL;
+    int r = ph__pg_run(call, statement, params, PG_READS, &result);
+
+    ph__pg_params_free(params);
+    if (r == 0 && !ph__pg_read_rows(arena, result, 0, read, size, ret_items, ret_count))
+        r = ph__fail_memory(call->err);
+    PQclear(result);
+    return r;
 }

@@ -27,26 +27,11 @@ void ph__pg_add_settlements(struct ph__pg_params *p, const ph_settlement *items,
     size_t verbs = verbs_alike(items, count) ? 1 : count;
     size_t details = details_alike(items, count) ? 1 : count;
 
-    ph__pg_array_begin(p, PG_UUIDS, PG_UUID, count);
-    for (size_t i = 0; i < count; i++)
-        ph__pg_item_uuid(p, items[i].lease.work_id.b);
-    ph__pg_array_end(p);
-    ph__pg_array_begin(p, PG_INT8S, PG_INT8, count);
-    for (size_t i = 0; i < count; i++)
-        ph__pg_item_int8(p, items[i].lease.fence);
-    ph__pg_array_end(p);
-    ph__pg_array_begin(p, PG_INT2S, PG_INT2, verbs);
-    for (size_t i = 0; i < verbs; i++)
-        ph__pg_item_int2(p, items[i].verb);
-    ph__pg_array_end(p);
-    ph__pg_array_begin(p, PG_TEXTS, PG_TEXT, details);
-    for (size_t i = 0; i < details; i++)
-        ph__pg_item_text(p, items[i].error);
-    ph__pg_array_end(p);
-    ph__pg_array_begin(p, PG_INT8S, PG_INT8, details);
-    for (size_t i = 0; i < details; i++)
-        ph__pg_item_int8(p, items[i].delay_ms);
-    ph__pg_array_end(p);
+    PH__PG_ARRAY(p, UUID, count, ph__pg_item_uuid(p, items[i].lease.work_id.b));
+    PH__PG_ARRAY(p, INT8, count, ph__pg_item_int8(p, items[i].lease.fence));
+    PH__PG_ARRAY(p, INT2, verbs, ph__pg_item_int2(p, items[i].verb));
+    PH__PG_ARRAY(p, TEXT, details, ph__pg_item_text(p, items[i].error));
+    PH__PG_ARRAY(p, INT8, details, ph__pg_item_int8(p, items[i].delay_ms));
 }
 
 void ph__pg_add_again(struct ph__pg_params *p, const struct ph__call *call)
@@ -61,8 +46,7 @@ int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int colu
         int outcome = ph__pg_int2_at(result, 0, column, i);
 
         if (outcome < PH_OUTCOME_UNKNOWN || outcome > (int)PH__OUTCOME_CAPPED)
-            return ph__fail(call->err, PH_EDATABASE,
-                            "the schema's functions do not fit this library");
+            return ph__pg_misfit(call);
         ret_outcomes[i] = (ph_outcome)outcome;
     }
     return 0;
@@ -93,14 +77,8 @@ int ph__pg_settle(struct ph__call *call, ph_door door, ph_owner owner, const ph_
 
 void ph__pg_add_leases(struct ph__pg_params *p, const ph_lease_ref *items, size_t count)
 {
-    ph__pg_array_begin(p, PG_UUIDS, PG_UUID, count);
-    for (size_t i = 0; i < count; i++)
-        ph__pg_item_uuid(p, items[i].work_id.b);
-    ph__pg_array_end(p);
-    ph__pg_array_begin(p, PG_INT8S, PG_INT8, count);
-    for (size_t i = 0; i < count; i++)
-        ph__pg_item_int8(p, items[i].fence);
-    ph__pg_array_end(p);
+    PH__PG_ARRAY(p, UUID, count, ph__pg_item_uuid(p, items[i].work_id.b));
+    PH__PG_ARRAY(p, INT8, count, ph__pg_item_int8(p, items[i].fence));
 }
 
 int ph__pg_renew(struct ph__call *call, ph_door door, ph_owner owner, const ph_lease_ref *items,

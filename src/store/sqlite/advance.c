@@ -24,7 +24,7 @@ static int write_next(struct ph__sqlite_tx *tx, const struct ph__job_step *step,
 }
 
 /* 1 if a run was made. */
-static int run_instant(struct ph__storing *s, const ph_job_info *job, int64_t instant)
+static int run_instant(struct ph__message_writer *s, const ph_job_info *job, int64_t instant)
 {
     ph_work_id run;
     int r = ph__job_run_exists(s->tx, job->name, instant);
@@ -36,7 +36,7 @@ static int run_instant(struct ph__storing *s, const ph_job_info *job, int64_t in
 }
 
 /* With the overlap policy skip, a run that is made here is under way for the instants after it. */
-static int run_instants(struct ph__storing *s, const ph_job_info *job,
+static int run_instants(struct ph__message_writer *s, const ph_job_info *job,
                         const struct ph__job_step *step, int64_t *runs)
 {
     bool alone = job->overlap == PH_OVERLAP_SKIP;
@@ -59,7 +59,7 @@ static int run_instants(struct ph__storing *s, const ph_job_info *job,
     return r < 0 ? r : write_next(s->tx, step, skipped);
 }
 
-static int advance_one(struct ph__storing *s, const struct ph__job_step *step, int64_t *runs)
+static int advance_one(struct ph__message_writer *s, const struct ph__job_step *step, int64_t *runs)
 {
     struct ph__arena arena = { 0 };
     struct ph__job_row job;
@@ -81,7 +81,7 @@ int ph__sqlite_advance(struct ph__call *call, const struct ph__job_step *steps, 
                        int64_t *ret_runs)
 {
     struct ph__sqlite_tx tx;
-    struct ph__storing storing = { .tx = &tx, .door = PH_JOB_RUNS };
+    struct ph__message_writer storing = { .tx = &tx, .door = PH_JOB_RUNS };
     int64_t runs = 0;
     int r = ph__sqlite_begin_write(&tx, call);
 

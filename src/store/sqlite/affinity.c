@@ -92,20 +92,14 @@ static bool holds(const struct ph__affinity *a, int partition)
 /* Counts a partition of which the claim holds a run. */
 static int hold(struct ph__affinity *a, int partition)
 {
+    int *held;
+
     if (!a->claim->max_partitions || holds(a, partition))
         return 0;
-    if (a->held_count == a->held_room) {
-        size_t room = a->held_room * 2 + 16;
-        int *more = ph__arena_alloc(a->arena, room * sizeof(*more));
-
-        if (!more)
-            return ph__fail_memory(a->tx->call->err);
-        if (a->held_count)
-            memcpy(more, a->held, a->held_count * sizeof(*more));
-        a->held = more;
-        a->held_room = room;
-    }
-    a->held[a->held_count++] = partition;
+    held = PH__ARENA_ADD(a->arena, a->held, a->held_count, a->held_room);
+    if (!held)
+        return ph__fail_memory(a->tx->call->err);
+    *held = partition;
     return 0;
 }
 
@@ -185,17 +179,18 @@ static int load_rivals(struct ph__affinity *a, const char *service)
     int r;
 
     while ((r = ph__query_row(&query)) > 0) {
-        struct ph__rival rival = { .since = ph__column_int(&query, 1) };
+        struct ph__rival rival = { .since = ph__column_int(&query, 1) }, *added;
 
         (void)ph__column_id(&query, 0, rival.id.b);
         if (memcmp(rival.id.b, a->claim->owner.b, sizeof(rival.id.b)) == 0)
             continue;
-        a->rivals = ph__arena_grow(a->arena, a->rivals, a->rival_count, &room, sizeof(*a->rivals));
-        r = a->rivals ? load_topics(a, stored_topics(&query), &rival)
-                      : ph__fail_memory(a->tx->call->err);
+        r = load_topics(a, stored_topics(&query), &rival);
+        added = r == 0 ? PH__ARENA_ADD(a->arena, a->rivals, a->rival_count, room) : NULL;
+        if (r == 0 && !added)
+            r = ph__fail_memory(a->tx->call->err);
         if (r < 0)
             break;
-        a->rivals[a->rival_count++] = rival;
+        *added = rival;
     }
     ph__query_end(&query);
     return r;

@@ -8,6 +8,7 @@
 #include "store/sqlite/joins.h"
 #include "store/sqlite/reap.h"
 #include "store/sqlite/verbs.h"
+#include "util/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -413,16 +414,9 @@ static int load_past(struct ph__claiming *c, ph_delivery *item)
 }
 
 struct numbered {
-    int64_t id;
+    int64_t id;   /* first: they are sorted by it */
     size_t index; /* in the batch */
 };
-
-static int compare_numbered(const void *a, const void *b)
-{
-    const struct numbered *left = a, *right = b;
-
-    return left->id < right->id ? -1 : left->id > right->id;
-}
 
 /* The batch as its lease has it. */
 struct listed {
@@ -448,7 +442,7 @@ static int list_items(struct ph__claiming *c, struct listed *ret)
         past = past || c->batch->items[i].attempts > 1;
     }
     if (!sorted)
-        qsort(order, count, sizeof(*order), compare_numbered);
+        qsort(order, count, sizeof(*order), ph__order_int64);
     for (size_t i = 0; i < count; i++) {
         ret->ids[i] = order[i].id;
         ret->attempts[i] = c->batch->items[order[i].index].attempts;

@@ -245,7 +245,7 @@ int ph__sqlite_checkpoint_rewind(struct ph__call *call, const struct ph__stream 
 /* The columns of consumer_list. */
 enum { CONSUMER, SEQ, AHEAD, ERROR, ERROR_SEQ, ERROR_AT, UPDATED_AT, REWOUND_AT, LAG };
 
-static int load_info(const struct ph__query *query, struct ph__rows *rows, void *item)
+static int load_info(const struct ph__query *query, const struct ph__rows *rows, void *item)
 {
     ph_checkpoint_info *info = item;
     struct ph__ranges ahead = { 0 };
@@ -269,17 +269,10 @@ static int load_list(struct ph__sqlite_tx *tx, int64_t stream, const char *consu
                      ph_checkpoints *list)
 {
     struct ph__query query = ph__query(tx, PH__SQL_consumer_list);
-    struct ph__rows rows = { .arena = &list->arena,
-                             .size = sizeof(*list->items),
-                             .load = load_info };
-    int r;
 
     ph__query_int(&query, stream);
     ph__query_text(&query, consumer);
-    r = ph__rows_load(&query, &rows);
-    list->items = rows.items;
-    list->count = rows.count;
-    return r;
+    return PH__ROWS_LOAD(&query, list, load_info, NULL);
 }
 
 int ph__sqlite_checkpoint_list(struct ph__call *call, const struct ph__stream *stream,

@@ -5,6 +5,7 @@
 #include "store/sqlite/topics.h"
 #include "store/sqlite/verbs.h"
 #include "util/alloc.h"
+#include "util/order.h"
 #include "util/random.h"
 
 #include <stdlib.h>
@@ -156,20 +157,15 @@ static int retry_one(struct ph__sqlite_tx *tx, const struct dead_message *dead, 
     return ph__query_run(&query);
 }
 
-static int compare(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* Messages of one stream in their old order, whatever order they were given in. */
 static int by_stream(const void *a, const void *b)
 {
     const struct dead_message *one = a, *other = b;
-    int r = compare(one->stream, other->stream);
+    int r = ph__order(one->stream, other->stream);
 
-    r = r ? r : compare(one->seq, other->seq);
-    r = r ? r : compare(one->number, other->number);
-    return r ? r : compare((int64_t)one->at, (int64_t)other->at);
+    r = r ? r : ph__order(one->seq, other->seq);
+    r = r ? r : ph__order(one->number, other->number);
+    return r ? r : ph__order((int64_t)one->at, (int64_t)other->at);
 }
 
 /* Those that can be put back, each once, in order; *ret_count: how many. */

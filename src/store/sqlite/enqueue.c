@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int payload_check(const struct ph__storing *s, const struct ph__message *m, long index)
+static int payload_check(const struct ph__message_writer *s, const struct ph__message *m,
+                         long index)
 {
     char which[32] = "";
 
@@ -22,7 +23,8 @@ static int payload_check(const struct ph__storing *s, const struct ph__message *
 }
 
 /* 1 if the key is taken; *ret then says by whom. */
-static int find_duplicate(struct ph__storing *s, const struct ph__message *m, ph_enqueued *ret)
+static int find_duplicate(struct ph__message_writer *s, const struct ph__message *m,
+                          ph_enqueued *ret)
 {
     struct ph__query query;
     int r;
@@ -44,7 +46,7 @@ static int find_duplicate(struct ph__storing *s, const struct ph__message *m, ph
     return 1;
 }
 
-static int store_new(struct ph__storing *s, const struct ph__message *m, ph_enqueued *ret)
+static int store_new(struct ph__message_writer *s, const struct ph__message *m, ph_enqueued *ret)
 {
     int r = ph__store_message(s, m, &ret->work_id);
 
@@ -66,7 +68,7 @@ static int attach(struct ph__attaching *a, const struct ph__message *m, const ph
     return ph__attach(a, *m->join_id, &enqueued->message_id);
 }
 
-static int enqueue_one(struct ph__storing *s, const struct ph__message *m, long index,
+static int enqueue_one(struct ph__message_writer *s, const struct ph__message *m, long index,
                        ph_enqueued *ret)
 {
     int r = ph__store_queue(s, m->ns);
@@ -84,7 +86,7 @@ int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, ph_door door,
                            const struct ph__message *messages, size_t count,
                            ph_enqueued *ret_enqueued)
 {
-    struct ph__storing s = { .tx = tx, .door = door };
+    struct ph__message_writer s = { .tx = tx, .door = door };
     struct ph__attaching a = { .tx = tx };
     int r = 0;
 

@@ -2,54 +2,31 @@
 #include "core/error.h"
 #include "core/id.h"
 #include "core/names.h"
+#include "store/sqlite/rows.h"
 #include "store/sqlite/state_row.h"
 #include "store/sqlite/verbs.h"
 
 #include <string.h>
 
-static int add_attempt(const struct ph__query *query, struct ph__info *info, ph_attempt **list,
-                       size_t *capacity)
+static int load_attempt(const struct ph__query *query, const struct ph__rows *rows, void *item)
 {
-    size_t count = info->info.history_count;
-    ph_attempt *entry;
+    ph_attempt *entry = item;
 
-    if (count == *capacity) {
-        size_t more = *capacity ? *capacity * 2 : 8;
-        ph_attempt *longer = ph__arena_alloc(&info->arena, more * sizeof(*longer));
-
-        if (!longer)
-            return ph__fail_memory(query->tx->call->err);
-        if (count)
-            memcpy(longer, *list, count * sizeof(*longer));
-        *list = longer;
-        *capacity = more;
-    }
-    entry = &(*list)[count];
     entry->attempt = (int)ph__column_int(query, 0);
     entry->kind = ph__attempt_kind_text((int)ph__column_int(query, 1));
     entry->at = ph__column_int(query, 3);
     (void)ph__column_id(query, 4, entry->owner.b);
     entry->next_due_at = ph__column_int(query, 5);
-    info->info.history = *list;
-    info->info.history_count = count + 1;
-    return ph__column_text(query, 2, &info->arena, &entry->error, NULL);
+    return ph__column_text(query, 2, rows->arena, &entry->error, NULL);
 }
 
 static int load_history(struct ph__sqlite_tx *tx, int64_t number, struct ph__info *info)
 {
     struct ph__query query = ph__query(tx, PH__SQL_attempt_log_get);
-    ph_attempt *list = NULL;
-    size_t capacity = 0;
-    int r;
 
     ph__query_int(&query, number);
-    while ((r = ph__query_row(&query)) > 0) {
-        r = add_attempt(&query, info, &list, &capacity);
-        if (r < 0)
-            break;
-    }
-    ph__query_end(&query);
-    return r;
+    return ph__rows_load(&query, &info->arena, load_attempt, NULL, sizeof(*info->info.history),
+                         &info->info.history, &info->info.history_count);
 }
 
 int ph__sqlite_find(struct ph__call *call, ph_door door, ph_work_id id, struct ph__info *info)

@@ -176,7 +176,7 @@ enum { ID, SERVICE, HOST, PROCESS_ID, METADATA, STATE, STARTED_AT, HEARTBEAT_AT,
        STALE_S, IN_PROGRESS, PARTITIONS };
 /* clang-format on */
 
-static int load_info(const struct ph__query *query, struct ph__rows *rows, void *item)
+static int load_info(const struct ph__query *query, const struct ph__rows *rows, void *item)
 {
     ph_instance_info *info = item;
     int r = ph__column_text(query, SERVICE, rows->arena, &info->service, NULL);
@@ -201,17 +201,10 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
 static int load_list(struct ph__sqlite_tx *tx, const char *service, bool all, ph_instances *list)
 {
     struct ph__query query = ph__query(tx, PH__SQL_instance_list);
-    struct ph__rows rows = { .arena = &list->arena,
-                             .size = sizeof(*list->items),
-                             .load = load_info };
-    int r;
 
     ph__query_text(&query, service);
     ph__query_int_or_null(&query, all ? tx->now - DAY : 0);
-    r = ph__rows_load(&query, &rows);
-    list->items = rows.items;
-    list->count = rows.count;
-    return r;
+    return PH__ROWS_LOAD(&query, list, load_info, NULL);
 }
 
 int ph__sqlite_instance_list(struct ph__call *call, const char *service, bool all,

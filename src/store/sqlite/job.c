@@ -4,6 +4,7 @@
 #include "store/sqlite/job_run.h"
 #include "store/sqlite/long_read.h"
 #include "store/sqlite/moves.h"
+#include "store/sqlite/rows.h"
 #include "store/sqlite/verbs.h"
 
 #include <string.h>
@@ -143,7 +144,7 @@ int ph__sqlite_job_delete(struct ph__call *call, const char *name, bool *ret_del
 int ph__sqlite_job_trigger(struct ph__call *call, const char *name, ph_work_id *ret_run)
 {
     struct ph__sqlite_tx tx;
-    struct ph__storing storing = { .tx = &tx, .door = PH_JOB_RUNS };
+    struct ph__message_writer storing = { .tx = &tx, .door = PH_JOB_RUNS };
     struct ph__arena arena = { 0 };
     struct ph__job_row job;
     ph_work_id run;
@@ -210,32 +211,28 @@ static bool is_wanted(const ph_job_info *info, const struct ph__job_query *wante
            (!wanted->after || strcmp(info->name, wanted->after) > 0);
 }
 
-static int load_list(struct ph__sqlite_tx *tx, const struct ph__job_query *wanted, ph_jobs *list)
+static int load_info(const struct ph__query *query, const struct ph__rows *rows, void *item)
 {
-    struct ph__query query = list_query(tx, wanted);
     struct ph__job_row job;
-    int r;
+    int r = ph__job_load(query, rows->arena, &job);
 
-    while ((r = ph__query_row(&query)) > 0) {
-        r = ph__job_load(&query, &list->arena, &job);
-        if (r < 0)
-            break;
-        if (is_wanted(&job.info, wanted))
-            list->items[list->count++] = job.info;
-    }
-    ph__query_end(&query);
-    return r;
+    if (r < 0)
+        return r;
+    *(ph_job_info *)item = job.info;
+    return is_wanted(&job.info, rows->context) ? 0 : 1;
+}
+
+static int load_list(struct ph__sqlite_tx *tx, struct ph__job_query wanted, ph_jobs *list)
+{
+    struct ph__query query = list_query(tx, &wanted);
+
+    return PH__ROWS_LOAD(&query, list, load_info, &wanted);
 }
 
 int ph__sqlite_job_list(struct ph__call *call, const struct ph__job_query *query, ph_jobs *ret_list)
 {
     struct ph__long_read read = { 0 };
-    int r;
+    int r = ph__long_read_begin(&read, call);
 
-    ret_list->items =
-        ph__arena_alloc(&ret_list->arena, (size_t)query->limit * sizeof(*ret_list->items));
-    if (!ret_list->items)
-        return ph__fail_memory(call->err);
-    r = ph__long_read_begin(&read, call);
-    return r < 0 ? r : ph__long_read_end(&read, load_list(&read.tx, query, ret_list));
+    return r < 0 ? r : ph__long_read_end(&read, load_list(&read.tx, *query, ret_list));
 }

@@ -44,7 +44,7 @@ static int note_last(struct ph__sqlite_tx *tx, const char *job, int64_t instant,
     return ph__query_run(&query);
 }
 
-static int store_run(struct ph__storing *s, const ph_job_info *job, int64_t instant,
+static int store_run(struct ph__message_writer *s, const ph_job_info *job, int64_t instant,
                      const char *headers, ph_work_id *ret_run)
 {
     struct ph__message m = { .topic = job->topic,
@@ -59,8 +59,8 @@ static int store_run(struct ph__storing *s, const ph_job_info *job, int64_t inst
     return r < 0 ? r : ph__store_message(s, &m, ret_run);
 }
 
-int ph__job_run_make(struct ph__storing *s, const ph_job_info *job, int64_t instant, bool triggered,
-                     ph_work_id *ret_run)
+int ph__job_run_make(struct ph__message_writer *s, const ph_job_info *job, int64_t instant,
+                     bool triggered, ph_work_id *ret_run)
 {
     struct ph__arena arena = { 0 };
     const char *headers = NULL;

@@ -6,8 +6,8 @@
 
 /* A run of the job for an instant: the message, its row in job_run, and what the job knows of its
  * last run. s is for the door of job runs; s->ns is not kept. */
-int ph__job_run_make(struct ph__storing *s, const ph_job_info *job, int64_t instant, bool triggered,
-                     ph_work_id *ret_run);
+int ph__job_run_make(struct ph__message_writer *s, const ph_job_info *job, int64_t instant,
+                     bool triggered, ph_work_id *ret_run);
 
 /* 1 if there is a run of the job and instant that was not triggered by hand. */
 int ph__job_run_exists(struct ph__sqlite_tx *tx, const char *job, int64_t instant);

@@ -128,8 +128,8 @@ static bool fits(const struct ph__queue_row *queue, const char *payload)
 }
 
 /* The body of a wait into the queue of the storing. */
-static int store_wait(struct ph__storing *storing, ph_join_id join, const struct ph__wait *wait,
-                      ph_work_id *ret_id)
+static int store_wait(struct ph__message_writer *storing, ph_join_id join,
+                      const struct ph__wait *wait, ph_work_id *ret_id)
 {
     struct ph__query query = ph__query(storing->tx, PH__SQL_wait_body);
     struct ph__message message = { .level = PH__LEVEL_DEFAULT };
@@ -173,7 +173,7 @@ static int put_wait(struct ph__sqlite_tx *tx, ph_work_id id, const struct ph__jo
 static int wait_for(struct ph__sqlite_tx *tx, ph_join_id join, const struct ph__wait *wait,
                     ph_work_id *ret_id)
 {
-    struct ph__storing storing = { .tx = tx, .door = PH_OUTBOX };
+    struct ph__message_writer storing = { .tx = tx, .door = PH_OUTBOX };
     struct ph__join_head head;
     int fired, r = ph__join_head_find(tx, join, &head);
 

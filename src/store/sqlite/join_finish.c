@@ -57,7 +57,7 @@ static int load_next(struct ph__sqlite_tx *tx, const struct ph__join_head *head,
     return r < 0 ? r : 1;
 }
 
-static int send(struct ph__storing *storing, const struct ph__join_head *head,
+static int send(struct ph__message_writer *storing, const struct ph__join_head *head,
                 const struct firing *firing, ph_work_id *ret_sent)
 {
     char headers[HEADERS_SIZE], id[PH_ID_TEXT_SIZE];
@@ -76,7 +76,7 @@ static int send(struct ph__storing *storing, const struct ph__join_head *head,
 }
 
 /* The wait leaves its place for done, by nobody. */
-static int settle(struct ph__storing *storing, const struct firing *firing)
+static int settle(struct ph__message_writer *storing, const struct firing *firing)
 {
     static const ph_owner nobody;
     struct ph__query query = ph__query(storing->tx, PH__SQL_wait_delete);
@@ -112,7 +112,7 @@ static int report(struct ph__sqlite_tx *tx, const struct ph__join_head *head,
 static int fire(struct ph__sqlite_tx *tx, const struct ph__join_head *head,
                 const struct firing *firing)
 {
-    struct ph__storing storing = { .tx = tx, .door = PH_OUTBOX };
+    struct ph__message_writer storing = { .tx = tx, .door = PH_OUTBOX };
     ph_work_id sent = { { 0 } };
     int r = ph__store_queue(&storing, firing->ns);
 
@@ -207,15 +207,9 @@ int ph__join_close(struct ph__sqlite_tx *tx, struct ph__join_head *head, ph_join
 static int find_overdue(struct ph__sqlite_tx *tx, struct ph__join_head *ret_head)
 {
     struct ph__query query = ph__query(tx, PH__SQL_join_overdue);
-    int r;
 
     ph__query_int(&query, tx->now);
-    r = ph__query_row(&query);
-    if (r <= 0)
-        return r;
-    ph__join_head_load(&query, ret_head);
-    ph__query_end(&query);
-    return 1;
+    return ph__join_head_one(&query, ret_head);
 }
 
 int ph__joins_expire(struct ph__sqlite_tx *tx, long most, int64_t *ret_count)

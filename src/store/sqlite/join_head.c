@@ -26,19 +26,24 @@ void ph__join_head_load(const struct ph__query *query, struct ph__join_head *ret
     };
 }
 
+int ph__join_head_one(struct ph__query *query, struct ph__join_head *ret_head)
+{
+    int r = ph__query_row(query);
+
+    if (r <= 0)
+        return r;
+    ph__join_head_load(query, ret_head);
+    ph__query_end(query);
+    return 1;
+}
+
 /* 1 if there is one with that number. */
 static int load_by_number(struct ph__sqlite_tx *tx, int64_t number, struct ph__join_head *ret_head)
 {
     struct ph__query query = ph__query(tx, PH__SQL_join_get);
-    int r;
 
     ph__query_int(&query, number);
-    r = ph__query_row(&query);
-    if (r <= 0)
-        return r;
-    ph__join_head_load(&query, ret_head);
-    ph__query_end(&query);
-    return 1;
+    return ph__join_head_one(&query, ret_head);
 }
 
 int ph__join_head_open(struct ph__sqlite_tx *tx, int64_t number, struct ph__join_head *ret_head)

@@ -3,6 +3,7 @@
 #include "core/id.h"
 #include "store/sqlite/joins.h"
 #include "store/sqlite/long_read.h"
+#include "store/sqlite/rows.h"
 #include "store/sqlite/verbs.h"
 
 #include <string.h>
@@ -33,35 +34,26 @@ static int load_info(const struct ph__query *query, struct ph__arena *arena, ph_
     return r < 0 ? r : ph__column_text(query, METADATA, arena, &ret->metadata, NULL);
 }
 
-static int load_member(const struct ph__query *query, struct ph__arena *arena, ph_join_member *ret)
+static int load_member(const struct ph__query *query, const struct ph__rows *rows, void *item)
 {
+    ph_join_member *ret = item;
+
     (void)ph__column_id(query, 0, ret->message_id.b);
     ret->work_id = ph__id_make(ph__column_int(query, 1), (uint64_t)ph__column_int(query, 2));
     ret->status = (int)ph__column_int(query, 3);
     ret->created_at = ph__column_int(query, 4);
-    return ph__column_text(query, 5, arena, &ret->topic, NULL);
+    return ph__column_text(query, 5, rows->arena, &ret->topic, NULL);
 }
 
 static int load_members(struct ph__sqlite_tx *tx, int64_t number, int limit,
                         struct ph__join_found *found)
 {
     struct ph__query query = ph__query(tx, PH__SQL_members_get);
-    size_t room = (size_t)(limit < found->info.attached_steps ? limit : found->info.attached_steps);
-    ph_join_member *members = ph__arena_alloc(&found->arena, (room + 1) * sizeof(*members));
-    int r;
 
-    if (!members)
-        return ph__fail_memory(tx->call->err);
-    found->info.members = members;
     ph__query_int(&query, number);
-    ph__query_int(&query, (int64_t)room);
-    while ((r = ph__query_row(&query)) > 0 && found->info.member_count < room) {
-        r = load_member(&query, &found->arena, &members[found->info.member_count++]);
-        if (r < 0)
-            break;
-    }
-    ph__query_end(&query);
-    return r < 0 ? r : 0;
+    ph__query_int(&query, limit);
+    return ph__rows_load(&query, &found->arena, load_member, NULL, sizeof(*found->info.members),
+                         &found->info.members, &found->info.member_count);
 }
 
 static int find(struct ph__sqlite_tx *tx, ph_join_id join, int member_limit,
@@ -123,31 +115,23 @@ static struct ph__query list_query(struct ph__sqlite_tx *tx, const struct ph__jo
     return query;
 }
 
+static int load_listed(const struct ph__query *query, const struct ph__rows *rows, void *item)
+{
+    return load_info(query, rows->arena, item);
+}
+
 static int list_all(struct ph__sqlite_tx *tx, const struct ph__join_query *from, ph_joins *list)
 {
     struct ph__query query = list_query(tx, from);
-    int r;
 
-    while ((r = ph__query_row(&query)) > 0) {
-        r = load_info(&query, &list->arena, &list->items[list->count]);
-        if (r < 0)
-            break;
-        list->count++;
-    }
-    ph__query_end(&query);
-    return r;
+    return PH__ROWS_LOAD(&query, list, load_listed, NULL);
 }
 
 int ph__sqlite_join_list(struct ph__call *call, const struct ph__join_query *query,
                          ph_joins *ret_list)
 {
     struct ph__long_read read = { 0 };
-    int r;
+    int r = ph__long_read_begin(&read, call);
 
-    ret_list->items =
-        ph__arena_alloc(&ret_list->arena, (size_t)query->limit * sizeof(*ret_list->items));
-    if (!ret_list->items)
-        return ph__fail_memory(call->err);
-    r = ph__long_read_begin(&read, call);
     return r < 0 ? r : ph__long_read_end(&read, list_all(&read.tx, query, ret_list));
 }

@@ -6,8 +6,7 @@
 #include "core/error.h"
 #include "store/sqlite/joins.h"
 #include "util/alloc.h"
-
-#include <stdlib.h>
+#include "util/order.h"
 
 #define NARROW 8 /* numbers per message: up to here all steps between are read in one go */
 
@@ -30,18 +29,11 @@ struct found {
 
 static int make_room(struct ph__sqlite_tx *tx, int64_t **marks, size_t *room, size_t needed)
 {
-    size_t wanted = *room ? *room * 2 : 64;
-    int64_t *larger;
+    int64_t *larger = ph__grow(*marks, needed, room, sizeof(*larger));
 
-    if (needed <= *room)
-        return 0;
-    if (wanted < needed)
-        wanted = needed;
-    larger = ph__realloc(*marks, wanted * sizeof(*larger));
-    if (!larger)
+    if (!larger && needed > 0)
         return ph__fail_memory(tx->call->err);
     *marks = larger;
-    *room = wanted;
     return 0;
 }
 
@@ -59,23 +51,6 @@ void ph__steps_free(struct ph__ended *ended)
 {
     ph__dealloc(ended->marks);
     *ended = (struct ph__ended){ 0 };
-}
-
-static int compare_marks(const void *a, const void *b)
-{
-    const int64_t *left = a, *right = b;
-
-    return *left < *right ? -1 : *left > *right;
-}
-
-static void sort_marks(int64_t *marks, size_t count)
-{
-    size_t i = 1;
-
-    while (i < count && marks[i - 1] <= marks[i])
-        i++;
-    if (i < count)
-        qsort(marks, count, sizeof(*marks), compare_marks);
 }
 
 static struct ph__query steps_between(struct ph__sqlite_tx *tx, int64_t first, int64_t last)
@@ -136,7 +111,7 @@ static int count_found(struct ph__sqlite_tx *tx, struct found *found)
 {
     int r = 0;
 
-    sort_marks(found->marks, found->count);
+    ph__sort_int64(found->marks, found->count);
     for (size_t i = 0, j = 0; r == 0 && i < found->count; i = j) {
         int64_t join = number_of(found->marks[i]);
         int counts[2] = { 0, 0 };
@@ -173,7 +148,7 @@ int ph__steps_count(struct ph__sqlite_tx *tx)
 
     if (tx->ended.count == 0)
         return 0;
-    sort_marks(tx->ended.marks, tx->ended.count);
+    ph__sort_int64(tx->ended.marks, tx->ended.count);
     r = take_given(tx, &tx->ended);
     if (r == 0)
         r = find_steps(tx, &tx->ended, &found);

@@ -19,6 +19,8 @@ struct ph__join_head {
 ph_join_id ph__join_head_id(const struct ph__join_head *head);
 /* Loads the present row of a query with the columns of join_get. */
 void ph__join_head_load(const struct ph__query *query, struct ph__join_head *ret_head);
+/* Runs a query for one, whose parameters are bound. 1 if there is one. */
+int ph__join_head_one(struct ph__query *query, struct ph__join_head *ret_head);
 /* PH__JOIN_UNKNOWN if there is none. */
 int ph__join_head_find(struct ph__sqlite_tx *tx, ph_join_id id, struct ph__join_head *ret_head);
 /* By its number: 1, or 0 if it has ended. */

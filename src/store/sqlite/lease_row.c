@@ -1,6 +1,7 @@
 #include "store/sqlite/lease_row.h"
 
 #include "core/error.h"
+#include "util/hex.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -50,21 +51,11 @@ void ph__pack_run(struct ph__buffer *to, const struct ph__lease_run *run)
 
 static bool unpack_id(const unsigned char *from, int64_t *ret_id)
 {
-    int64_t id = 0;
+    uint64_t id;
 
-    if (from[0] != ',')
+    if (from[0] != ',' || !ph__hex_read((const char *)from + 1, PH__ID_WIDTH - 1, &id))
         return false;
-    for (int i = 1; i < PH__ID_WIDTH; i++) {
-        unsigned char c = from[i];
-
-        if (c >= '0' && c <= '9')
-            id = id << 4 | (c - '0');
-        else if (c >= 'a' && c <= 'f')
-            id = id << 4 | (c - 'a' + 10);
-        else
-            return false;
-    }
-    *ret_id = id;
+    *ret_id = (int64_t)id;
     return true;
 }
 
@@ -144,19 +135,9 @@ static const char *unpack_number(const char *at, int64_t *ret)
 /* One place, which must be new to the lease. */
 static bool unpack_place(const char *at, size_t count, bool *in_run, uint16_t *ret)
 {
-    unsigned place = 0;
+    uint64_t place;
 
-    for (int i = 0; i < PLACE_WIDTH; i++) {
-        char c = at[i];
-
-        if (c >= '0' && c <= '9')
-            place = place << 4 | (unsigned)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            place = place << 4 | (unsigned)(c - 'a' + 10);
-        else
-            return false;
-    }
-    if (place >= count || in_run[place])
+    if (!ph__hex_read(at, PLACE_WIDTH, &place) || place >= count || in_run[place])
         return false;
     in_run[place] = true;
     *ret = (uint16_t)place;

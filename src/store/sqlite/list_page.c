@@ -5,8 +5,8 @@
 #include "store/sqlite/lease_row.h"
 #include "store/sqlite/tokens.h"
 #include "store/sqlite/topics.h"
+#include "util/order.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SIFT_SIZE 1000 /* at least so many at once if most may be of another topic */
@@ -34,17 +34,10 @@ int ph__list_page_begin(struct ph__list_page *page, struct ph__sqlite_tx *tx,
     return page->keys ? 0 : ph__fail_memory(tx->call->err);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const int64_t *left = a, *right = b;
-
-    return *left < *right ? -1 : *left > *right;
-}
-
 /* Of what was gathered the first ones stay. */
 static void sift(struct ph__list_page *page)
 {
-    qsort(page->keys, page->count, sizeof(*page->keys), compare_keys);
+    ph__sort_int64(page->keys, page->count);
     if (page->count > page->size)
         page->count = page->size;
 }

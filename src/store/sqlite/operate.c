@@ -119,18 +119,28 @@ static int update_queue(struct ph__sqlite_tx *tx, int64_t id, const ph_queue_set
     return ph__query_run(&query);
 }
 
+/* Begins, with the queue, which is made if it is missing. */
+static int begin(struct ph__sqlite_tx *tx, struct ph__call *call, ph_door door, const char *ns,
+                 struct ph__queue_row *ret_queue)
+{
+    int r = ph__sqlite_begin_write(tx, call);
+
+    if (r < 0)
+        return r;
+    r = ph__queue_obtain(tx, door, ns, ret_queue);
+    return r < 0 ? ph__sqlite_end(tx, r) : 0;
+}
+
 int ph__sqlite_queue_set(struct ph__call *call, ph_door door, const char *ns,
                          const ph_queue_settings *settings)
 {
     struct ph__queue_row queue;
     struct ph__sqlite_tx tx;
-    int r = ph__sqlite_begin_write(&tx, call);
+    int r = begin(&tx, call, door, ns, &queue);
 
     if (r < 0)
         return r;
-    r = ph__queue_obtain(&tx, door, ns, &queue);
-    if (r == 0)
-        r = update_queue(&tx, queue.id, settings);
+    r = update_queue(&tx, queue.id, settings);
     if (r == 0 && settings->dead_head == PH_DEAD_HEAD_SKIP)
         r = ph__stream_unblock_all(&tx, queue.id);
     return ph__sqlite_end(&tx, r);
@@ -149,12 +159,7 @@ int ph__sqlite_queue_pause(struct ph__call *call, ph_door door, const char *ns, 
 {
     struct ph__queue_row queue;
     struct ph__sqlite_tx tx;
-    int r = ph__sqlite_begin_write(&tx, call);
+    int r = begin(&tx, call, door, ns, &queue);
 
-    if (r < 0)
-        return r;
-    r = ph__queue_obtain(&tx, door, ns, &queue);
-    if (r == 0)
-        r = set_paused(&tx, queue.id, paused);
-    return ph__sqlite_end(&tx, r);
+    return r < 0 ? r : ph__sqlite_end(&tx, set_paused(&tx, queue.id, paused));
 }

@@ -4,9 +4,9 @@
 #include "store/sqlite/doctor.h"
 #include "store/sqlite/tokens.h"
 #include "util/alloc.h"
+#include "util/order.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 struct tokens {
     struct ph__sqlite_tx *tx;
@@ -28,24 +28,14 @@ static int add(void *context, const struct ph__token *token)
 {
     struct tokens *tokens = context;
 
-    if (tokens->count == tokens->room) {
-        size_t room = tokens->room * 2 + 64;
-        int64_t *more = ph__realloc(tokens->streams, room * sizeof(*more));
+    int64_t *streams =
+        ph__grow(tokens->streams, tokens->count + 1, &tokens->room, sizeof(*streams));
 
-        if (!more)
-            return ph__fail_memory(tokens->tx->call->err);
-        tokens->streams = more;
-        tokens->room = room;
-    }
+    if (!streams)
+        return ph__fail_memory(tokens->tx->call->err);
+    tokens->streams = streams;
     tokens->streams[tokens->count++] = token->stream;
     return 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const int64_t *left = a, *right = b;
-
-    return *left < *right ? -1 : *left > *right;
 }
 
 /* Busy streams and tokens go up side by side. */
@@ -94,7 +84,7 @@ static int examine(struct tokens *tokens, struct verdict *verdict)
     if (r < 0)
         return r;
     if (tokens->count)
-        qsort(tokens->streams, tokens->count, sizeof(*tokens->streams), compare);
+        ph__sort_int64(tokens->streams, tokens->count);
     r = match(tokens, verdict);
     return r < 0 ? r : look_at_heads(tokens->tx, verdict);
 }

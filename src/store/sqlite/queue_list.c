@@ -1,10 +1,8 @@
 /* queue_list.c - the queues of a door, with settings and counts. */
-#include "core/error.h"
 #include "store/sqlite/long_read.h"
 #include "store/sqlite/operate.h"
+#include "store/sqlite/rows.h"
 #include "store/sqlite/verbs.h"
-
-#include <string.h>
 
 /* The columns of queue_list. */
 /* clang-format off */
@@ -32,59 +30,30 @@ static ph_queue_settings settings_of(const struct ph__query *query)
     return settings;
 }
 
-/* Room for one more item. */
-static int grow(ph_queues *list, size_t *capacity, ph_error *err)
+static int load_info(const struct ph__query *query, const struct ph__rows *rows, void *item)
 {
-    size_t more = *capacity ? *capacity * 2 : 8;
-    ph_queue_info *items;
-
-    if (list->count < *capacity)
-        return 0;
-    items = ph__arena_alloc(&list->arena, more * sizeof(*items));
-    if (!items)
-        return ph__fail_memory(err);
-    if (list->count)
-        memcpy(items, list->items, list->count * sizeof(*items));
-    list->items = items;
-    *capacity = more;
-    return 0;
-}
-
-static int load(const struct ph__query *query, ph_door door, ph_queues *list)
-{
-    ph_queue_info *info = &list->items[list->count];
-    int r = ph__column_text(query, NAMESPACE, &list->arena, &info->ns, NULL);
+    const ph_door *door = rows->context;
+    ph_queue_info *info = item;
+    int r = ph__column_text(query, NAMESPACE, rows->arena, &info->ns, NULL);
 
     if (r < 0)
         return r;
     info->paused = ph__column_int(query, PAUSED) != 0;
     info->settings = settings_of(query);
-    r = ph__column_text(query, JOIN_WAIT_TOPIC, &list->arena, &info->settings.join_wait_topic,
-                        NULL);
+    r = ph__column_text(query, JOIN_WAIT_TOPIC, rows->arena, &info->settings.join_wait_topic, NULL);
     if (r < 0)
         return r;
     info->counts = (ph_queue_counts)PH_QUEUE_COUNTS_INIT;
-    list->count++;
-    return ph__count_within(query->tx, door, info->ns, &info->counts);
+    return ph__count_within(query->tx, *door, info->ns, &info->counts);
 }
 
-static int load_all(struct ph__sqlite_tx *tx, ph_door door, const char *ns, ph_queues *list)
+static int load_list(struct ph__sqlite_tx *tx, ph_door door, const char *ns, ph_queues *list)
 {
     struct ph__query query = ph__query(tx, PH__SQL_queue_list);
-    size_t capacity = 0;
-    int r;
 
     ph__query_int(&query, door);
     ph__query_text(&query, ns);
-    while ((r = ph__query_row(&query)) > 0) {
-        r = grow(list, &capacity, tx->call->err);
-        if (r == 0)
-            r = load(&query, door, list);
-        if (r < 0)
-            break;
-    }
-    ph__query_end(&query);
-    return r;
+    return PH__ROWS_LOAD(&query, list, load_info, &door);
 }
 
 int ph__sqlite_queue_list(struct ph__call *call, ph_door door, const char *ns, ph_queues *ret_list)
@@ -92,5 +61,5 @@ int ph__sqlite_queue_list(struct ph__call *call, ph_door door, const char *ns, p
     struct ph__long_read read = { 0 };
     int r = ph__long_read_begin(&read, call);
 
-    return r < 0 ? r : ph__long_read_end(&read, load_all(&read.tx, door, ns, ret_list));
+    return r < 0 ? r : ph__long_read_end(&read, load_list(&read.tx, door, ns, ret_list));
 }

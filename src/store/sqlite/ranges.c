@@ -21,13 +21,11 @@ static bool read_number(const char **at, int64_t least, const char *follows, int
 
 static bool append(struct ph__ranges *ranges, int64_t from, int64_t to, struct ph__arena *arena)
 {
-    struct ph__range *items =
-        ph__arena_grow(arena, ranges->items, ranges->count, &ranges->room, sizeof(*items));
+    struct ph__range *range = PH__ARENA_ADD(arena, ranges->items, ranges->count, ranges->room);
 
-    if (!items)
+    if (!range)
         return false;
-    items[ranges->count++] = (struct ph__range){ from, to };
-    ranges->items = items;
+    *range = (struct ph__range){ from, to };
     return true;
 }
 

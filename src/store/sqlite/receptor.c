@@ -65,7 +65,7 @@ int ph__sqlite_receptor_report(struct ph__call *call, const ph_receptor_result *
     return r < 0 ? r : ph__sqlite_end(&tx, ph__receptors_keep(&tx, results, count));
 }
 
-static int load_info(const struct ph__query *query, struct ph__rows *rows, void *item)
+static int load_info(const struct ph__query *query, const struct ph__rows *rows, void *item)
 {
     ph_receptor_info *info = item;
     int r = ph__column_text(query, 0, rows->arena, &info->receptor, NULL);
@@ -80,16 +80,9 @@ static int load_info(const struct ph__query *query, struct ph__rows *rows, void 
 static int load_list(struct ph__sqlite_tx *tx, const ph_message_id *id, ph_receptors *list)
 {
     struct ph__query query = ph__query(tx, PH__SQL_receptor_list);
-    struct ph__rows rows = { .arena = &list->arena,
-                             .size = sizeof(*list->items),
-                             .load = load_info };
-    int r;
 
     ph__query_id(&query, id->b);
-    r = ph__rows_load(&query, &rows);
-    list->items = rows.items;
-    list->count = rows.count;
-    return r;
+    return PH__ROWS_LOAD(&query, list, load_info, NULL);
 }
 
 int ph__sqlite_receptor_list(struct ph__call *call, ph_work_id id, ph_receptors *ret_list)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static uint32_t next_nonce(struct ph__storing *s)
+static uint32_t next_nonce(struct ph__message_writer *s)
 {
     if (s->nonces_left == 0) {
         ph__random_bytes(s->nonces, sizeof(s->nonces));
@@ -17,7 +17,7 @@ static uint32_t next_nonce(struct ph__storing *s)
     return s->nonces[--s->nonces_left];
 }
 
-static int write_stream(struct ph__storing *s)
+static int write_stream(struct ph__message_writer *s)
 {
     bool changed = s->stream_changed;
 
@@ -25,7 +25,7 @@ static int write_stream(struct ph__storing *s)
     return changed ? ph__stream_write(s->tx, &s->stream) : 0;
 }
 
-static int write_handled(struct ph__storing *s)
+static int write_handled(struct ph__message_writer *s)
 {
     static const ph_owner nobody = { { 0 } };
     size_t count = s->handled_count;
@@ -34,7 +34,7 @@ static int write_handled(struct ph__storing *s)
     return count ? ph__put_done(s->tx, &s->queue, &nobody, 0, s->handled, count) : 0;
 }
 
-int ph__store_end(struct ph__storing *s)
+int ph__store_end(struct ph__message_writer *s)
 {
     int r = write_stream(s);
 
@@ -42,7 +42,7 @@ int ph__store_end(struct ph__storing *s)
     return r < 0 ? r : write_handled(s);
 }
 
-int ph__store_queue(struct ph__storing *s, const char *ns)
+int ph__store_queue(struct ph__message_writer *s, const char *ns)
 {
     int r;
 
@@ -56,7 +56,7 @@ int ph__store_queue(struct ph__storing *s, const char *ns)
 }
 
 /* The stream of a message: into s->stream, with the message's number as its last. */
-static int enter_stream(struct ph__storing *s, const char *key)
+static int enter_stream(struct ph__message_writer *s, const char *key)
 {
     int r = 0;
 
@@ -71,7 +71,7 @@ static int enter_stream(struct ph__storing *s, const char *key)
     return r;
 }
 
-static int insert_body(struct ph__storing *s, const struct ph__message *m, uint64_t salt)
+static int insert_body(struct ph__message_writer *s, const struct ph__message *m, uint64_t salt)
 {
     bool more = m->stream || m->source;
     struct ph__query query =
@@ -99,7 +99,7 @@ static int insert_body(struct ph__storing *s, const struct ph__message *m, uint6
     return ph__query_run(&query);
 }
 
-int ph__store_body(struct ph__storing *s, const struct ph__message *m, int64_t *ret_number,
+int ph__store_body(struct ph__message_writer *s, const struct ph__message *m, int64_t *ret_number,
                    uint64_t *ret_salt)
 {
     int r;
@@ -114,7 +114,8 @@ int ph__store_body(struct ph__storing *s, const struct ph__message *m, int64_t *
     return 0;
 }
 
-static int insert_key(struct ph__storing *s, const struct ph__message *m, int64_t id, uint64_t salt)
+static int insert_key(struct ph__message_writer *s, const struct ph__message *m, int64_t id,
+                      uint64_t salt)
 {
     struct ph__query query = ph__query(s->tx, PH__SQL_dedupe_insert);
 
@@ -129,7 +130,8 @@ static int insert_key(struct ph__storing *s, const struct ph__message *m, int64_
 }
 
 /* Where a new message goes. */
-static int put(struct ph__storing *s, const struct ph__message *m, struct ph__pending_row *row)
+static int put(struct ph__message_writer *s, const struct ph__message *m,
+               struct ph__pending_row *row)
 {
     if (m->handled) {
         s->handled[s->handled_count++] = row->id;
@@ -146,7 +148,7 @@ static int put(struct ph__storing *s, const struct ph__message *m, struct ph__pe
     return ph__put_pending(s->tx, row);
 }
 
-int ph__store_message(struct ph__storing *s, const struct ph__message *m, ph_work_id *ret_id)
+int ph__store_message(struct ph__message_writer *s, const struct ph__message *m, ph_work_id *ret_id)
 {
     struct ph__pending_row row = { .level = m->level, .topic = ph__topic_hash(m->topic) };
     uint64_t salt;

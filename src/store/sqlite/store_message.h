@@ -10,7 +10,7 @@
 
 /* Set tx and door, and leave the rest zero; one of it for all messages of a call. If
  * they may have streams or be handled, ph__store_end() writes what was gathered. */
-struct ph__storing {
+struct ph__message_writer {
     struct ph__sqlite_tx *tx;
     ph_door door;
     const char *ns;             /* of queue, borrowed; NULL: none yet */
@@ -25,15 +25,16 @@ struct ph__storing {
 };
 
 /* The queue of a namespace, made if need be: into s->queue. ns is borrowed until the next one. */
-int ph__store_queue(struct ph__storing *s, const char *ns);
+int ph__store_queue(struct ph__message_writer *s, const char *ns);
 
 /* Into s->queue, checks nothing: the body alone, which the caller then puts into its place. */
-int ph__store_body(struct ph__storing *s, const struct ph__message *m, int64_t *ret_number,
+int ph__store_body(struct ph__message_writer *s, const struct ph__message *m, int64_t *ret_number,
                    uint64_t *ret_salt);
 /* The body, its row in pending (unless it is parked behind its stream's head, or handled), and its
  * dedupe key if it has one. */
-int ph__store_message(struct ph__storing *s, const struct ph__message *m, ph_work_id *ret_id);
-int ph__store_end(struct ph__storing *s);
+int ph__store_message(struct ph__message_writer *s, const struct ph__message *m,
+                      ph_work_id *ret_id);
+int ph__store_end(struct ph__message_writer *s);
 
 /* enqueue.c: what the verb does once the write lock is held. */
 int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, ph_door door,

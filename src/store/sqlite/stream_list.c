@@ -81,7 +81,7 @@ static int load_affinity(const struct listing *l, const char *topic, ph_stream_i
     return r;
 }
 
-static int load_info(const struct ph__query *query, struct ph__rows *rows, void *item)
+static int load_info(const struct ph__query *query, const struct ph__rows *rows, void *item)
 {
     const struct listing *l = rows->context;
     ph_stream_info *info = item;
@@ -106,10 +106,6 @@ static int load_list(struct listing *l, ph_streams *list)
     const struct ph__stream_query *wanted = l->query;
     struct ph__query query =
         ph__query(l->tx, wanted->key ? PH__SQL_stream_one : PH__SQL_stream_list);
-    struct ph__rows rows = {
-        .arena = &list->arena, .size = sizeof(*list->items), .load = load_info, .context = l
-    };
-    int r;
 
     ph__query_int(&query, wanted->door);
     ph__query_text(&query, wanted->ns);
@@ -119,10 +115,7 @@ static int load_list(struct listing *l, ph_streams *list)
     ph__query_int(&query, wanted->limit);
     if (wanted->key)
         ph__query_text(&query, wanted->key);
-    r = ph__rows_load(&query, &rows);
-    list->items = rows.items;
-    list->count = rows.count;
-    return r;
+    return PH__ROWS_LOAD(&query, list, load_info, l);
 }
 
 int ph__sqlite_stream_list(struct ph__call *call, const struct ph__stream_query *query,

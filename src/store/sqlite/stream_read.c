@@ -5,7 +5,7 @@
 #include "store/sqlite/state_row.h"
 #include "store/sqlite/verbs.h"
 
-static int load_message(const struct ph__query *query, struct ph__rows *rows, void *item)
+static int load_message(const struct ph__query *query, const struct ph__rows *rows, void *item)
 {
     struct ph__state_wanted *wanted = rows->context;
     int r = ph__state_load(wanted, ph__column_int(query, 0), item);
@@ -18,19 +18,11 @@ static int load_list(struct ph__state_wanted *wanted, int64_t stream, int64_t af
                      ph_messages *list)
 {
     struct ph__query query = ph__query(wanted->tx, PH__SQL_stream_after);
-    struct ph__rows rows = { .arena = wanted->arena,
-                             .size = sizeof(*list->items),
-                             .load = load_message,
-                             .context = wanted };
-    int r;
 
     ph__query_int(&query, stream);
     ph__query_int(&query, after);
     ph__query_int(&query, limit);
-    r = ph__rows_load(&query, &rows);
-    list->items = rows.items;
-    list->count = rows.count;
-    return r;
+    return PH__ROWS_LOAD(&query, list, load_message, wanted);
 }
 
 int ph__sqlite_stream_read(struct ph__call *call, const struct ph__stream *stream, int64_t after,

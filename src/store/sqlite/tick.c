@@ -7,16 +7,16 @@
 #include "store/sqlite/joins.h"
 #include "store/sqlite/store_message.h"
 #include "store/sqlite/verbs.h"
+#include "util/order.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct ticking {
     struct ph__sqlite_tx tx;
     const struct ph__tick *tick;
     struct ph__ticked *to;
-    struct ph__storing storing; /* into the outbox */
-    int64_t *ids;               /* room for as many numbers as one queue may give */
+    struct ph__message_writer storing; /* into the outbox */
+    int64_t *ids;                      /* room for as many numbers as one queue may give */
 };
 
 /* A queue where something is due. */
@@ -124,13 +124,6 @@ static int delete_walked(struct ticking *t, const struct due_queue *queue, int64
     return ph__query_run(&query);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    const int64_t *left = a, *right = b;
-
-    return *left < *right ? -1 : *left > *right;
-}
-
 static int turn_queue(struct ticking *t, const struct due_queue *queue, int64_t limit,
                       int64_t *ret_count)
 {
@@ -143,7 +136,7 @@ static int turn_queue(struct ticking *t, const struct due_queue *queue, int64_t 
     if (r < 0 || *ret_count == 0)
         return r;
     r = delete_walked(t, queue, due, t->ids[*ret_count - 1]);
-    qsort(t->ids, (size_t)*ret_count, sizeof(*t->ids), compare_ids);
+    ph__sort_int64(t->ids, (size_t)*ret_count);
     if (r == 0)
         r = ph__queue_by_id(&t->tx, queue->id, &row);
     if (r == 0)
@@ -329,7 +322,7 @@ static int work(struct ticking *t)
 {
     int r = ph__joins_expire(&t->tx, t->tick->limit, &t->to->joins);
 
-    t->storing = (struct ph__storing){ .tx = &t->tx, .door = PH_OUTBOX };
+    t->storing = (struct ph__message_writer){ .tx = &t->tx, .door = PH_OUTBOX };
     if (r == 0 && t->tick->timers)
         r = turn_door(t, PH_TIMERS, &t->to->timers);
     if (r == 0 && t->tick->job_runs)

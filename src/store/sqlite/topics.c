@@ -1,5 +1,7 @@
 #include "store/sqlite/topics.h"
 
+#include "util/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +17,9 @@ static int compare_hashes(const void *a, const void *b)
     return *left < *right ? -1 : *left > *right;
 }
 
-/* FNV-1a. */
 uint32_t ph__topic_hash_bytes(const char *topic, size_t length)
 {
-    uint32_t hash = 2166136261u;
-
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)topic[i]) * 16777619u;
-    return hash;
+    return ph__hash32(PH__HASH32, topic, length);
 }
 
 uint32_t ph__topic_hash(const char *topic)

@@ -31,11 +31,12 @@ static int add_claimed(struct look *look, const char *stored)
     look->to->worked = true;
     look->all = look->all || !stored;
     while (stored && ph__claimer_topic(&stored, &topic, &length)) {
-        look->claimed = ph__arena_grow(&look->to->arena, look->claimed, look->claimed_count,
-                                       &look->claimed_room, sizeof(*look->claimed));
-        if (!look->claimed)
+        uint32_t *hash =
+            PH__ARENA_ADD(&look->to->arena, look->claimed, look->claimed_count, look->claimed_room);
+
+        if (!hash)
             return ph__fail_memory(look->tx->call->err);
-        look->claimed[look->claimed_count++] = ph__topic_hash_bytes(topic, length);
+        *hash = ph__topic_hash_bytes(topic, length);
     }
     return 0;
 }

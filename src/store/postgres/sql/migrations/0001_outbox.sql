@@ -105,8 +105,9 @@ ALTER TABLE {p}lease ALTER ids SET STORAGE EXTERNAL, ALTER attempts SET STORAGE 
 CREATE INDEX {p}lease_owner ON {p}lease (owner, until);
 CREATE INDEX {p}lease_until ON {p}lease (door, until);
 
--- One row per acked batch. span covers the numbers of its ids, at most 10 000
--- of them, so that one message is found through the range index.
+-- One row per acked batch, or several: span covers the numbers of its ids and
+-- is at most 100 000 wide (work_done), so that one message is found through the
+-- range index.
 CREATE TABLE {p}done (
     span  int8range NOT NULL,
     at    timestamptz NOT NULL,

@@ -1,0 +1,19 @@
+/* order.h - numbers in order. */
+#ifndef PH_UTIL_ORDER_H
+#define PH_UTIL_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Below, at or above 0, as a is below, at or above b. */
+static inline int ph__order(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* For qsort() and bsearch(): items that are an int64_t, or begin with one. */
+int ph__order_int64(const void *a, const void *b);
+/* Ascending; costs next to nothing if they are. */
+void ph__sort_int64(int64_t *numbers, size_t count);
+
+#endif
