@@ -12,6 +12,7 @@
 #include "core/options.h"
 #include "core/settle.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -79,6 +80,9 @@ static int exchange(struct ph__call *call, struct ph__work_batch *batch)
     batch->inbox.settle = inbox.settle;
     batch->inbox.ret_settled = inbox.ret_settled;
     if (r == 0) {
+        PH__ASSERT(batch->ret_evicted >= 0);
+        PH__ASSERT(ph__outcomes_set(batch->outbox.ret_renewed, batch->outbox.renew_count));
+        PH__ASSERT(ph__outcomes_set(batch->inbox.ret_renewed, batch->inbox.renew_count));
         ph__settling_done(&first, call->store, owner, outbox.ret_settled);
         ph__settling_done(&second, call->store, owner, inbox.ret_settled);
         log_part(call, PH_OUTBOX, owner, &batch->outbox);
@@ -306,6 +310,7 @@ static int show(struct whole *w, ph_error *err)
 
     if (!received)
         return ph__fail_flags(err, ph__fail_memory(err), PH_UNKNOWN);
+    PH__ASSERT(outbox->batch && inbox->batch);
     for (size_t i = 0; i < inbox->message_count; i++)
         received[i] =
             (ph_received){ inbox->ret_enqueued[i].work_id, inbox->ret_enqueued[i].is_new };

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/migrate.h"
 #include "core/use.h"
+#include "util/assert.h"
 
 static int set_up(struct ph__call *call, ph_store *store, int timeout_ms, ph_error *reterr)
 {
@@ -33,8 +34,10 @@ static int deploy(struct ph__call *call)
 static int connect(struct ph__call *call, bool check_schema)
 {
     ph_store *store = call->store;
-    int r = ph__use_begin(store, call->err);
+    int r;
 
+    PH__ASSERT(!call->uses_own && !call->connection);
+    r = ph__use_begin(store, call->err);
     if (r < 0)
         return r;
     call->uses_own = true;
@@ -44,6 +47,7 @@ static int connect(struct ph__call *call, bool check_schema)
         r = deploy(call);
     if (r == 0)
         r = store->backend->connect(call, check_schema);
+    PH__ASSERT(r < 0 || store->own);
     if (r < 0) /* whoever began it may close the store now */
         ph__call_end(call);
     return r;
@@ -56,6 +60,7 @@ void ph__call_end(struct ph__call *call)
     if (call->uses_own)
         ph__use_end(call->store);
     call->uses_own = false;
+    PH__ASSERT(!call->ends.arena.chunks && call->ends.join_count == 0);
 }
 
 int ph__call_begin(struct ph__call *call, ph_store *store, ph_tx tx, int timeout_ms,
@@ -77,6 +82,7 @@ int ph__call_begin(struct ph__call *call, ph_store *store, ph_tx tx, int timeout
 
 int ph__call_wants(struct ph__call *call, int checked, const void *argument, const char *name)
 {
+    PH__ASSERT(checked <= 0 && call->err);
     return checked < 0 || argument ? checked : ph__fail(call->err, PH_EINVAL, "%s is NULL", name);
 }
 

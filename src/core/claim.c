@@ -11,6 +11,7 @@
 #include "core/message.h"
 #include "core/options.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 
 #include <stdio.h>
 
@@ -46,7 +47,23 @@ int ph__claim_load(ph_door door, ph_owner owner, const ph_claim_opts *from, stru
                         to->topic_count, TOPICS_MAX);
     for (size_t i = 0; to->topics && i < to->topic_count && r == 0; i++)
         r = ph__name_check(to->topics[i], "topics: a topic", false, err);
+    PH__ASSERT(to->lease_s > 0 && to->batch_size > 0);
     return r < 0 ? r : ph__name_check(to->ns, "namespace", true, err);
+}
+
+/* What every backend gives: leased messages, with all that a delivery must have. */
+PH__ONLY_ASSERTED static bool is_leased(const ph_delivery *item)
+{
+    return !ph_id_is_zero(item->work_id.b) && item->fence > 0 && item->attempts > 0 && item->topic;
+}
+
+PH__ONLY_ASSERTED static bool are_leased(const ph_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        if (!is_leased(&batch->items[i]))
+            return false;
+    }
+    return true;
 }
 
 void ph__claim_log(const ph_store *store, const struct ph__claim *claim, const ph_batch *batch)
@@ -56,6 +73,8 @@ void ph__claim_log(const ph_store *store, const struct ph__claim *claim, const p
                               { "owner", ph_id_text(claim->owner.b, text) },
                               { "namespace", *claim->ns ? claim->ns : NULL } };
 
+    PH__ASSERT(batch->count <= (size_t)claim->batch_size);
+    PH__ASSERT(are_leased(batch));
     if (!ph__log_wants(store, PH_LOG_DEBUG))
         return;
     snprintf(count, sizeof(count), "%zu", batch->count);

@@ -194,10 +194,8 @@ int ph_checkpoint_rewind(ph_store *store, ph_tx tx, ph_door door, const char *ns
     struct ph__stream name;
     int64_t old = 0;
     PH__CALL(call);
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
+    int r = ph__stream_begin(&call, store, tx, door, ns, stream, timeout_ms, reterr, &name);
 
-    if (r == 0)
-        r = ph__stream_load(&name, door, ns, stream, call.err);
     if (r == 0)
         r = ph__name_check(consumer, "consumer", false, call.err);
     if (r == 0 && seq < 0)

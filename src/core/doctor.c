@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/options.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/buffer.h"
 
 #include <inttypes.h>
@@ -53,6 +54,7 @@ void ph__finding(struct ph__examination *examination, const char *check, ph_find
         report->failed = true;
         return;
     }
+    PH__ASSERT(!*report->last); /* the end of the list */
     *report->last = added;
     report->last = &added->next;
     report->count++;

@@ -2,12 +2,20 @@
 #include "core/door.h"
 
 #include "core/error.h"
+#include "core/message.h"
 
 int ph__door_check(ph_door door, ph_error *err)
 {
     if (door != PH_OUTBOX && door != PH_INBOX && door != PH_TIMERS && door != PH_JOB_RUNS)
         return ph__fail(err, PH_EINVAL, "door %d is not a ph_door", (int)door);
     return 0;
+}
+
+int ph__queue_check(ph_door door, const char *ns, ph_error *err)
+{
+    int r = ph__name_check(ns ? ns : "", "namespace", true, err);
+
+    return r < 0 ? r : ph__door_check(door, err);
 }
 
 /* clang-format off */

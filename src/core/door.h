@@ -7,6 +7,8 @@
 
 /* A public door: is there one? */
 int ph__door_check(ph_door door, ph_error *err);
+/* … and a namespace? NULL stands for "". */
+int ph__queue_check(ph_door door, const char *ns, ph_error *err);
 
 int ph__door_claim(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
                    const ph_claim_opts *opts, int timeout_ms, ph_batch **ret_batch,

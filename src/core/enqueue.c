@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/message.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 
 #include <string.h>
 
@@ -86,11 +87,26 @@ int ph__storing_begin(struct ph__storing *storing, const void *from, size_t coun
     return storing->messages && storing->results ? 0 : ph__fail_memory(err);
 }
 
-int ph__storing_run(struct ph__storing *storing, struct ph__call *call, ph_door door)
+PH__ONLY_ASSERTED static bool are_stored(const struct ph__storing *storing)
 {
-    int r = call->store->backend->enqueue(call, door, storing->messages, storing->count,
-                                          storing->results);
+    for (size_t i = 0; i < storing->count; i++) {
+        if (ph_id_is_zero(storing->results[i].work_id.b) ||
+            (!storing->messages[i].source && ph_id_is_zero(storing->results[i].message_id.b)))
+            return false;
+    }
+    return true;
+}
 
+int ph__storing_run(struct ph__storing *storing, struct ph__call *call, ph_door door, int checked)
+{
+    int r = ph__call_connect(call, checked);
+
+    if (r < 0)
+        return r;
+    r = call->store->backend->enqueue(call, door, storing->messages, storing->count,
+                                      storing->results);
+    PH__ASSERT(storing->count >= 1 && storing->count <= PH_BATCH_MAX);
+    PH__ASSERT(r < 0 || are_stored(storing));
     if (r == 0)
         ph__enqueued_log(call, door, storing->messages, storing->results, storing->count);
     return ph__call_joins(call, r);
@@ -116,9 +132,7 @@ int ph_enqueue_many(ph_store *store, ph_tx tx, const ph_message *messages, size_
     r = ph__storing_begin(&storing, messages, count, call.err);
     if (r == 0)
         r = ph__messages_load(storing.messages, messages, count, call.err);
-    r = ph__call_connect(&call, r);
-    if (r == 0)
-        r = ph__storing_run(&storing, &call, PH_OUTBOX);
+    r = ph__storing_run(&storing, &call, PH_OUTBOX, r);
     if (r == 0 && ret_enqueued)
         memcpy(ret_enqueued, storing.results, count * sizeof(*ret_enqueued));
     ph__storing_end(&storing);

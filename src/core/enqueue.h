@@ -20,8 +20,8 @@ struct ph__storing {
 };
 /* Checks the count and makes room; messages are to be loaded then. ph__storing_end() in any case. */
 int ph__storing_begin(struct ph__storing *storing, const void *from, size_t count, ph_error *err);
-/* Stores them through a door, and logs it. */
-int ph__storing_run(struct ph__storing *storing, struct ph__call *call, ph_door door);
+/* Unless checked is an error: connects, stores them through a door, and logs it. */
+int ph__storing_run(struct ph__storing *storing, struct ph__call *call, ph_door door, int checked);
 void ph__storing_end(struct ph__storing *storing);
 
 /* Before ph__call_joins(): what was attached with it is logged, too. */

@@ -1,5 +1,6 @@
 #include "core/id.h"
 
+#include "util/assert.h"
 #include "util/hex.h"
 #include "util/random.h"
 
@@ -7,6 +8,7 @@
 
 uint64_t ph__id_salt(int door, uint32_t store_id, uint32_t nonce)
 {
+    PH__ASSERT(door >= PH_OUTBOX && door <= PH_JOB_RUNS);
     return UINT64_C(2) << 62 | (uint64_t)door << 60 |
            (uint64_t)(store_id & PH__STORE_ID_MAX) << 32 | nonce;
 }

@@ -31,9 +31,7 @@ int ph_inbox_receive_many(ph_store *store, ph_tx tx, const ph_inbox_message *mes
     r = ph__storing_begin(&storing, messages, count, call.err);
     if (r == 0)
         r = ph__inbox_messages_load(storing.messages, messages, count, !call.connection, call.err);
-    r = ph__call_connect(&call, r);
-    if (r == 0)
-        r = ph__storing_run(&storing, &call, PH_INBOX);
+    r = ph__storing_run(&storing, &call, PH_INBOX, r);
     for (size_t i = 0; r == 0 && ret_received && i < count; i++)
         ret_received[i] = (ph_received){ storing.results[i].work_id, storing.results[i].is_new };
     ph__storing_end(&storing);

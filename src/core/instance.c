@@ -73,6 +73,14 @@ int ph__stream_load(struct ph__stream *to, ph_door door, const char *ns, const c
     return r < 0 ? r : ph__name_check(key, "stream", false, err);
 }
 
+int ph__stream_begin(struct ph__call *call, ph_store *store, ph_tx tx, ph_door door, const char *ns,
+                     const char *key, int timeout_ms, ph_error *reterr, struct ph__stream *ret)
+{
+    int r = ph__call_begin(call, store, tx, timeout_ms, reterr);
+
+    return r < 0 ? r : ph__stream_load(ret, door, ns, key, call->err);
+}
+
 static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *to, ph_error *err)
 {
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
@@ -154,11 +162,9 @@ int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns, cons
 {
     struct ph__stream name;
     PH__CALL(call);
-    int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
+    int r = ph__stream_begin(&call, store, tx, door, ns, stream, timeout_ms, reterr, &name);
 
     r = ph__call_wants(&call, r, ret_list, "ret_list");
-    if (r == 0)
-        r = ph__stream_load(&name, door, ns, stream, call.err);
     if (r == 0 && (limit < 0 || limit > PH_BATCH_MAX))
         r = ph__fail(call.err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", limit,
                      PH_BATCH_MAX, LIST_LIMIT);

@@ -9,6 +9,7 @@
 #include "core/message.h"
 #include "core/options.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -90,6 +91,7 @@ bool ph__join_ends_add_repeated(struct ph__join_ends *ends, size_t index)
     for (; at > 0 && ends->repeated[at - 1] > index; at--)
         ends->repeated[at] = ends->repeated[at - 1]; /* mostly they come in order */
     ends->repeated[at] = index;
+    PH__ASSERT(at == 0 || ends->repeated[at - 1] <= index);
     return true;
 }
 
@@ -157,6 +159,7 @@ void ph__attached_log(const struct ph__call *call, ph_join_id join, const ph_mes
                               { "message_id", ph_id_text(message->b, text) } };
     bool again;
 
+    PH__ASSERT(*repeated <= ends->repeated_count);
     while (*repeated < ends->repeated_count && ends->repeated[*repeated] < index)
         ++*repeated;
     again = *repeated < ends->repeated_count && ends->repeated[*repeated] == index;
@@ -169,6 +172,9 @@ int ph__call_joins(struct ph__call *call, int r)
     const ph_store *store = call->store;
     const struct ph__join_ends *ends = &call->ends;
 
+    PH__ASSERT(ends->joins || ends->join_count == 0);
+    PH__ASSERT(ends->waits || ends->wait_count == 0);
+    PH__ASSERT(ends->reaped >= 0);
     if (r == 0 && ends->reaped > 0 && ph__log_wants(store, PH_LOG_INFO))
         log_reaped(store, ends->reaped);
     for (size_t i = 0; r == 0 && i < ends->join_count; i++) {

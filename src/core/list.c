@@ -8,6 +8,7 @@
 #include "core/message.h"
 #include "core/options.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 
 #define LIST_LIMIT 50
 
@@ -89,6 +90,7 @@ int ph__door_list(ph_door door, ph_store *store, ph_tx tx, const ph_message_list
         ph_messages_free(list);
         return r;
     }
+    PH__ASSERT(list->count <= (size_t)wanted.limit);
     *ret_list = list;
     return 0;
 }
@@ -106,9 +108,7 @@ int ph_queue_list(ph_store *store, ph_tx tx, const ph_queue_list_opts *opts, int
     if (r == 0)
         r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_queue_list_opts", call.err);
     if (r == 0)
-        r = ph__door_check(wanted.door, call.err);
-    if (r == 0 && wanted.ns)
-        r = ph__name_check(wanted.ns, "namespace", true, call.err);
+        r = ph__queue_check(wanted.door, wanted.ns, call.err);
     PH__LIST_RETURN(queues, &call, r, ret_list,
                     store->backend->queue_list(&call, wanted.door, wanted.ns, list));
 }

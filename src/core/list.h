@@ -5,6 +5,7 @@
 #include "core/call.h"
 #include "core/error.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 
 /* Defines ph_NAME_count(), ph_NAME_at() and ph_NAME_free() of a struct ph_NAME { arena, items,
  * count }. */
@@ -35,6 +36,7 @@
                                                                                                    \
         if (filled == 0)                                                                           \
             filled = list ? (fill) : ph__fail_memory((call)->err);                                 \
+        PH__ASSERT(filled < 0 || list->items || list->count == 0);                                 \
         if (filled < 0)                                                                            \
             ph_##name##_free(list);                                                                \
         else                                                                                       \

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/names.h"
 #include "core/options.h"
+#include "util/assert.h"
 #include "util/text.h"
 
 #include <jansson.h>
@@ -218,6 +219,8 @@ int ph__message_load(struct ph__message *to, const ph_message *from, long index,
         };
         r = fields_check(to, (int)m.priority, err);
     }
+    PH__ASSERT(r < 0 || (to->level >= 0 && to->level < PH__LEVELS));
+    PH__ASSERT(r < 0 || to->payload_length <= PH_PAYLOAD_MAX);
     if (r < 0)
         name_index(index, err);
     return r;
@@ -267,6 +270,8 @@ int ph__inbox_load(struct ph__message *to, const ph_inbox_message *from, bool ow
     if (r == 0 && m.handled && own_transaction)
         r = ph__fail(err, PH_EINVAL,
                      "handled needs a transaction of yours, in which you do the work");
+    PH__ASSERT(r < 0 || (to->level >= 0 && to->level < PH__LEVELS));
+    PH__ASSERT(r < 0 || (to->source && to->dedupe_key));
     if (r < 0)
         name_index(index, err);
     return r;

@@ -205,9 +205,7 @@ int ph_queue_set(ph_store *store, ph_tx tx, ph_door door, const char *ns,
     if (r == 0)
         r = ph__options_load(&loaded, sizeof(loaded), settings, "ph_queue_settings", call.err);
     if (r == 0)
-        r = ph__name_check(ns ? ns : "", "namespace", true, call.err);
-    if (r == 0)
-        r = ph__door_check(door, call.err);
+        r = ph__queue_check(door, ns, call.err);
     if (r == 0)
         r = settings_check(&loaded, call.err);
     if (r == 0 && (loaded.dead_head || loaded.affinity_grace_ms) && door != PH_OUTBOX &&
@@ -233,9 +231,7 @@ static int set_paused(ph_store *store, ph_tx tx, ph_door door, const char *ns, b
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
-        r = ph__name_check(ns ? ns : "", "namespace", true, call.err);
-    if (r == 0)
-        r = ph__door_check(door, call.err);
+        r = ph__queue_check(door, ns, call.err);
     r = ph__call_connect(&call, r);
     return r < 0 ? r : store->backend->queue_pause(&call, door, ns ? ns : "", paused);
 }

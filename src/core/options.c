@@ -1,15 +1,14 @@
 #include "core/options.h"
 
 #include "core/error.h"
+#include "util/assert.h"
 
 #include <string.h>
-
-#define SIZE_LIMIT 4096 /* no options struct is that large: the size was not set */
 
 int ph__options_check(size_t caller_size, const char *what, ph_error *err)
 {
     /* Structs are aligned: any other size would end within a member, and cut a pointer in two. */
-    if (caller_size < sizeof(size_t) || caller_size > SIZE_LIMIT ||
+    if (caller_size < sizeof(size_t) || caller_size > PH__OPTIONS_SIZE_MAX ||
         caller_size % sizeof(size_t) != 0)
         return ph__fail(
             err, PH_EINVAL,
@@ -23,6 +22,9 @@ int ph__options_load(void *to, size_t to_size, const void *from, const char *wha
     size_t size;
     int r;
 
+    /* A struct of ours that ended within a word could not be checked by its size. */
+    PH__ASSERT(to_size >= sizeof(size) && to_size <= PH__OPTIONS_SIZE_MAX &&
+               to_size % sizeof(size) == 0);
     if (!from)
         return 0;
     memcpy(&size, from, sizeof(size));
@@ -44,6 +46,7 @@ void ph__options_store(void *to, const void *from, size_t from_size)
     size_t size;
 
     memcpy(&size, to, sizeof(size));
+    PH__ASSERT(size <= PH__OPTIONS_SIZE_MAX && size % sizeof(size) == 0);
     if (from_size > sizeof(size))
         memcpy((char *)to + sizeof(size), (const char *)from + sizeof(size),
                (size < from_size ? size : from_size) - sizeof(size));

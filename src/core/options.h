@@ -4,6 +4,8 @@
 
 #include <posthorn/posthorn.h>
 
+#define PH__OPTIONS_SIZE_MAX 4096 /* no struct is that large: the size was not set */
+
 /* Copies an options struct of *from's own size into to, which is to_size bytes
  * of defaults. An older caller's shorter struct leaves the rest at default; a
  * newer caller's longer one is refused if it sets what this library does not

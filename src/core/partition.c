@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/message.h"
+#include "util/assert.h"
 #include "util/sha256.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ int64_t ph__stream_hash(const char *key)
     ph__sha256(key, strlen(key), digest);
     for (int i = 0; i < 8; i++)
         hash = hash << 8 | digest[i];
+    PH__ASSERT((int64_t)(hash >> 4) >= 0);
     return (int64_t)(hash >> 4);
 }
 

@@ -46,9 +46,7 @@ int ph_queue_delete(ph_store *store, ph_tx tx, ph_door door, const char *ns, int
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0)
-        r = ph__name_check(ns ? ns : "", "namespace", true, call.err);
-    if (r == 0)
-        r = ph__door_check(door, call.err);
+        r = ph__queue_check(door, ns, call.err);
     r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->queue_delete(&call, door, ns ? ns : "", &contents, &deleted);

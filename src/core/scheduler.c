@@ -9,6 +9,7 @@
 #include "core/options.h"
 #include "schedule/fire.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 
 #include <string.h>
 
@@ -121,6 +122,7 @@ static int zone_get(ph_scheduler *scheduler, const char *name, const struct ph__
         ph__zone_free(kept->zone);
         kept->zone = zone;
     }
+    PH__ASSERT(kept->zone);
     *ret_zone = kept->zone;
     return 0;
 }
@@ -183,8 +185,10 @@ static int add_instants(const struct ph__due_job *job, const struct span *span, 
     found = ph__fire_latest(span->cron, span->zone, span->from, span->to, most, instants + had);
     if (found == 0 && span->from == job->next_at)
         found = find_moved(job, span->cron, span->zone, instants + had);
+    PH__ASSERT(found <= most);
     found += had;
     step->instant_count = found < limit ? found : limit;
+    PH__ASSERT(step->instant_count <= had + most);
     step->instants = instants + (found - step->instant_count);
     return 0;
 }
@@ -206,6 +210,7 @@ static int plan_instants(const struct ph__due_job *job, const struct ph__cron *c
     r = add_instants(job, &span, now, arena, step, err);
     if (!ph__fire_next(cron, zone, now, &step->next_at))
         step->next_at = 0;
+    PH__ASSERT(step->next_at == 0 || step->next_at > now);
     return r;
 }
 
@@ -295,6 +300,7 @@ static int advance(ph_scheduler *scheduler, struct ph__call *call, struct ph__ti
     }
     if (r > 0)
         r = 0;
+    PH__ASSERT(count <= seen && seen <= ticked->job_count);
     if (r == 0 && count > 0)
         r = call->store->backend->advance(call, steps, count, &runs);
     if (seen < ticked->job_count)
@@ -326,6 +332,8 @@ static int tick(ph_scheduler *scheduler, struct ph__call *call, ph_schedule *don
     int r = ph__call_joins(call, call->store->backend->tick(call, &wanted, &ticked));
 
     if (r == 0) {
+        PH__ASSERT(ticked.job_count <= (size_t)wanted.limit);
+        PH__ASSERT(ticked.timers >= 0 && ticked.job_runs >= 0 && ticked.joins >= 0);
         done->timers += ticked.timers;
         done->job_runs += ticked.job_runs;
         done->joins += ticked.joins;

@@ -8,6 +8,7 @@
 #include "core/join.h"
 #include "core/log.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -67,11 +68,14 @@ static int prepare(struct ph__call *call, const ph_settlement *items, size_t cou
     ph_settlement *copy = ph__arena_alloc(arena, count * sizeof(*copy));
     const char *last_error = NULL, *last_mended = NULL;
 
+    PH__ASSERT(items && count > 0 && count <= PH_BATCH_MAX);
     if (!copy)
         return ph__fail_memory(call->err);
     for (size_t i = 0; i < count; i++) {
+        PH__ASSERT(items[i].verb >= PH_ACK && items[i].verb <= PH_RELEASE);
         copy[i] = items[i];
         copy[i].delay_ms = delay_of(call->store, &items[i]);
+        PH__ASSERT(copy[i].delay_ms >= PH_DELAY_POLICY && copy[i].delay_ms <= DELAY_MAX_MS);
         if (items[i].verb != PH_ABANDON && items[i].verb != PH_FAIL)
             copy[i].error = NULL;
         if (!copy[i].error)
@@ -133,6 +137,21 @@ int ph__settling_check(ph_owner owner, const ph_settlement *items, size_t count,
     return r;
 }
 
+void ph__outcomes_unset(ph_outcome *outcomes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        outcomes[i] = PH_OUTCOME_FORCE_INT;
+}
+
+bool ph__outcomes_set(const ph_outcome *outcomes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (outcomes[i] < PH_OUTCOME_UNKNOWN || outcomes[i] > PH__OUTCOME_CAPPED)
+            return false;
+    }
+    return true;
+}
+
 int ph__settling_load(struct ph__settling *settling, struct ph__call *call,
                       const ph_settlement *items, size_t count)
 {
@@ -145,7 +164,10 @@ int ph__settling_load(struct ph__settling *settling, struct ph__call *call,
     if (r < 0)
         return r;
     settling->outcomes = ph__arena_alloc(&settling->arena, count * sizeof(*settling->outcomes));
-    return settling->outcomes ? 0 : ph__fail_memory(call->err);
+    if (!settling->outcomes)
+        return ph__fail_memory(call->err);
+    ph__outcomes_unset(settling->outcomes, count);
+    return 0;
 }
 
 void ph__settling_done(struct ph__settling *settling, const ph_store *store, ph_owner owner,
@@ -153,6 +175,7 @@ void ph__settling_done(struct ph__settling *settling, const ph_store *store, ph_
 {
     if (settling->count == 0)
         return;
+    PH__ASSERT(ph__outcomes_set(settling->outcomes, settling->count));
     ph__outcomes_log(store, "settle", owner, settling->outcomes, settling->count);
     if (ret_outcomes)
         memcpy(ret_outcomes, settling->outcomes, settling->count * sizeof(*ret_outcomes));
@@ -277,9 +300,11 @@ int ph__door_renew(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
     outcomes = ph__alloc_zero(count, sizeof(*outcomes));
     if (!outcomes)
         return ph__fail_memory(call.err);
+    ph__outcomes_unset(outcomes, count);
     r = store->backend->renew(&call, door, owner, items, count, lease_s ? lease_s : PH_LEASE_S,
                               outcomes);
     if (r == 0) {
+        PH__ASSERT(ph__outcomes_set(outcomes, count));
         ph__renewals_plain(outcomes, count);
         ph__outcomes_log(store, "renew", owner, outcomes, count);
         if (ret_outcomes)

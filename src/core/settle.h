@@ -27,6 +27,9 @@ void ph__settling_free(struct ph__settling *settling);
 void ph__renewals_plain(ph_outcome *outcomes, size_t count);
 /* Are these fit to be renewed? */
 int ph__leases_check(const ph_lease_ref *items, size_t count, ph_error *err);
+/* Before a backend is asked: each is still to be set. After that: all are. */
+void ph__outcomes_unset(ph_outcome *outcomes, size_t count);
+bool ph__outcomes_set(const ph_outcome *outcomes, size_t count);
 void ph__outcomes_log(const ph_store *store, const char *event, ph_owner owner,
                       const ph_outcome *outcomes, size_t count);
 

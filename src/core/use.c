@@ -1,6 +1,7 @@
 #include "core/use.h"
 
 #include "core/error.h"
+#include "util/assert.h"
 
 enum {
     CALLED = 1, /* a call is under way */
@@ -48,6 +49,7 @@ void ph__use_end(ph_store *store)
 {
     unsigned state = atomic_load_explicit(store->use, memory_order_relaxed);
 
+    PH__ASSERT(state & CALLED);
     atomic_store_explicit(store->use, state & ~(unsigned)CALLED, memory_order_release);
 }
 
@@ -71,10 +73,12 @@ void ph__use_keep_end(ph_store *store)
 
 void ph__use_lend(ph_store *store)
 {
+    PH__ASSERT(!(atomic_load(store->use) & LENT));
     atomic_fetch_or_explicit(store->use, LENT, memory_order_release);
 }
 
 void ph__use_lend_end(ph_store *store)
 {
+    PH__ASSERT(atomic_load(store->use) & LENT);
     atomic_fetch_and_explicit(store->use, ~(unsigned)LENT, memory_order_release);
 }

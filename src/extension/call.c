@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "store/sqlite/errors.h"
 #include "store/sqlite/transaction.h"
+#include "util/assert.h"
 #include "util/buffer.h"
 
 #include <string.h>
@@ -26,6 +27,7 @@ static int begin(struct ph__ext_call *call, const char *sql)
     sqlite3 *db = call->ext->db;
     int r = 0;
 
+    PH__ASSERT(!call->began && !call->saved);
     if (sqlite3_get_autocommit(db) && !ph__sqlite_is_writing(db)) {
         r = run(call, sql);
         call->began = r == 0;

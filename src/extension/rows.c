@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "extension/arguments.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/buffer.h"
 
 #include <string.h>
@@ -253,6 +254,7 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *name, int ar
     int r, rc = SQLITE_OK;
 
     (void)name, (void)argc;
+    PH__ASSERT(argc == __builtin_popcount((unsigned)given)); /* what best_index has said */
     for (int i = 0; i < PH__EXT_ARGUMENTS_MAX; i++)
         call.arguments[i] = given & (1 << i) ? *argv++ : NULL;
     cursor->row = 0;
@@ -267,6 +269,7 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *name, int ar
             r = verb->run(&call, &cursor->answer);
     }
     r = ph__ext_end(&call, r);
+    PH__ASSERT(r <= 0 && cursor->row == 0);
     cursor->answered = r == 0;
     if (r < 0) {
         cursor->answer.count = 0;
@@ -295,6 +298,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *result, int index)
     const struct cursor *cursor = (const struct cursor *)base;
     const struct ph__rows_verb *verb = verb_of(base->pVtab);
 
+    PH__ASSERT(cursor->row < cursor->answer.count);
+    PH__ASSERT(index >= 0 && index < verb->column_count + PH__EXT_ARGUMENTS_MAX);
     if (index < verb->column_count)
         verb->column(&cursor->answer, cursor->row, index, result);
     else if (cursor->given[index - verb->column_count])

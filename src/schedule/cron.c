@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "schedule/civil.h"
+#include "util/assert.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -266,7 +267,10 @@ static bool match_day(const struct ph__cron *cron, int64_t days, int64_t *ret_da
 /* The lowest bit of set from bit `from` on; -1: none. */
 static int next_bit(uint64_t set, int from)
 {
-    uint64_t rest = from > 63 ? 0 : set >> from << from;
+    uint64_t rest;
+
+    PH__ASSERT(from >= 0);
+    rest = from > 63 ? 0 : set >> from << from;
 
     return rest ? __builtin_ctzll(rest) : -1;
 }
@@ -277,6 +281,7 @@ static int match_time(const struct ph__cron *cron, int second)
     int h = second / 3600, m = second / 60 % 60, s = second % 60;
     int hour = next_bit(cron->hours, h), minute, at;
 
+    PH__ASSERT(second >= 0 && second < PH__DAY_S);
     while (hour >= 0) {
         if (hour > h)
             m = s = 0;
@@ -307,6 +312,7 @@ bool ph__cron_match(const struct ph__cron *cron, int64_t from_s, int64_t *ret_s)
             return false;
         at = match_time(cron, 0);
     }
+    PH__ASSERT(at >= 0 && found >= day);
     *ret_s = found * PH__DAY_S + at;
     return true;
 }

@@ -1,6 +1,8 @@
 #include "schedule/fire.h"
 
 #include "schedule/civil.h"
+#include "util/assert.h"
+#include "util/order.h"
 
 #include <string.h>
 
@@ -17,6 +19,7 @@ static bool next_of_interval(const struct ph__cron *cron, const struct ph__zone 
 
         if (!ph__cron_match(cron, from_s + offset_s, &local_s))
             return false;
+        PH__ASSERT(local_s >= from_s + offset_s && until_s > from_s);
         if (local_s - offset_s < until_s) {
             *ret_s = local_s - offset_s;
             return true;
@@ -51,6 +54,7 @@ bool ph__fire_next(const struct ph__cron *cron, const struct ph__zone *zone, int
 
     if (!found || found_s > PH_TIME_MAX / US_PER_S)
         return false;
+    PH__ASSERT(found_s >= from_s);
     *ret_time = found_s * US_PER_S;
     return true;
 }
@@ -92,10 +96,12 @@ size_t ph__fire_latest(const struct ph__cron *cron, const struct ph__zone *zone,
         if (whole || count >= limit)
             break;
     }
+    PH__ASSERT(count > limit || ph__ascend(ret_times, count));
     if (count <= limit)
         return count;
     reverse(ret_times, 0, count % limit); /* the ring begins in the middle */
     reverse(ret_times, count % limit, limit);
     reverse(ret_times, 0, limit);
+    PH__ASSERT(ph__ascend(ret_times, limit));
     return limit;
 }

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "set/inner.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct ph__entry *ph__entry_new(const struct ph__place *place)
 
 void ph__entry_drop(struct ph__entry *entry)
 {
+    PH__ASSERT(!entry || entry->refs > 0);
     if (entry && --entry->refs == 0)
         ph__dealloc(entry);
 }

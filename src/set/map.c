@@ -1,6 +1,7 @@
 #include "set/map.h"
 
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/hash.h"
 
 #include <stdint.h>
@@ -16,7 +17,11 @@ struct ph__map_slot {
 /* Where the text is, or belongs. room is a power of two, and not all of it is taken. */
 static struct ph__map_slot *slot_of(const struct ph__map *map, const char *text)
 {
-    size_t at = (size_t)ph__hash64_text(PH__HASH64, text) & (map->room - 1);
+    size_t at;
+
+    PH__ASSERT(map->room > 0 && (map->room & (map->room - 1)) == 0);
+    PH__ASSERT(map->count < map->room); /* so the walk comes to an end */
+    at = (size_t)ph__hash64_text(PH__HASH64, text) & (map->room - 1);
 
     while (map->slots[at].text && strcmp(map->slots[at].text, text) != 0)
         at = (at + 1) & (map->room - 1);
@@ -48,6 +53,8 @@ bool ph__map_reserve(struct ph__map *map)
 
 void ph__map_put(struct ph__map *map, const char *text, void *value)
 {
+    PH__ASSERT((map->count + 1) * 2 <= map->room); /* as ph__map_reserve() has made it */
+    PH__ASSERT(!slot_of(map, text)->text);
     *slot_of(map, text) = (struct ph__map_slot){ text, value };
     map->count++;
 }

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "set/inner.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 
 #include <stdio.h>
 
@@ -41,6 +42,7 @@ static int give_entries(struct ph__roster *roster, const struct ph__roster *befo
     for (struct ph__node *node = roster->first; node; node = node->next) {
         const struct ph__node *old = ph__map_get(&before->ids, node->place.id);
 
+        PH__ASSERT(!node->entry);
         if (old && ph__place_same(&old->place, &node->place)) {
             node->entry = old->entry;
             node->entry->refs++;
@@ -77,6 +79,7 @@ static void compare(const struct ph__roster *now, const struct ph__roster *befor
         kept += old && old->entry == node->entry;
         merged->changed |= !same_keys(node, before);
     }
+    PH__ASSERT(kept <= now->ids.count && kept <= before->ids.count);
     merged->appeared = now->ids.count - kept;
     merged->left = before->ids.count - kept;
     merged->changed |= merged->appeared > 0 || merged->left > 0;

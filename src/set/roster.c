@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "store/store.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -130,12 +131,14 @@ bool ph__roster_commit(struct ph__roster *roster, const struct ph__addition *add
     struct ph__node *node = addition->node;
 
     if (addition->is_new) {
+        PH__ASSERT(!*roster->last); /* the end of the list */
         *roster->last = node;
         roster->last = &node->next;
         ph__map_put(&roster->ids, node->place.id, node);
     }
     if (addition->key) {
         addition->key->node = node;
+        PH__ASSERT(!*node->last_key);
         *node->last_key = addition->key;
         node->last_key = &addition->key->next;
         ph__map_put(&roster->keys, addition->key->canonical, addition->key);

@@ -3,6 +3,7 @@
 #include "core/options.h"
 #include "set/inner.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/condition.h"
 
 #include <string.h>
@@ -209,6 +210,7 @@ void ph__set_unref(ph_set *set)
     size_t refs;
 
     pthread_mutex_lock(&set->lock);
+    PH__ASSERT(set->refs > 0);
     refs = --set->refs;
     pthread_mutex_unlock(&set->lock);
     if (refs == 0)

@@ -1,5 +1,7 @@
 #include "util/alloc.h"
 
+#include "util/assert.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -38,6 +40,7 @@ void *ph__grow(void *items, size_t needed, size_t *room, size_t size)
     size_t more = *room ? *room * 2 : 8;
     void *longer;
 
+    PH__ASSERT(size > 0 && (items || *room == 0));
     if (needed <= *room)
         return items;
     if (more < needed)

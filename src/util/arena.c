@@ -1,6 +1,7 @@
 #include "util/arena.h"
 
 #include "util/alloc.h"
+#include "util/assert.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static struct ph__arena_chunk *chunk_new(struct ph__arena *arena, size_t at_leas
     size_t size = at_least > CHUNK_SIZE ? at_least : CHUNK_SIZE;
     struct ph__arena_chunk *chunk;
 
+    PH__ASSERT(size % _Alignof(max_align_t) == 0); /* as is what the next piece begins with */
     if (size > SIZE_MAX - sizeof(*chunk))
         return NULL;
     chunk = ph__alloc(sizeof(*chunk) + size);
@@ -39,10 +41,12 @@ static void *take(struct ph__arena *arena, size_t size)
     if (size > SIZE_MAX - align)
         return NULL;
     size = (size + align - 1) / align * align;
+    PH__ASSERT(!chunk || chunk->used <= chunk->size);
     if (!chunk || chunk->size - chunk->used < size)
         chunk = chunk_new(arena, size);
     if (!chunk)
         return NULL;
+    PH__ASSERT(chunk->size - chunk->used >= size);
     memory = (char *)chunk->data + chunk->used;
     chunk->used += size;
     return memory;
@@ -73,6 +77,8 @@ void *ph__arena_add(struct ph__arena *arena, void *items, size_t *count, size_t 
     char *first;
 
     memcpy(&first, items, sizeof(first)); /* whatever its type is */
+    PH__ASSERT(size > 0 && *count <= *room);
+    PH__ASSERT(first || *count == 0);
     if (*count == *room) {
         char *longer = take(arena, more * size);
 
@@ -84,6 +90,7 @@ void *ph__arena_add(struct ph__arena *arena, void *items, size_t *count, size_t 
         *room = more;
         first = longer;
     }
+    PH__ASSERT(*count < *room);
     return memset(first + (*count)++ * size, 0, size);
 }
 

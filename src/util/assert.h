@@ -6,6 +6,9 @@
 #ifndef PH_UTIL_ASSERT_H
 #define PH_UTIL_ASSERT_H
 
+/* Of a function that only invariants call. */
+#define PH__ONLY_ASSERTED __attribute__((unused))
+
 #ifdef PH__CHECKED
 #undef NDEBUG
 #include <assert.h>

@@ -1,6 +1,7 @@
 #include "util/buffer.h"
 
 #include "util/alloc.h"
+#include "util/assert.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@ static bool reserve(struct ph__buffer *buffer, size_t more)
     size_t need, capacity;
     char *data;
 
+    PH__ASSERT(buffer->data ? buffer->length < buffer->capacity : buffer->capacity == 0);
+    PH__ASSERT(buffer->data || buffer->length == 0);
     if (buffer->failed || more > SIZE_MAX / 2 - buffer->length) {
         buffer->failed = true;
         return false;
@@ -28,11 +31,13 @@ static bool reserve(struct ph__buffer *buffer, size_t more)
     }
     buffer->data = data;
     buffer->capacity = capacity;
+    PH__ASSERT(buffer->length + more < buffer->capacity);
     return true;
 }
 
 void ph__buffer_bytes(struct ph__buffer *buffer, const void *bytes, size_t length)
 {
+    PH__ASSERT(bytes || length == 0);
     if (!reserve(buffer, length))
         return;
     if (length)
@@ -62,6 +67,7 @@ void ph__buffer_printf(struct ph__buffer *buffer, const char *format, ...)
     vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, args);
     va_end(args);
     buffer->length += (size_t)length;
+    PH__ASSERT(buffer->data[buffer->length] == '\0');
 }
 
 void ph__buffer_be16(struct ph__buffer *buffer, uint16_t value)

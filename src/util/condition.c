@@ -1,5 +1,7 @@
 #include "util/condition.h"
 
+#include "util/assert.h"
+
 #include <time.h>
 
 int ph__cond_init(pthread_cond_t *condition)
@@ -29,5 +31,6 @@ void ph__cond_wait_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t 
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
     }
+    PH__ASSERT(until.tv_nsec >= 0 && until.tv_nsec < 1000000000);
     pthread_cond_timedwait(condition, lock, &until);
 }

@@ -1,5 +1,6 @@
 #include "util/deadline.h"
 
+#include "util/assert.h"
 #include "util/random.h"
 
 #include <errno.h>
@@ -35,8 +36,10 @@ void ph__deadline_nap(ph__deadline deadline, int max_ms)
     int64_t left_us = (int64_t)ph__deadline_left_ms(deadline) * 1000;
     struct timespec rest;
 
+    PH__ASSERT(max_ms >= 0);
     if (us > left_us)
         us = left_us;
+    PH__ASSERT(us >= 0 && us <= left_us);
     rest.tv_sec = us / 1000000;
     rest.tv_nsec = (us % 1000000) * 1000;
     while (nanosleep(&rest, &rest) < 0 && errno == EINTR)

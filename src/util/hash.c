@@ -1,11 +1,14 @@
 #include "util/hash.h"
 
+#include "util/assert.h"
+
 #include <string.h>
 
 uint64_t ph__hash64(uint64_t hash, const void *bytes, size_t length)
 {
     const uint8_t *at = bytes;
 
+    PH__ASSERT(bytes || length == 0);
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ at[i]) * UINT64_C(1099511628211);
     return hash;

@@ -1,5 +1,7 @@
 #include "util/order.h"
 
+#include "util/assert.h"
+
 #include <stdlib.h>
 
 int ph__order_int64(const void *a, const void *b)
@@ -17,4 +19,5 @@ void ph__sort_int64(int64_t *numbers, size_t count)
         i++;
     if (i < count)
         qsort(numbers, count, sizeof(*numbers), ph__order_int64);
+    PH__ASSERT(count == 0 || numbers[0] <= numbers[count - 1]);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of the project itself: its interface, its sources, its documents."""
 import api
+import assertions
 import documents
 import install
 import lists
@@ -10,4 +11,4 @@ import runner
 import sources
 import structure
 
-runner.main([api, sources, structure, lists, documents, manual, install, passed])
+runner.main([api, assertions, sources, structure, lists, documents, manual, install, passed])

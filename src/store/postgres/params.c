@@ -1,15 +1,18 @@
 /* params.c - statement parameters in PostgreSQL's binary formats. */
 #include "store/postgres/pg.h"
+#include "util/assert.h"
 
 #include <string.h>
 
 #define PG_EPOCH_US INT64_C(946684800000000) /* 2000-01-01, where PostgreSQL counts from */
 
-/* No call adds more than PH__PG_PARAMS; the tests' sanitizer checks the bound. */
 static int next(struct ph__pg_params *params, enum ph__pg_oid type)
 {
-    int i = params->count++;
+    int i = params->count;
 
+    PH__ASSERT(i >= 0 && i < PH__PG_PARAMS);
+    PH__ASSERT(params->items == 0); /* the array before is whole */
+    params->count++;
     params->types[i] = type;
     params->offset[i] = params->data.length;
     params->length[i] = -1;
@@ -21,6 +24,8 @@ static void close_value(struct ph__pg_params *params)
 {
     int i = params->count - 1;
 
+    PH__ASSERT(i >= 0 && params->length[i] == -1);
+    PH__ASSERT(params->data.failed || params->offset[i] <= params->data.length);
     params->length[i] = (int)(params->data.length - params->offset[i]);
 }
 
@@ -120,6 +125,7 @@ void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array,
                         enum ph__pg_oid element, size_t count)
 {
     next(params, array);
+    params->items = count;
     ph__buffer_be32(&params->data, count ? 1 : 0); /* dimensions */
     ph__buffer_be32(&params->data, 1);             /* may hold nulls */
     ph__buffer_be32(&params->data, element);
@@ -131,12 +137,21 @@ void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array,
 
 void ph__pg_array_end(struct ph__pg_params *params)
 {
+    PH__ASSERT(params->items == 0);
     close_value(params);
+}
+
+/* The length of one more item; -1: null. */
+static void item(struct ph__pg_params *params, uint32_t length)
+{
+    PH__ASSERT(params->items > 0);
+    params->items--;
+    ph__buffer_be32(&params->data, length);
 }
 
 void ph__pg_item_null(struct ph__pg_params *params)
 {
-    ph__buffer_be32(&params->data, UINT32_MAX);
+    item(params, UINT32_MAX);
 }
 
 void ph__pg_item_bool(struct ph__pg_params *params, bool value)
@@ -146,13 +161,13 @@ void ph__pg_item_bool(struct ph__pg_params *params, bool value)
 
 void ph__pg_item_int2(struct ph__pg_params *params, int value)
 {
-    ph__buffer_be32(&params->data, 2);
+    item(params, 2);
     ph__buffer_be16(&params->data, (uint16_t)value);
 }
 
 void ph__pg_item_int8(struct ph__pg_params *params, int64_t value)
 {
-    ph__buffer_be32(&params->data, 8);
+    item(params, 8);
     ph__buffer_be64(&params->data, (uint64_t)value);
 }
 
@@ -162,7 +177,7 @@ void ph__pg_item_uuid(struct ph__pg_params *params, const uint8_t *id)
         ph__pg_item_null(params);
         return;
     }
-    ph__buffer_be32(&params->data, 16);
+    item(params, 16);
     ph__buffer_bytes(&params->data, id, 16);
 }
 
@@ -176,7 +191,7 @@ void ph__pg_item_time(struct ph__pg_params *params, int64_t time)
 
 void ph__pg_item_bytes(struct ph__pg_params *params, const char *bytes, size_t length)
 {
-    ph__buffer_be32(&params->data, (uint32_t)length);
+    item(params, (uint32_t)length);
     ph__buffer_bytes(&params->data, bytes, length);
 }
 
@@ -194,7 +209,7 @@ void ph__pg_item_jsonb(struct ph__pg_params *params, const char *json)
         ph__pg_item_null(params);
         return;
     }
-    ph__buffer_be32(&params->data, (uint32_t)strlen(json) + 1);
+    item(params, (uint32_t)strlen(json) + 1);
     append_jsonb(params, json);
 }
 

@@ -44,6 +44,7 @@ struct ph__pg_params {
     const char *borrowed[PH__PG_PARAMS]; /* NULL: at offset, or null */
     size_t offset[PH__PG_PARAMS];
     int length[PH__PG_PARAMS]; /* -1: null */
+    size_t items;              /* that the open array still lacks */
     struct ph__buffer data;
 };
 

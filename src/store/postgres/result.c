@@ -2,6 +2,7 @@
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
+#include "util/assert.h"
 
 #include <string.h>
 
@@ -23,6 +24,7 @@ int64_t ph__pg_int(const PGresult *result, int row, int column)
 {
     const uint8_t *bytes = bytes_of(result, row, column);
 
+    PH__ASSERT(row >= 0 && row < PQntuples(result));
     if (PQgetisnull(result, row, column))
         return 0;
     switch (PQgetlength(result, row, column)) {
@@ -105,9 +107,12 @@ bool ph__pg_read_rows(struct ph__arena *arena, const PGresult *result, int first
                       ph__pg_row_read *read, size_t size, void *ret_items, size_t *ret_count)
 {
     size_t count = (size_t)(PQntuples(result) - first);
-    char *items = ph__arena_alloc(arena, count * size);
-    bool failed = !items;
+    char *items;
+    bool failed;
 
+    PH__ASSERT(first >= 0 && first <= PQntuples(result));
+    items = ph__arena_alloc(arena, count * size);
+    failed = !items;
     for (size_t i = 0; i < count && !failed; i++)
         failed = !read(arena, result, first + (int)i, items + i * size);
     memcpy(ret_items, &items, sizeof(items)); /* whatever its type is */

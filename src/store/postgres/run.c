@@ -4,11 +4,13 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/embedded.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -502,12 +504,28 @@ static int run_in_callers(struct ph__call *call, enum ph__pg_statement statement
     return r;
 }
 
+/* The highest $number in a statement. */
+PH__ONLY_ASSERTED static int parameters_of(const char *sql)
+{
+    int most = 0;
+
+    while ((sql = strchr(sql, '$')) != NULL) {
+        int number = atoi(++sql);
+
+        most = number > most ? number : most;
+    }
+    return most;
+}
+
 int ph__pg_run(struct ph__call *call, enum ph__pg_statement statement,
                const struct ph__pg_params *params, enum ph__pg_repeat repeat, PGresult **ret_result)
 {
     struct ph__pg_own *own = call->store->own;
     const char *sql;
 
+    PH__ASSERT(statement < PG_STATEMENTS && params->items == 0);
+    PH__ASSERT(params->count == parameters_of(ph__pg_calls[statement].text));
+    PH__ASSERT(call->connection || own);
     if (params->data.failed)
         return ph__fail_memory(call->err);
     if (call->connection)

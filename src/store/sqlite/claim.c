@@ -8,6 +8,7 @@
 #include "store/sqlite/joins.h"
 #include "store/sqlite/reap.h"
 #include "store/sqlite/verbs.h"
+#include "util/assert.h"
 #include "util/order.h"
 
 #include <stdlib.h>
@@ -460,6 +461,8 @@ static int insert_lease(struct ph__claiming *c, const struct listed *listed)
     size_t count = c->batch->count;
     int r;
 
+    PH__ASSERT(count > 0 && count <= (size_t)c->claim->batch_size);
+    PH__ASSERT(ph__ascend(listed->ids, count));
     ph__pack_ids(&ids, listed->ids, count);
     if (listed->attempts)
         ph__pack_attempts(&attempts, listed->attempts, count);
@@ -497,6 +500,7 @@ static int lease_items(struct ph__claiming *c)
     if (r == 0)
         r = insert_lease(c, &listed);
     fence = sqlite3_last_insert_rowid(c->tx->db);
+    PH__ASSERT(r < 0 || fence > 0);
     for (size_t i = 0; r == 0 && i < c->batch->count; i++) {
         c->batch->items[i].fence = fence;
         c->batch->items[i].ns = ns;
@@ -610,6 +614,7 @@ static int set_up(struct ph__claiming *c, struct ph__sqlite_tx *tx, struct ph__c
                                 .batch = batch,
                                 .arena = &batch->arena,
                                 .bury_until = ph__deadline_in(BURY_MS) };
+    PH__ASSERT(batch->count == 0);
     if (!ph__topics_load(&c->topics, claim->topics, claim->topic_count, c->arena))
         return ph__fail_memory(call->err);
     return 0;

@@ -148,9 +148,11 @@ int ph__claimer_stays_away(struct ph__sqlite_tx *tx, ph_owner instance,
     struct ph__query query = ph__query(tx, PH__SQL_claimer_away);
 
     ph__query_id(&query, instance.b);
-    if (queue)
+    if (queue) {
         bind_queue(&query, queue);
-    else
+    } else { /* both, or what the run before has bound would still be there */
         ph__query_null(&query);
+        ph__query_null(&query);
+    }
     return ph__query_run(&query);
 }

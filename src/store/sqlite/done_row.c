@@ -3,6 +3,8 @@
 #include "core/error.h"
 #include "store/sqlite/lease_row.h"
 #include "store/sqlite/moves.h"
+#include "util/assert.h"
+#include "util/order.h"
 
 static int insert_row(struct ph__sqlite_tx *tx, int64_t queue, const ph_owner *owner, int64_t fence,
                       const int64_t *ids, size_t count)
@@ -11,6 +13,8 @@ static int insert_row(struct ph__sqlite_tx *tx, int64_t queue, const ph_owner *o
     struct ph__buffer packed = { 0 };
     int r;
 
+    PH__ASSERT(count > 0 && ph__ascend(ids, count));
+    PH__ASSERT(ids[count - 1] - ids[0] <= PH__DONE_SPREAD_MAX); /* that is how one is found */
     ph__pack_ids(&packed, ids, count);
     ph__query_int(&query, queue);
     ph__query_id(&query, owner->b);
@@ -29,6 +33,8 @@ int ph__put_done(struct ph__sqlite_tx *tx, const struct ph__queue_row *queue, co
 {
     int r = 0;
 
+    PH__ASSERT(tx->writes);
+    PH__ASSERT(ph__ascend(ids, count));
     if (queue->delete_on_ack)
         return ph__delete_done(tx, ids, count);
     for (size_t from = 0, to; r == 0 && from < count; from = to) {

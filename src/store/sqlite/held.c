@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/id.h"
+#include "util/assert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,11 @@ static int append(struct ph__held_set *set, const struct ph__query *query)
     if (!held)
         return ph__fail_memory(set->tx->call->err);
     r = ph__lease_load(query, set->arena, &held->lease);
+    if (r == 0)
+        r = ph__lease_check(query, &held->lease);
     if (r < 0)
         return r;
+    PH__ASSERT(!*set->last); /* the end of the list */
     *set->last = held;
     set->last = &held->next;
     return 0;
@@ -119,6 +123,7 @@ int ph__held_find(struct ph__held_set *set, const ph_lease_ref *ref, struct ph__
     r = ref->fence ? read_by_fence(set, ref->fence) : read_all(set);
     if (r == 0)
         ret_hold->held = find_among_read(set, number, ref->fence, &ret_hold->position);
+    PH__ASSERT(!ret_hold->held || ret_hold->position < ret_hold->held->lease.count);
     return r;
 }
 

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "store/sqlite/joins.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/order.h"
 
 #define NARROW 8 /* numbers per message: up to here all steps between are read in one go */
@@ -42,6 +43,7 @@ int ph__steps_ended(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count, 
     struct ph__ended *ended = &tx->ended;
     int r = make_room(tx, &ended->marks, &ended->room, ended->count + count);
 
+    PH__ASSERT(tx->writes);
     for (size_t i = 0; r == 0 && i < count; i++)
         ended->marks[ended->count++] = ids[i] * 2 + failed;
     return r;
@@ -66,11 +68,14 @@ static struct ph__query steps_between(struct ph__sqlite_tx *tx, int64_t first, i
  * not concern us are jumped over. */
 static int find_steps(struct ph__sqlite_tx *tx, const struct ph__ended *ended, struct found *found)
 {
-    int64_t last = number_of(ended->marks[ended->count - 1]);
-    bool narrow = last - number_of(ended->marks[0]) < (int64_t)ended->count * NARROW;
+    int64_t last;
+    bool narrow;
     const int64_t *mark = ended->marks;
     int r;
 
+    PH__ASSERT(ended->count > 0 && ended->count <= ended->room);
+    last = number_of(ended->marks[ended->count - 1]);
+    narrow = last - number_of(ended->marks[0]) < (int64_t)ended->count * NARROW;
     do {
         struct ph__query query = steps_between(tx, number_of(*mark), last);
 
@@ -86,6 +91,7 @@ static int find_steps(struct ph__sqlite_tx *tx, const struct ph__ended *ended, s
             r = make_room(tx, &found->marks, &found->room, found->count + 1);
             if (r < 0)
                 break;
+            PH__ASSERT(found->count < found->room);
             found->marks[found->count++] = ph__column_int(&query, 1) * 2 + has_failed(*mark);
         }
         ph__query_end(&query);

@@ -1,6 +1,7 @@
 #include "store/sqlite/lease_row.h"
 
 #include "core/error.h"
+#include "util/assert.h"
 #include "util/hex.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ void ph__pack_run(struct ph__buffer *to, const struct ph__lease_run *run)
 {
     static const char hex[] = "0123456789abcdef";
 
+    PH__ASSERT(run->count > 0 && run->stream > 0 && run->first_seq > 0);
     ph__buffer_printf(to, ",%" PRId64 ":%" PRId64 ":", run->stream, run->first_seq);
     for (size_t i = 0; i < run->count; i++) {
         uint16_t at = run->places[i];
@@ -236,6 +238,20 @@ int ph__lease_load(const struct ph__query *query, struct ph__arena *arena,
     return r;
 }
 
+size_t ph__lease_unsettled(const struct ph__lease_row *lease)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < lease->count; i++)
+        count += lease->settled[i] == '0';
+    return count;
+}
+
+int ph__lease_check(const struct ph__query *query, const struct ph__lease_row *lease)
+{
+    return lease->open == ph__lease_unsettled(lease) ? 0 : fail_damaged(query);
+}
+
 long ph__lease_position(const struct ph__lease_row *lease, int64_t id)
 {
     size_t from = 0, to = lease->count;
@@ -255,5 +271,6 @@ long ph__lease_position(const struct ph__lease_row *lease, int64_t id)
 
 int ph__lease_attempts(const struct ph__lease_row *lease, size_t position)
 {
+    PH__ASSERT(position < lease->count);
     return lease->attempts ? lease->attempts[position] : 1;
 }

@@ -41,6 +41,10 @@ struct ph__lease_row {
 int ph__lease_load(const struct ph__query *query, struct ph__arena *arena,
                    struct ph__lease_row *ret_lease);
 
+/* How many of its messages are not settled: open, as it must be. */
+size_t ph__lease_unsettled(const struct ph__lease_row *lease);
+/* Before it is changed: PH_ECORRUPT if that is not so. */
+int ph__lease_check(const struct ph__query *query, const struct ph__lease_row *lease);
 /* The place of a message in the lease, or -1. */
 long ph__lease_position(const struct ph__lease_row *lease, int64_t id);
 int ph__lease_attempts(const struct ph__lease_row *lease, size_t position);

@@ -5,6 +5,7 @@
 #include "store/sqlite/lease_row.h"
 #include "store/sqlite/tokens.h"
 #include "store/sqlite/topics.h"
+#include "util/assert.h"
 #include "util/order.h"
 
 #include <string.h>
@@ -38,6 +39,7 @@ int ph__list_page_begin(struct ph__list_page *page, struct ph__sqlite_tx *tx,
 static void sift(struct ph__list_page *page)
 {
     ph__sort_int64(page->keys, page->count);
+    PH__ASSERT(page->count <= 2 * page->size);
     if (page->count > page->size)
         page->count = page->size;
 }

@@ -4,6 +4,7 @@
 #include "store/sqlite/joins.h"
 #include "store/sqlite/stream_row.h"
 #include "store/sqlite/topics.h"
+#include "util/assert.h"
 
 #include <string.h>
 
@@ -32,6 +33,7 @@ int ph__log_attempt(struct ph__sqlite_tx *tx, const struct ph__attempt_entry *en
 {
     struct ph__query query = ph__query(tx, PH__SQL_attempt_log_insert);
 
+    PH__ASSERT(tx->writes && entry->id > 0 && entry->attempt >= 0);
     ph__query_int(&query, entry->id);
     ph__query_int(&query, entry->attempt);
     ph__query_int(&query, entry->kind);
@@ -50,6 +52,9 @@ int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
     struct ph__query query =
         ph__query(tx, row->stream ? PH__SQL_pending_insert_head : PH__SQL_pending_insert);
 
+    PH__ASSERT(tx->writes && row->queue > 0 && row->id > 0);
+    PH__ASSERT(row->level >= 0 && row->level < PH__LEVELS);
+    PH__ASSERT(row->attempts >= 0 && row->lost >= 0);
     ph__query_int(&query, row->queue);
     ph__query_int(&query, row->level);
     ph__query_int(&query, row->due);

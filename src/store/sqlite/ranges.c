@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "store/sqlite/transaction.h"
+#include "util/assert.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +22,10 @@ static bool read_number(const char **at, int64_t least, const char *follows, int
 
 static bool append(struct ph__ranges *ranges, int64_t from, int64_t to, struct ph__arena *arena)
 {
-    struct ph__range *range = PH__ARENA_ADD(arena, ranges->items, ranges->count, ranges->room);
+    struct ph__range *range;
+
+    PH__ASSERT(from <= to);
+    range = PH__ARENA_ADD(arena, ranges->items, ranges->count, ranges->room);
 
     if (!range)
         return false;
@@ -78,6 +82,7 @@ bool ph__ranges_have(const struct ph__ranges *ranges, int64_t number)
 
 static void remove_at(struct ph__ranges *ranges, size_t index)
 {
+    PH__ASSERT(index < ranges->count && ranges->count <= ranges->room);
     ranges->count--;
     memmove(&ranges->items[index], &ranges->items[index + 1],
             (ranges->count - index) * sizeof(*ranges->items));
@@ -106,6 +111,7 @@ bool ph__ranges_add(struct ph__ranges *ranges, int64_t number, struct ph__arena 
         at->from = number;
     if (number > at->to)
         at->to = number;
+    PH__ASSERT(i == 0 || ranges->items[i - 1].to + 1 < at->from); /* or they were one */
     if (i + 1 < ranges->count && at->to + 1 == ranges->items[i + 1].from) {
         at->to = ranges->items[i + 1].to;
         remove_at(ranges, i + 1);

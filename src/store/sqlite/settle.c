@@ -11,6 +11,7 @@
 #include "store/sqlite/joins.h"
 #include "store/sqlite/stream_row.h"
 #include "store/sqlite/verbs.h"
+#include "util/assert.h"
 
 struct settling {
     struct ph__sqlite_tx *tx;
@@ -118,6 +119,7 @@ static int ack(struct settling *s, const struct ph__hold *hold)
         held->acked = ph__arena_alloc(&s->arena, held->lease.count * sizeof(*held->acked));
     if (!held->acked)
         return ph__fail_memory(s->tx->call->err);
+    PH__ASSERT(!held->acked[hold->position]);
     held->acked[hold->position] = true;
     held->acked_count++;
     return 0;
@@ -163,6 +165,8 @@ static int apply(struct settling *s, const ph_settlement *item, const struct ph_
 /* The message leaves its lease. */
 static void let_go(struct ph__held *held, size_t position)
 {
+    PH__ASSERT(held->lease.settled[position] == '0');
+    PH__ASSERT(held->lease.open > 0);
     held->lease.settled[position] = '1';
     held->lease.open--;
     held->changed = true;
@@ -227,6 +231,7 @@ static int settle_head(struct settling *s, struct ph__held *held, const struct p
                              .seq = run->first_seq + (int64_t)at };
     int r = 0;
 
+    PH__ASSERT(hold.seq > 0 && hold.stream > 0 && hold.position < held->lease.count);
     if (s->items[index].verb != PH_ACK)
         r = ph__message_facts(s->tx, held->lease.ids[hold.position], &hold.facts);
     if (r == 0)
@@ -256,7 +261,8 @@ static int settle_run(struct settling *s, struct ph__held *held, const struct ph
     size_t index = 0;
     int r = 0;
 
-    if (at == end)
+    PH__ASSERT(at <= run->count && end <= run->count);
+    if (at >= end)
         return 0;
     for (; r == 0 && at < end; at++) {
         index = held->asked[run->places[at]];
@@ -308,6 +314,7 @@ static int write_acks(struct settling *s, const struct ph__held *held)
         if (held->acked[i])
             ids[count++] = lease->ids[i];
     }
+    PH__ASSERT(count == held->acked_count);
     r = ph__queue_by_id(s->tx, lease->queue, &s->queue);
     queue = s->queue;
     queue.delete_on_ack = queue.delete_on_ack && !s->keep;
@@ -324,6 +331,7 @@ static int write_lease(struct settling *s, const struct ph__lease_row *lease)
     struct ph__query query =
         ph__query(s->tx, lease->open == 0 ? PH__SQL_lease_delete : PH__SQL_lease_settle);
 
+    PH__ASSERT(lease->open == ph__lease_unsettled(lease));
     ph__query_int(&query, lease->fence);
     if (lease->open > 0) {
         ph__query_int(&query, (int64_t)lease->open);
@@ -362,6 +370,7 @@ int ph__settle_under_lock(struct ph__sqlite_tx *tx, ph_door door, ph_owner owner
     struct settling s = { .tx = tx, .keep = keep, .items = items, .outcomes = ret_outcomes };
     int r;
 
+    PH__ASSERT(tx->writes);
     ph__held_init(&s.held, tx, &s.arena, door, owner);
     r = settle_all(&s, count);
     ph__arena_free(&s.arena);

@@ -4,6 +4,7 @@
 #include "store/sqlite/errors.h"
 #include "store/sqlite/sql_text.h"
 #include "store/sqlite/transaction.h"
+#include "util/assert.h"
 
 #include <string.h>
 
@@ -49,9 +50,12 @@ struct ph__query ph__query(struct ph__sqlite_tx *tx, enum ph__sqlite_statement w
     struct ph__query query = { .tx = tx };
     sqlite3_stmt **slot = &tx->statements->all[which];
 
+    PH__ASSERT((size_t)which < PH__SQL_STATEMENTS);
     if (!*slot)
         query.failed = prepare(tx, which, slot);
     query.stmt = *slot;
+    PH__ASSERT(query.failed || query.stmt);
+    PH__ASSERT(query.failed || !sqlite3_stmt_busy(query.stmt)); /* its run before has ended */
     return query;
 }
 
@@ -112,6 +116,7 @@ int ph__query_row(struct ph__query *query)
         ph__query_end(query);
         return query->failed;
     }
+    PH__ASSERT(query->parameter == sqlite3_bind_parameter_count(query->stmt));
     rc = sqlite3_step(query->stmt);
     if (query->tx->own)
         ph__sqlite_stop_waiting(query->tx->own);
@@ -152,11 +157,13 @@ int ph__query_one(struct ph__query *query, int64_t *ret_value, int64_t absent)
 
 int64_t ph__column_int(const struct ph__query *query, int column)
 {
+    PH__ASSERT(column >= 0 && column < sqlite3_data_count(query->stmt));
     return sqlite3_column_int64(query->stmt, column);
 }
 
 bool ph__column_is_null(const struct ph__query *query, int column)
 {
+    PH__ASSERT(column >= 0 && column < sqlite3_data_count(query->stmt));
     return sqlite3_column_type(query->stmt, column) == SQLITE_NULL;
 }
 

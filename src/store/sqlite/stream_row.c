@@ -2,6 +2,7 @@
 
 #include "core/partition.h"
 #include "store/sqlite/topics.h"
+#include "util/assert.h"
 
 static int run_with(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which, int64_t number)
 {
@@ -69,6 +70,7 @@ int ph__stream_write(struct ph__sqlite_tx *tx, const struct ph__stream_row *stre
 {
     struct ph__query query = ph__query(tx, PH__SQL_stream_update);
 
+    PH__ASSERT(tx->writes && stream->id > 0 && stream->last_seq >= 0);
     ph__query_int(&query, stream->id);
     ph__query_int(&query, stream->last_seq);
     ph__query_int(&query, stream->busy);
@@ -106,6 +108,8 @@ int ph__stream_go_on(struct ph__sqlite_tx *tx, int64_t stream, int64_t seq)
     struct ph__stream_next next;
     int r = ph__stream_next(tx, stream, seq, &next);
 
+    PH__ASSERT(tx->writes && stream > 0);
+    PH__ASSERT(r <= 0 || next.seq > seq);
     if (r < 0)
         return r;
     return r > 0 ? ph__put_pending(tx, &next.row) : run_with(tx, PH__SQL_stream_idle, stream);
@@ -116,6 +120,7 @@ int ph__stream_head_died(struct ph__sqlite_tx *tx, ph_dead_head policy,
 {
     struct ph__pending_row row = *head;
 
+    PH__ASSERT(head->stream > 0 && seq > 0);
     if (policy != PH_DEAD_HEAD_BLOCK)
         return ph__stream_go_on(tx, head->stream, seq);
     row.due = PH__DUE_BLOCKED;

@@ -6,6 +6,7 @@
 #include "store/sqlite/foreign_code.h"
 #include "store/sqlite/joins.h"
 #include "store/sqlite/migrate.h"
+#include "util/assert.h"
 
 #include <string.h>
 #include <time.h>
@@ -84,6 +85,7 @@ void ph__sqlite_prepare_tx(struct ph__sqlite_tx *tx, struct ph__call *call, bool
     memset(tx, 0, sizeof(*tx));
     tx->call = call;
     tx->writes = writes;
+    PH__ASSERT(call->connection || call->store->own);
     if (call->connection) {
         tx->db = call->connection;
         tx->statements = &tx->borrowed;
@@ -144,6 +146,7 @@ int ph__sqlite_begin_read(struct ph__sqlite_tx *tx, struct ph__call *call)
 
     ph__sqlite_prepare_tx(tx, call, false);
     r = begin(tx);
+    PH__ASSERT(r < 0 || !tx->own || !sqlite3_get_autocommit(tx->db));
     return r < 0 ? ph__sqlite_end(tx, r) : 0;
 }
 
@@ -153,6 +156,7 @@ int ph__sqlite_begin_write(struct ph__sqlite_tx *tx, struct ph__call *call)
 
     ph__sqlite_prepare_tx(tx, call, true);
     r = begin(tx);
+    PH__ASSERT(r < 0 || tx->implicit || !sqlite3_get_autocommit(tx->db));
     return r < 0 ? ph__sqlite_end(tx, r) : 0;
 }
 
@@ -219,6 +223,9 @@ static int end_callers(struct ph__sqlite_tx *tx, int r)
 
 int ph__sqlite_end(struct ph__sqlite_tx *tx, int r)
 {
+    PH__ASSERT(tx->call && tx->db);
+    PH__ASSERT(r < 0 ||
+               tx->ended.count == 0); /* each message that ended was counted in its joins */
     ph__steps_free(&tx->ended);
     return tx->own ? end_own(tx, r) : end_callers(tx, r);
 }
