@@ -258,7 +258,7 @@ static bool work(struct service *service)
         !order_by_number(service, bolt.number, &refused) || !is_refused(service, "zork") ||
         !move_in(&service->registry, &cyan))
         return false;
-    if (ph_set_refresh(service->set, 0, &err) < 0) /* or it is found within five minutes */
+    if (ph_set_refresh(service->set, 0, NULL, &err) < 0) /* or it is found within five minutes */
         return fail("refresh", &err);
     return order_by_name(service, cyan.name, &first);
 }

@@ -105,12 +105,17 @@ typedef enum {
     PH_FINDING_ERROR = 3    /* does not work, or may lose messages */
 } ph_finding_level;
 
+/* We allocate it; new members are only appended. */
 typedef struct {
     const char *check;  /* a stable name: "schema", "clock", "durability", "version", "vacuum",
                            "oldest-ready", "expired-leases", "dead", "timers", "places", "joins", … */
     ph_finding_level level;
-    const char *text;   /* what was found */
-    const char *advice; /* what to do; NULL: nothing */
+    const char *text;    /* what was found */
+    const char *advice;  /* what to do; NULL: nothing */
+    ph_cure cure;        /* the same for programs; PH_CURE_NONE: nothing */
+    ph_door door;        /* of the queues that it is about; PH_OUTBOX also where that means nothing */
+    const char *subject; /* the id of an example, to look at; of "identity" what tells databases
+                            apart: two with the same are one, or a copy; NULL: none */
 } ph_finding;
 
 typedef struct ph_report ph_report;

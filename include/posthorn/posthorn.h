@@ -129,11 +129,13 @@ typedef enum {
         PH_STATUS_FORCE_INT = 0x7fffffff
 } ph_status;
 
-/* What to do about an error. */
+/* How an error ended. */
 #define PH_RETRY 1u   /* the same call may succeed later */
 #define PH_TX_DEAD 2u /* roll your transaction back first */
 #define PH_UNKNOWN 4u /* the connection was lost while the transaction may have been committing:
                          it has happened wholly or not at all */
+
+#define PH_ERROR_MESSAGE_SIZE 248 /* with the final NUL */
 
 /* Caller-owned, nothing to free; its layout is frozen. The message names the
  * cause and, after a semicolon or in a second sentence, the cure. It never
@@ -143,8 +145,95 @@ typedef struct {
     int native;      /* the driver's own number, or 0 */
     unsigned flags;  /* PH_RETRY, PH_TX_DEAD, PH_UNKNOWN */
     char sqlstate[6]; /* PostgreSQL's, or "" */
-    char message[250];
+    char message[PH_ERROR_MESSAGE_SIZE];
+    unsigned char cause_bytes; /* if there is a cure: so many of the message's are before its text */
+    unsigned char cure;        /* a ph_cure; PH_CURE_NONE: only the message says what helps */
 } ph_error;
+
+/* What helps, for programs: against an error, and against a finding of the
+ * doctor. The texts are for C; a program that speaks to others says the same in
+ * their words, after the cause (ph_error_cause()). Name, value, word, text. New
+ * ones are only appended. */
+#define PH_CURE_MAP(X)                                                         \
+    X(NONE, 0, "none", "")                                                     \
+    X(MIGRATE, 1, "migrate", "call ph_migrate()")                              \
+    X(DEPLOY, 2, "deploy",                                                     \
+      "call ph_migrate() or open with deploy_schema, or check the URL, the "   \
+      "schema and the table prefix")                                           \
+    X(UPGRADE, 3, "upgrade", "upgrade the library")                            \
+    X(GRANT, 4, "grant", "grant the role what it needs: see ph_migrate_sql()") \
+    X(NEW_OWNER, 5, "new_owner", "make one with ph_owner_new()")               \
+    X(REGISTER, 6, "register",                                                 \
+      "take a fresh id (ph_owner_new) and register anew")                      \
+    X(TIMER_ID, 7, "timer_id", "pass the one of ph_timer_schedule()")          \
+    X(JOIN_ID, 8, "join_id", "pass the one of ph_join_start()")                \
+    X(MESSAGE_ID, 9, "message_id", "pass the one of ph_enqueue()")             \
+    X(LIST_JOBS, 10, "list_jobs", "see ph_job_list()")                         \
+    X(RETENTION, 11, "retention",                                              \
+      "settle or discard its messages, then call ph_retention_run(), which "   \
+      "deletes what its settings do not keep")                                 \
+    X(MORE_TIME, 12, "more_time",                                              \
+      "allow the call more time, or look whether something foreign is in the " \
+      "file (see ph_doctor())")                                                \
+    X(TIME_UNIT, 13, "time_unit", "times are microseconds since 1970")         \
+    X(BEGIN_IMMEDIATE, 14, "begin_immediate",                                  \
+      "use BEGIN IMMEDIATE (and sqlite3_busy_timeout) so that the "            \
+      "transaction waits for its turn")                                        \
+    X(RENAME, 15, "rename", "give each database an id and keys of its own")    \
+    X(WORKERS, 16, "workers",                                                  \
+      "start more workers, or resume a paused queue (see ph_queue_list())")    \
+    X(SCHEDULER, 17, "scheduler",                                              \
+      "run a scheduler (see ph_scheduler_run()), or resume a paused queue "    \
+      "(see ph_queue_list())")                                                 \
+    X(REAP, 18, "reap",                                                        \
+      "a worker has died or hangs; the next claim takes them back, or call "   \
+      "ph_outbox_reap_expired()")                                              \
+    X(DEAD_LETTERS, 19, "dead_letters", "look at them with ph_outbox_list()")  \
+    X(DEAD_HEAD, 20, "dead_head",                                              \
+      "look at the head with ph_outbox_find() or ph_inbox_find(), then call "  \
+      "ph_dead_retry() or ph_dead_discard(); or let all of a queue go on: "    \
+      "ph_queue_set() with PH_DEAD_HEAD_SKIP")                                 \
+    X(JOINS, 21, "joins",                                                      \
+      "look at them with ph_join_find(); one that hangs can be cancelled")     \
+    X(LONG_TRANSACTION, 22, "long_transaction",                                \
+      "a long transaction keeps or kept it from being used again: ph_doctor() "\
+      "with deep tells; PRAGMA wal_checkpoint(TRUNCATE) shrinks it while "     \
+      "nobody else is connected")                                              \
+    X(JOURNAL_MODE, 23, "journal_mode",                                        \
+      "call ph_migrate(); or PRAGMA journal_mode = WAL, on a local disk")      \
+    X(CREATE_FILE, 24, "create_file",                                          \
+      "call ph_migrate(), which makes it; or check the path")                  \
+    X(HANDLER, 25, "handler",                                                  \
+      "start a worker that has a handler for the topic; who claims without "   \
+      "being an instance is not seen here")                                    \
+    /* More about these stands in the message or the advice. */                \
+    X(SETTINGS, 26, "settings", "change the setting")                          \
+    X(UPDATE, 27, "update", "use a newer version of the database's software")  \
+    X(RIGHTS, 28, "rights", "grant the role what it needs")                    \
+    X(SPACE, 29, "space", "free some space")                                   \
+    X(RESTORE, 30, "restore", "restore a backup")                              \
+    X(END_TRANSACTION, 31, "end_transaction", "end the transaction")           \
+    X(CLOCKS, 32, "clocks", "set the clocks")                                  \
+    X(INSTANCES, 33, "instances", "look at the instances")                     \
+    X(FOREIGN, 34, "foreign", "remove what is not Posthorn's")                 \
+    X(MEND, 35, "mend", "look at the rows, and mend them")                     \
+    X(PLACE, 36, "place", "move the database, or connect to it directly")
+
+typedef enum {
+#define PH_CURE_ENUM(name, value, word, text) PH_CURE_##name = value,
+    PH_CURE_MAP(PH_CURE_ENUM)
+#undef PH_CURE_ENUM
+        PH_CURE_FORCE_INT = 0x7fffffff
+} ph_cure;
+
+/* Writes the message without the text of its cure, and returns ret_cause. Of an
+ * error without a cure that is all of it. */
+PH_API const char *ph_error_cause(const ph_error *err, char ret_cause[PH_ERROR_MESSAGE_SIZE]);
+
+/* A cure as a stable word for programs ("migrate"), and as a text for people who
+ * write C. Never NULL. */
+PH_API const char *ph_cure_word(ph_cure cure);
+PH_API const char *ph_cure_text(ph_cure cure);
 
 /* The short text of a status, never NULL. */
 PH_API const char *ph_status_text(int status);

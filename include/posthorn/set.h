@@ -153,13 +153,43 @@ PH_API PH_MUST_CHECK int ph_set_add_folder(ph_set *set, const char *path, const 
  * Errors: PH_EINVAL, PH_ESTATE, PH_ENOMEM. */
 PH_API PH_MUST_CHECK int ph_set_add_file(ph_set *set, const char *path, ph_error *reterr);
 
+/* What a refresh has found. */
+typedef enum {
+    PH_SET_ADDED = 1,    /* a database has come, or is at another place now */
+    PH_SET_REMOVED = 2,  /* a database has gone, or was at another place before */
+    PH_SET_LEFT_OUT = 3, /* a database makes no sense, or only a key of it; also where its source has
+                            failed, and what it named before stands */
+    PH_SET_FAILED = 4    /* a source has failed: what it named before stands */
+} ph_set_change_kind;
+
+/* We allocate it; new members are only appended. */
+typedef struct {
+    ph_set_change_kind kind;
+    const char *id;     /* the database; NULL: a source has failed, or these were only counted */
+    const char *key;    /* left out is only this key; NULL: all of the database */
+    const char *source; /* which source says so; NULL: all of them together */
+    const char *reason; /* why it is left out, or the source has failed; NULL otherwise */
+    size_t count;       /* 1; or so many more are left out, of which nothing else was kept */
+    ph_error error;     /* of a source that has failed */
+} ph_set_change;
+
+typedef struct ph_set_report ph_set_report;
+
 /* Asks every source now: what there was before the call is known after it. If
  * somebody else is about it, waits for the end of that and asks once more, one for
  * all who wait. timeout_ms bounds the waiting and each query, not a callback of
  * yours; 0: 30 000.
- * Errors: that of the first source that failed (its list stands, the others are
- * refreshed); PH_ETIMEOUT. */
-PH_API PH_MUST_CHECK int ph_set_refresh(ph_set *set, int timeout_ms, ph_error *reterr);
+ * ret_report (may be NULL) is owned by the caller: ph_set_report_free(). It has
+ * what came and went since the refresh before, everything that is left out now,
+ * and the sources that have failed; these are then no error of the call.
+ * Errors: PH_ETIMEOUT, PH_ENOMEM; without ret_report that of the first source that
+ * failed (its list stands, the others are refreshed). */
+PH_API PH_MUST_CHECK int ph_set_refresh(ph_set *set, int timeout_ms, ph_set_report **ret_report,
+                                        ph_error *reterr);
+PH_API size_t ph_set_report_count(const ph_set_report *report);
+/* Borrowed until ph_set_report_free(); NULL if index is out of range. */
+PH_API const ph_set_change *ph_set_report_at(const ph_set_report *report, size_t index);
+PH_API void ph_set_report_free(ph_set_report *report);
 
 typedef struct {
     size_t size;    /* set by PH_DATABASE_LIST_OPTS_INIT; new members are only appended */

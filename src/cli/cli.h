@@ -194,7 +194,7 @@ struct cli {
     const ph_database *database; /* the one in use, if it is of a set; url is its URL then */
     struct cli_stores *stores;   /* NULL: nobody has looked yet */
     bool default_told;           /* that the default is used */
-    bool looking;                /* the sources of the set are asked */
+    bool looking;                /* the sources of the set are asked; a report will say of them */
 
     const char *where; /* "line 12", while input is read: errors name it */
     const char *place; /* the store of many that is at hand: rows and words name it */
@@ -278,6 +278,11 @@ void cli_store_opts(struct cli *cli, ph_store_opts *ret_opts);
  * a password is among them. */
 const char *cli_command_line(struct cli *cli, const char *command, ...)
     __attribute__((format(printf, 2, 3)));
+/* A cure as words for users of the command; NULL: the library's text suits them. door is a
+ * finding's. */
+const char *cli_cure(struct cli *cli, ph_cure cure, ph_door door);
+/* An error of the library in such words. */
+const char *cli_error_text(struct cli *cli, const ph_error *err);
 
 /* -------------------------------------------------------------------- many databases */
 

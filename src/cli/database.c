@@ -20,7 +20,9 @@ static void on_log(void *context, const ph_log_event *event)
     static const char *const levels[] = { "", "error", "warning", "info", "debug" };
     struct cli *cli = context;
 
-    if (cli_stores_hear(cli, event) || event->level > log_level(cli))
+    if (cli->looking && event->level == PH_LOG_WARN && strcmp(event->event, "set") == 0)
+        return; /* the report has it, too, and is said where it belongs */
+    if (event->level > log_level(cli))
         return;
     cli_progress_hide(cli);
     fprintf(stderr, "posthorn: %s: %s\n", levels[event->level], event->text);

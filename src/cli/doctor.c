@@ -7,6 +7,7 @@
 struct finding {
     ph_finding it;
     const char *advice; /* with commands, not functions */
+    const char *cure;   /* its word */
 };
 
 static const char *const levels[] = { "ok", "info", "warning", "error" };
@@ -17,6 +18,9 @@ static const enum cli_colour level_colours[] = { CLI_GREEN, CLI_PLAIN, CLI_YELLO
     FINDING("check", it.check, TEXT, NULL, "what was looked at: a stable word"),                   \
         FINDING("level", it.level, STATE, "Level",                                                 \
                 "ok, info, warning or error; of a store: the worst", .words = levels),             \
+        FINDING("cure", cure, TEXT, NULL, "what to do about it, as a stable word; null: nothing"), \
+        FINDING("subject", it.subject, TEXT, NULL,                                                 \
+                "the id of an example, or of identity what tells databases apart; null: none"),    \
         FINDING("text", it.text, TEXT, NULL, "what was found"),                                    \
         FINDING("advice", advice, TEXT, NULL, "what to do about it; null: nothing")
 
@@ -62,48 +66,13 @@ static const struct cli_field fields[] = {
 #define LEVEL_COLUMNS 7
 #define CHECK_COLUMNS 15
 
-/* The library's advice names functions. Here they become commands, as lines that can be copied. */
-static const struct {
-    const char *call, *before, *command;
-    bool by_door; /* the check is a door's name: it needs --door */
-} commands[] = {
-    { "call ph_migrate()", "run: ", "migrate up", false },
-    { "call ph_outbox_reap_expired()", "run: ", "reap", false },
-    { "see ph_queue_list()", "see: ", "queue list", true },
-    { "see ph_scheduler_run()", "", "schedule", false },
-    { "with ph_outbox_list()", "with: ", "dead list", false },
-    { "with ph_inbox_list()", "with: ", "dead list", true },
-    { "with ph_timers_list()", "with: ", "dead list", true },
-    { "with ph_job_runs_list()", "with: ", "dead list", true },
-    { "with ph_join_find()", "with: ", "join show ID", false },
-    { "ph_outbox_find() or ph_inbox_find()", "", "explain ID", false },
-    { "call ph_dead_retry()", "", "dead retry ID", false },
-    { "ph_dead_discard()", "", "dead discard ID", false },
-    { "ph_queue_set() with PH_DEAD_HEAD_SKIP", "", "queue set --dead-head skip", false },
-    { "ph_doctor() with deep", "", "doctor --deep", false },
-};
-
-static bool is_door(const char *check)
+/* As it is printed; what it points to is the report's. */
+static struct finding seen(struct cli *cli, const ph_finding *it)
 {
-    return strcmp(check, "inbox") == 0 || strcmp(check, "timers") == 0 ||
-           strcmp(check, "job_runs") == 0;
-}
+    const char *advice = cli_cure(cli, it->cure, it->door);
 
-static const char *advice_of(struct cli *cli, const ph_finding *finding)
-{
-    const char *advice = finding->advice;
-
-    for (size_t i = 0; advice && i < sizeof(commands) / sizeof(*commands); i++) {
-        const char *at = strstr(advice, commands[i].call), *command = commands[i].command;
-
-        if (!at)
-            continue;
-        if (commands[i].by_door && is_door(finding->check))
-            command = cli_printf(cli, "%s --door %s", command, finding->check);
-        advice = cli_printf(cli, "%.*s%s%s%s", (int)(at - advice), advice, commands[i].before,
-                            cli_command_line(cli, "%s", command), at + strlen(commands[i].call));
-    }
-    return advice;
+    return (struct finding){ *it, advice ? advice : it->advice,
+                             it->cure == PH_CURE_NONE ? NULL : ph_cure_word(it->cure) };
 }
 
 /* label: what stands before it, in so many columns. */
@@ -120,7 +89,7 @@ static void print_finding(struct cli *cli, const char *label, int columns,
 
 static void show(struct cli *cli, const ph_finding *it)
 {
-    const struct finding finding = { *it, advice_of(cli, it) };
+    const struct finding finding = seen(cli, it);
 
     if (cli->format == CLI_TEXT_FORM)
         print_finding(cli, "", 0, &finding, finding.advice);
@@ -142,6 +111,7 @@ static ph_finding own_finding(struct cli *cli)
         .advice = exposed ? "others see the password in the list of processes; put the URL into "
                             "POSTHORN_DB, or the password into PGPASSFILE"
                           : NULL,
+        .cure = exposed ? PH_CURE_SETTINGS : PH_CURE_NONE,
     };
 }
 
@@ -185,9 +155,20 @@ static struct line *add_line(struct cli *cli, struct round *round, const char *e
     return line;
 }
 
+/* It outlives the report. */
+static struct finding kept(struct cli *cli, const ph_finding *it)
+{
+    struct finding finding = seen(cli, it);
+
+    finding.it.check = cli_strdup(cli, it->check);
+    finding.it.text = cli_strdup(cli, it->text);
+    finding.it.subject = it->subject ? cli_strdup(cli, it->subject) : NULL;
+    finding.advice = finding.advice ? cli_strdup(cli, finding.advice) : NULL;
+    return finding;
+}
+
 static void add_finding(struct cli *cli, struct line *line, const ph_finding *finding)
 {
-    const char *advice = advice_of(cli, finding);
 
     if ((line->count & (line->count + 1)) == 0) { /* full: 0, 1, 3, 7, … are in use */
         struct finding *grown = cli_alloc(cli, (line->count + 1) * 2 * sizeof(*grown));
@@ -196,10 +177,7 @@ static void add_finding(struct cli *cli, struct line *line, const ph_finding *fi
             memcpy(grown, line->findings, line->count * sizeof(*grown));
         line->findings = grown;
     }
-    line->findings[line->count++] =
-        (struct finding){ { cli_strdup(cli, finding->check), finding->level,
-                            cli_strdup(cli, finding->text), NULL },
-                          advice ? cli_strdup(cli, advice) : NULL };
+    line->findings[line->count++] = kept(cli, finding);
     line->counts[finding->level]++;
     line->worst = finding->level > line->worst ? finding->level : line->worst;
 }
@@ -276,13 +254,12 @@ static struct same *gather(struct cli *cli, const struct round *round)
 /* What cures the schema of one store cures that of all, without --store. */
 static const char *advice_for(struct cli *cli, const struct same *same)
 {
-    const char *advice = same->finding->advice;
-    const char *option = cli_printf(cli, " --store %s", cli_quoted(cli, same->store));
-    const char *at = advice && strstr(advice, "migrate up") ? strstr(advice, option) : NULL;
+    ph_cure cure = same->finding->it.cure;
 
-    if (!at || same->others == 0)
-        return advice;
-    return cli_printf(cli, "%.*s%s", (int)(at - advice), advice, at + strlen(option));
+    if (same->others > 0 &&
+        (cure == PH_CURE_MIGRATE || cure == PH_CURE_CREATE_FILE || cure == PH_CURE_JOURNAL_MODE))
+        return cli_cure(cli, cure, PH_OUTBOX);
+    return same->finding->advice;
 }
 
 static void print_findings(struct cli *cli, const struct round *round)
@@ -324,7 +301,7 @@ static const char *identity_of(const struct line *line)
 {
     for (size_t i = 0; i < line->count; i++) {
         if (strcmp(line->findings[i].it.check, IDENTITY) == 0)
-            return line->findings[i].it.text;
+            return line->findings[i].it.subject;
     }
     return NULL;
 }
@@ -339,6 +316,7 @@ static void add_twin(struct cli *cli, struct round *round, const struct line *li
                            first->store),
         .advice = "name each database once, or it is counted and served twice; ids of a copy can "
                   "be those of its original",
+        .cure = PH_CURE_RENAME,
     };
 
     add_late(cli, round, line->store, &finding);

@@ -95,8 +95,6 @@ struct cli_stores {
 
 /* Makes the set and asks its sources, once. Returns an exit code. */
 int cli_stores_prepare(struct cli *cli);
-/* Takes what the log says of the set while its sources are asked. false: it is something else. */
-bool cli_stores_hear(struct cli *cli, const ph_log_event *event);
 /* Says which sources have failed, unless that was said. Returns the exit code of the first. */
 int cli_stores_say_broken(struct cli *cli);
 /* Says what is left out, unless that was said; cli->place and cli->said are its then. */

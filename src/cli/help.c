@@ -180,8 +180,8 @@ static void help_all(struct cli *cli)
              "Data goes to stdout: a table, or JSON with the fields that each verb's help names. "
              "Words go to stderr. An error is one line, the cause and then the cure; with --json "
              "or --jsonl it is an object: {\"error\": {\"code\", \"message\", \"exit\", \"retry\", "
-             "\"outcome_unknown\"}}. Verbs that destroy something ask first; without a terminal "
-             "they want --yes.",
+             "\"outcome_unknown\"}}, with \"cure\" if there is a word for what helps. Verbs that "
+             "destroy something ask first; without a terminal they want --yes.",
              0);
     cli_print(cli, "\nMore about a verb, with examples: posthorn help VERB\n");
 }

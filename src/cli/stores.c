@@ -1,7 +1,7 @@
 /* stores.c - many databases: which they are, what of them makes no sense, and the one that is meant.
  *
  * A set is asked once for its databases. What it leaves out, and the sources that it cannot ask,
- * are in its log: here they are failures like that of a database that is down. */
+ * are in the report of that: here they are failures like that of a database that is down. */
 #include "frame.h"
 
 #include <stdlib.h>
@@ -15,68 +15,53 @@ bool cli_is_set(struct cli *cli)
 
 /* --------------------------------------------------------------- what makes no sense */
 
-static const char *field_of(const ph_log_event *event, const char *key)
-{
-    for (size_t i = 0; i < event->field_count; i++) {
-        if (strcmp(event->fields[i].key, key) == 0)
-            return event->fields[i].value;
-    }
-    return NULL;
-}
-
-static void add_broken(struct cli *cli, const char *source, const char *error)
+static void add_broken(struct cli *cli, const ph_set_change *change)
 {
     struct cli_broken *broken = cli_alloc(cli, sizeof(*broken));
 
-    broken->source = cli_strdup(cli, source);
-    broken->error = cli_strdup(cli, error);
+    if (!cli->stores->err.code)
+        cli->stores->err = change->error;
+    broken->source = cli_strdup(cli, change->source);
+    broken->error = cli_error_text(cli, &change->error);
     *cli->stores->last_broken = broken;
     cli->stores->last_broken = &broken->next;
     cli->stores->broken_count++;
 }
 
-/* key NULL: all of the database. */
-static struct cli_flaw *add_flaw(struct cli *cli, const char *id, const char *key, const char *what)
+/* Why it is left out, and which source says so. */
+static const char *reason_of(struct cli *cli, const ph_set_change *change)
+{
+    if (!change->id)
+        return cli_printf(cli, "left out: %s: %zu more",
+                          change->source ? change->source : "the set", change->count);
+    return cli_printf(cli, "left out: %s%s%s", change->source ? change->source : "",
+                      change->source ? ": " : "", change->reason);
+}
+
+static void add_flaw(struct cli *cli, const ph_set_change *change)
 {
     struct cli_flaw *flaw = cli_alloc(cli, sizeof(*flaw));
+    const char *reason = reason_of(cli, change);
 
-    flaw->id = cli_strdup(cli, id);
-    flaw->is_key = key != NULL;
-    flaw->text = key ? cli_printf(cli, "key %s is %s", key, what) : cli_strdup(cli, what);
+    flaw->id = cli_strdup(cli, change->id ? change->id : "(more)");
+    flaw->is_key = change->key != NULL;
+    flaw->text = change->key ? cli_printf(cli, "key %s is %s", change->key, reason) : reason;
+    flaw->others = change->count - 1;
     *cli->stores->last_flaw = flaw;
     cli->stores->last_flaw = &flaw->next;
-    cli->stores->left_out += !key;
-    return flaw;
+    cli->stores->left_out += flaw->is_key ? 0 : change->count;
 }
 
-static void add_flaws(struct cli *cli, const char *source, const char *count)
+static void read_report(struct cli *cli, const ph_set_report *report)
 {
-    const char *what = cli_printf(cli, "left out: %s: %s more", source ? source : "the set", count);
-    struct cli_flaw *flaw = add_flaw(cli, "(more)", NULL, what);
+    for (size_t i = 0; i < ph_set_report_count(report); i++) {
+        const ph_set_change *change = ph_set_report_at(report, i);
 
-    flaw->others = strtoul(count, NULL, 10) - 1;
-    cli->stores->left_out += flaw->others;
-}
-
-bool cli_stores_hear(struct cli *cli, const ph_log_event *event)
-{
-    const char *source = field_of(event, "source"), *error = field_of(event, "error");
-    const char *id = field_of(event, "id"), *reason = field_of(event, "reason");
-    const char *count = field_of(event, "count");
-
-    if (!cli->looking || strcmp(event->event, "set") != 0)
-        return false;
-    if (source && error)
-        add_broken(cli, source, error);
-    else if (id && reason)
-        add_flaw(
-            cli, id, field_of(event, "key"),
-            cli_printf(cli, "left out: %s%s%s", source ? source : "", source ? ": " : "", reason));
-    else if (count)
-        add_flaws(cli, source, count);
-    else
-        return false;
-    return true;
+        if (change->kind == PH_SET_FAILED)
+            add_broken(cli, change);
+        else if (change->kind == PH_SET_LEFT_OUT)
+            add_flaw(cli, change);
+    }
 }
 
 int cli_stores_say_broken(struct cli *cli)
@@ -168,7 +153,7 @@ static int add_database(struct cli *cli, const char *id, const char *url)
         return CLI_OK;
     if (cli->err.code == PH_EINVAL)
         return cli_usage(cli, "%s: %s%s", cli->url_source, cli->err.message,
-                         strstr(cli->err.message, "URL") ? "" : "; names are given as --db ID=URL");
+                         cli->err.cure == PH_CURE_RENAME ? "; names are given as --db ID=URL" : "");
     return cli_fail_store(cli);
 }
 
@@ -195,10 +180,13 @@ static int add(struct cli *cli, const char *text)
 static int look(struct cli *cli)
 {
     struct cli_stores *stores = cli->stores;
+    ph_set_report *report = NULL;
 
     cli->looking = true;
-    (void)!ph_set_refresh(stores->set, cli->timeout_ms, &stores->err);
+    (void)!ph_set_refresh(stores->set, cli->timeout_ms, &report, &stores->err);
     cli->looking = false;
+    read_report(cli, report);
+    ph_set_report_free(report);
     if (ph_database_list(stores->set, NULL, &stores->list, &cli->err) < 0)
         return cli_fail_store(cli);
     stores->count = ph_databases_count(stores->list);

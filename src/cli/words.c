@@ -49,6 +49,7 @@ struct error {
     const char *name, *text;
     int code;
     bool retry, unknown;
+    const char *cure;
     const char *store;
 };
 
@@ -58,6 +59,7 @@ static const struct cli_field error_fields[] = {
     CLI_FIELD(struct error, "exit", code, NUMBER, NULL, "the exit code"),
     CLI_FIELD(struct error, "retry", retry, BOOL, NULL, "it may go well the next time"),
     CLI_FIELD(struct error, "outcome_unknown", unknown, BOOL, NULL, "it may have been done"),
+    CLI_FIELD(struct error, "cure", cure, TEXT, NULL, "what helps, a stable word", .or_none = true),
     CLI_FIELD(struct error, "store", store, TEXT, NULL, "where, of many", .or_none = true),
     { 0 },
 };
@@ -73,9 +75,11 @@ static void fail_json(const struct error *error)
     json_decref(object);
 }
 
-static int fail(struct cli *cli, const char *name, enum cli_exit code, unsigned flags,
+/* err: the library's, or NULL. */
+static int fail(struct cli *cli, const char *name, enum cli_exit code, const ph_error *err,
                 const char *text)
 {
+    unsigned flags = err ? err->flags : 0;
     const char *shown;
 
     if (cli->where)
@@ -87,7 +91,8 @@ static int fail(struct cli *cli, const char *name, enum cli_exit code, unsigned 
         fprintf(stderr, "posthorn: %s%s\n", place(cli), shown);
     else
         fail_json(&(struct error){ name, text, code, (flags & PH_RETRY) != 0,
-                                   (flags & PH_UNKNOWN) != 0, cli->place });
+                                   (flags & PH_UNKNOWN) != 0,
+                                   err && err->cure ? ph_cure_word(err->cure) : NULL, cli->place });
     return code;
 }
 
@@ -111,7 +116,7 @@ int cli_fail(struct cli *cli, enum cli_exit code, const char *format, ...)
     va_start(arguments, format);
     text = cli_vprintf(cli, format, arguments);
     va_end(arguments);
-    return fail(cli, name, code, 0, text);
+    return fail(cli, name, code, NULL, text);
 }
 
 int cli_usage(struct cli *cli, const char *format, ...)
@@ -122,7 +127,7 @@ int cli_usage(struct cli *cli, const char *format, ...)
     va_start(arguments, format);
     text = cli_vprintf(cli, format, arguments);
     va_end(arguments);
-    fail(cli, "usage", CLI_USAGE, 0, text);
+    fail(cli, "usage", CLI_USAGE, NULL, text);
     if (cli->format == CLI_TEXT_FORM)
         fprintf(stderr, "Try: posthorn help%s%s\n", cli->command ? " " : "",
                 cli->command ? cli->command->name : "");
@@ -192,41 +197,15 @@ const char *cli_command_line(struct cli *cli, const char *command, ...)
     return line;
 }
 
-/* The library's cure is a call; here it is a command. What follows is about the call. */
-static const char *with_our_cure(struct cli *cli, const char *message)
-{
-    static const struct {
-        const char *call, *before, *command, *after;
-    } cures[] = {
-        { "call ph_migrate()", "run: ", "migrate up", "" },
-        { "see ph_migrate_sql()", "", "migrate sql --roles", " prints that" },
-        { "see ph_job_list()", "see: ", "job list", "" },
-        { "call ph_retention_run()", "run: ", "retention", "" },
-        { "see ph_doctor()", "see: ", "doctor", ")" },
-    };
-
-    for (size_t i = 0; i < sizeof(cures) / sizeof(*cures); i++) {
-        const char *at = strstr(message, cures[i].call);
-
-        if (at)
-            return cli_printf(cli, "%.*s%s%s%s", (int)(at - message), message, cures[i].before,
-                              cli_command_line(cli, "%s", cures[i].command), cures[i].after);
-    }
-    return message;
-}
-
 int cli_fail_store(struct cli *cli)
 {
-    const ph_error *err = &cli->err;
-    const char *text = with_our_cure(cli, err->message);
+    const char *text = cli_error_text(cli, &cli->err);
 
-    if (!*text)
-        text = ph_status_text(err->code);
     for (size_t i = 0; i < sizeof(store_errors) / sizeof(*store_errors); i++) {
-        if (store_errors[i].status == err->code)
-            return fail(cli, store_errors[i].name, store_errors[i].code, err->flags, text);
+        if (store_errors[i].status == cli->err.code)
+            return fail(cli, store_errors[i].name, store_errors[i].code, &cli->err, text);
     }
-    return fail(cli, "failed", CLI_FAILED, err->flags, text);
+    return fail(cli, "failed", CLI_FAILED, &cli->err, text);
 }
 
 int cli_confirm(struct cli *cli, const char *format, ...)

@@ -156,9 +156,7 @@ static int counts_check(const ph_work_batch_opts *o, ph_error *err)
 /* Puts the name of a part before an error. */
 static int in_part(const char *part, int r, ph_error *err)
 {
-    ph_error copy = *err;
-
-    return r < 0 && copy.code == PH_EINVAL ? ph__fail(err, r, "%s: %s", part, copy.message) : r;
+    return r == PH_EINVAL ? ph__prefix(err, r, "%s: ", part) : r;
 }
 
 static int instance_load(struct whole *w, const ph_work_batch_opts *o, ph_error *err)
@@ -178,9 +176,7 @@ static int instance_load(struct whole *w, const ph_work_batch_opts *o, ph_error 
     if (!o->host_name && gethostname(w->host, sizeof(w->host) - 1) < 0)
         snprintf(w->host, sizeof(w->host), "unknown");
     if (ph_id_is_zero(o->instance_id.b))
-        return ph__fail(err, PH_EINVAL,
-                        "instance_id is empty; make one with ph_owner_new() when the program "
-                        "starts");
+        return ph__cure(err, ph__fail(err, PH_EINVAL, "instance_id is empty"), PH_CURE_NEW_OWNER);
     if (w->batch.instance.lease_s < 1 || w->batch.instance.lease_s > PH_LEASE_MAX_S)
         return ph__fail(err, PH_EINVAL, "instance_lease_s is %d; allowed are 1 to %d",
                         w->batch.instance.lease_s, PH_LEASE_MAX_S);

@@ -35,7 +35,7 @@ int ph__claim_load(ph_door door, ph_owner owner, const ph_claim_opts *from, stru
         .topic_count = opts.topic_count,
     };
     if (ph_id_is_zero(owner.b))
-        return ph__fail(err, PH_EINVAL, "owner is empty; make one with ph_owner_new()");
+        return ph__cure(err, ph__fail(err, PH_EINVAL, "owner is empty"), PH_CURE_NEW_OWNER);
     if (to->lease_s < 0 || to->lease_s > PH_LEASE_MAX_S)
         return ph__fail(err, PH_EINVAL, "lease_s is %d; allowed are 1 to %d", to->lease_s,
                         PH_LEASE_MAX_S);

@@ -63,10 +63,7 @@ static int mend(const char **text, struct ph__arena *arena, ph_error *err)
 /* Puts "result 3: " before an error, if there are several. */
 static int at_index(size_t index, size_t count, int r, ph_error *err)
 {
-    ph_error copy = *err;
-
-    return r == PH_EINVAL && count > 1 ? ph__fail(err, r, "result %zu: %s", index, copy.message)
-                                       : r;
+    return r == PH_EINVAL && count > 1 ? ph__prefix(err, r, "result %zu: ", index) : r;
 }
 
 int ph__receptors_load(const ph_receptor_result *from, size_t count, struct ph__arena *arena,

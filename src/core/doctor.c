@@ -32,28 +32,46 @@ struct ph_report {
     bool failed; /* memory ran out */
 };
 
+/* Those of a cure in the words of C are the remedy's own, if it has any. */
+static const char *advice_of(const struct ph__remedy *remedy)
+{
+    if (remedy->cure == PH_CURE_NONE)
+        return NULL;
+    return remedy->advice ? remedy->advice : ph_cure_text(remedy->cure);
+}
+
+static const char *copy(ph_report *report, const char *text)
+{
+    const char *copied = ph__arena_copy(&report->arena, text, strlen(text));
+
+    report->failed |= !copied;
+    return copied;
+}
+
 void ph__finding(struct ph__examination *examination, const char *check, ph_finding_level level,
-                 const char *advice, const char *format, ...)
+                 struct ph__remedy remedy, const char *format, ...)
 {
     ph_report *report = examination->report;
     struct finding *added = ph__arena_alloc(&report->arena, sizeof(*added));
     char text[FINDING_MAX];
     va_list arguments;
-    int length;
 
     va_start(arguments, format);
-    length = vsnprintf(text, sizeof(text), format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (length >= (int)sizeof(text))
-        length = sizeof(text) - 1;
+    report->failed |= !added;
     if (added)
-        added->finding =
-            (ph_finding){ check, level, ph__arena_copy(&report->arena, text, (size_t)length),
-                          advice };
-    if (!added || !added->finding.text) {
-        report->failed = true;
+        added->finding = (ph_finding){
+            .check = check,
+            .level = level,
+            .text = copy(report, text),
+            .advice = advice_of(&remedy),
+            .cure = remedy.cure,
+            .door = remedy.door,
+            .subject = remedy.subject ? copy(report, remedy.subject) : NULL,
+        };
+    if (report->failed)
         return;
-    }
     PH__ASSERT(!*report->last); /* the end of the list */
     *report->last = added;
     report->last = &added->next;
@@ -65,21 +83,25 @@ void ph__finding_joins(struct ph__examination *examination, int64_t joins, int64
 {
     char id[PH_ID_TEXT_SIZE];
 
+    ph_id_text(example.b, id);
     if (wrong > 0)
         ph__finding(examination, "joins", PH_FINDING_ERROR,
-                    "look at them with ph_join_find(); one that hangs can be cancelled",
+                    ((struct ph__remedy){ .cure = PH_CURE_JOINS, .subject = id }),
                     "of %" PRId64 " joins %" PRId64 " are wrong (counters that are not what the "
                     "steps show, or waits left behind), for example %s",
-                    joins, wrong, ph_id_text(example.b, id));
+                    joins, wrong, id);
     else
-        ph__finding(examination, "joins", PH_FINDING_OK, NULL,
+        ph__finding(examination, "joins", PH_FINDING_OK, PH__FINE,
                     "each of %" PRId64 " joins has counted what its steps show", joins);
 }
 
 void ph__finding_identity(struct ph__examination *examination, int64_t store_id)
 {
-    ph__finding(examination, "identity", PH_FINDING_OK, NULL,
-                "%07" PRIx64 " is what its ids have in common", store_id);
+    char number[20];
+
+    snprintf(number, sizeof(number), "%07" PRIx64, store_id);
+    ph__finding(examination, "identity", PH_FINDING_OK, ((struct ph__remedy){ .subject = number }),
+                "%s is what its ids have in common", number);
 }
 
 static int examine_schema(struct ph__call *call, struct ph__examination *examination)
@@ -93,20 +115,19 @@ static int examine_schema(struct ph__call *call, struct ph__examination *examina
         return r;
     examination->usable = status.usable;
     if (status.installed == 0)
-        ph__finding(examination, "schema", PH_FINDING_ERROR, "call ph_migrate()",
+        ph__finding(examination, "schema", PH_FINDING_ERROR, PH__REMEDY(MIGRATE),
                     "no schema is installed");
     else if (!status.usable)
         ph__finding(examination, "schema", PH_FINDING_ERROR,
-                    status.installed < status.library ? "call ph_migrate()"
-                                                      : "use a newer version of the library",
+                    status.installed < status.library ? PH__REMEDY(MIGRATE) : PH__REMEDY(UPGRADE),
                     "schema version %d is installed, which this version cannot use (it brings %d)",
                     status.installed, status.library);
     else if (status.pending)
-        ph__finding(examination, "schema", PH_FINDING_WARNING, "call ph_migrate()",
+        ph__finding(examination, "schema", PH_FINDING_WARNING, PH__REMEDY(MIGRATE),
                     "schema version %d is installed; version %d is at hand", status.installed,
                     status.library);
     else
-        ph__finding(examination, "schema", PH_FINDING_OK, NULL, "version %d is installed",
+        ph__finding(examination, "schema", PH_FINDING_OK, PH__FINE, "version %d is installed",
                     status.installed);
     return 0;
 }
@@ -129,13 +150,15 @@ static int examine_clock(struct ph__call *call, struct ph__examination *examinat
     after = real_us();
     difference_ms = (there - (before + (after - before) / 2)) / 1000;
     if (llabs(difference_ms) > CLOCK_WARN_MS)
-        ph__finding(examination, "clock", PH_FINDING_WARNING,
-                    "let both machines follow a time server; due times and leases go by the "
-                    "database's clock",
-                    "the database's clock is %" PRId64 " ms %s this machine's",
-                    (int64_t)llabs(difference_ms), difference_ms > 0 ? "ahead of" : "behind");
+        ph__finding(
+            examination, "clock", PH_FINDING_WARNING,
+            PH__ADVISE(CLOCKS,
+                       "let both machines follow a time server; due times and leases go by the "
+                       "database's clock"),
+            "the database's clock is %" PRId64 " ms %s this machine's",
+            (int64_t)llabs(difference_ms), difference_ms > 0 ? "ahead of" : "behind");
     else
-        ph__finding(examination, "clock", PH_FINDING_OK, NULL,
+        ph__finding(examination, "clock", PH_FINDING_OK, PH__FINE,
                     "the database's clock differs by %" PRId64 " ms (asking took %" PRId64 " us)",
                     difference_ms, after - before);
     return 0;
@@ -150,39 +173,28 @@ static int examine_counts(struct ph__call *call, struct ph__examination *examina
         return r;
     ph__finding(examination, "oldest-ready",
                 counts.oldest_ready_ms > READY_WARN_MS ? PH_FINDING_WARNING : PH_FINDING_OK,
-                counts.oldest_ready_ms > READY_WARN_MS
-                    ? "start more workers, or resume a paused queue (see ph_queue_list())"
-                    : NULL,
+                counts.oldest_ready_ms > READY_WARN_MS ? PH__REMEDY(WORKERS) : PH__FINE,
                 "%" PRId64 " ready, the oldest for %" PRId64 " s", counts.ready,
                 counts.oldest_ready_ms / 1000);
     ph__finding(examination, "expired-leases",
                 counts.expired_leases > 0 ? PH_FINDING_WARNING : PH_FINDING_OK,
-                counts.expired_leases > 0 ? "a worker has died or hangs; the next claim takes them "
-                                            "back, or call ph_outbox_reap_expired()"
-                                          : NULL,
+                counts.expired_leases > 0 ? PH__REMEDY(REAP) : PH__FINE,
                 "%" PRId64 " messages under leases that have run out", counts.expired_leases);
     ph__finding(examination, "dead", counts.dead > 0 ? PH_FINDING_INFO : PH_FINDING_OK,
-                counts.dead > 0 ? "look at them with ph_outbox_list()" : NULL,
-                "%" PRId64 " dead letters", counts.dead);
+                counts.dead > 0 ? PH__REMEDY(DEAD_LETTERS) : PH__FINE, "%" PRId64 " dead letters",
+                counts.dead);
     return 0;
 }
 
 /* What is said of the other doors. */
 static const struct {
-    const char *check, *waiting, *dead;
+    const char *check;
+    ph_cure waiting;
+    const char *dead;
 } doors[] = {
-    [PH_INBOX] = { "inbox",
-                   "start a worker with handlers for the inbox, or resume a paused queue (see "
-                   "ph_queue_list())",
-                   "look at them with ph_inbox_list()" },
-    [PH_TIMERS] = { "timers",
-                    "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
-                    "ph_queue_list())",
-                    "look at them with ph_timers_list()" },
-    [PH_JOB_RUNS] = { "job_runs",
-                      "run a scheduler (see ph_scheduler_run()), or resume a paused queue (see "
-                      "ph_queue_list())",
-                      "look at them with ph_job_runs_list()" },
+    [PH_INBOX] = { "inbox", PH_CURE_WORKERS, "look at them with ph_inbox_list()" },
+    [PH_TIMERS] = { "timers", PH_CURE_SCHEDULER, "look at them with ph_timers_list()" },
+    [PH_JOB_RUNS] = { "job_runs", PH_CURE_SCHEDULER, "look at them with ph_job_runs_list()" },
 };
 
 /* These are worth a line only if something is wrong: many stores have none. */
@@ -194,11 +206,14 @@ static int examine_door(struct ph__call *call, struct ph__examination *examinati
     if (r < 0)
         return r;
     if (counts.oldest_ready_ms > READY_WARN_MS)
-        ph__finding(examination, doors[door].check, PH_FINDING_WARNING, doors[door].waiting,
+        ph__finding(examination, doors[door].check, PH_FINDING_WARNING,
+                    ((struct ph__remedy){ .cure = doors[door].waiting, .door = door }),
                     "%" PRId64 " are due, the oldest for %" PRId64 " s", counts.ready,
                     counts.oldest_ready_ms / 1000);
     if (counts.dead > 0)
-        ph__finding(examination, doors[door].check, PH_FINDING_INFO, doors[door].dead,
+        ph__finding(examination, doors[door].check, PH_FINDING_INFO,
+                    ((struct ph__remedy){
+                        .cure = PH_CURE_DEAD_LETTERS, .advice = doors[door].dead, .door = door }),
                     "%" PRId64 " dead letters", counts.dead);
     return 0;
 }
@@ -255,36 +270,45 @@ static void report_instances(struct ph__examination *examination, const struct i
     char id[PH_ID_TEXT_SIZE];
 
     if (found->hasty > 0)
-        ph__finding(examination, "instances", PH_FINDING_WARNING,
-                    "raise the stale threshold to twice the lease or more, or lower the lease",
-                    "%" PRId64 " instances would be taken for dead after less than twice their "
-                    "lease, for example %s of %s: %d s, and its lease is %d s",
-                    found->hasty, ph_id_text(found->hasty_one->id.b, id), found->hasty_one->service,
-                    found->hasty_one->stale_threshold_s, found->hasty_one->lease_s);
+        ph__finding(
+            examination, "instances", PH_FINDING_WARNING,
+            PH__ADVISE(SETTINGS,
+                       "raise the stale threshold to twice the lease or more, or lower the lease"),
+            "%" PRId64 " instances would be taken for dead after less than twice their "
+            "lease, for example %s of %s: %d s, and its lease is %d s",
+            found->hasty, ph_id_text(found->hasty_one->id.b, id), found->hasty_one->service,
+            found->hasty_one->stale_threshold_s, found->hasty_one->lease_s);
     if (found->silent > 0)
-        ph__finding(examination, "instances", PH_FINDING_WARNING,
-                    "it has died or hangs; the next call of another instance removes it and takes "
-                    "back what it had claimed",
-                    "%" PRId64 " live instances have stopped beating, for example %s of "
-                    "%s on %s",
-                    found->silent, ph_id_text(found->silent_one->id.b, id),
-                    found->silent_one->service, found->silent_one->host);
+        ph__finding(
+            examination, "instances", PH_FINDING_WARNING,
+            PH__ADVISE(
+                INSTANCES,
+                "it has died or hangs; the next call of another instance removes it and takes "
+                "back what it had claimed"),
+            "%" PRId64 " live instances have stopped beating, for example %s of "
+            "%s on %s",
+            found->silent, ph_id_text(found->silent_one->id.b, id), found->silent_one->service,
+            found->silent_one->host);
     if (found->late > 0)
-        ph__finding(examination, "instances", PH_FINDING_WARNING,
-                    "see whether it still runs; its messages come back when their leases run out",
-                    "%" PRId64 " live instances have missed three heartbeats, for example %s of %s "
-                    "on %s: last seen %" PRId64 " s ago",
-                    found->late, ph_id_text(found->late_one->id.b, id), found->late_one->service,
-                    found->late_one->host, found->late_s);
+        ph__finding(
+            examination, "instances", PH_FINDING_WARNING,
+            PH__ADVISE(
+                INSTANCES,
+                "see whether it still runs; its messages come back when their leases run out"),
+            "%" PRId64 " live instances have missed three heartbeats, for example %s of %s "
+            "on %s: last seen %" PRId64 " s ago",
+            found->late, ph_id_text(found->late_one->id.b, id), found->late_one->service,
+            found->late_one->host, found->late_s);
     if (found->apart > 0)
-        ph__finding(examination, "instances", PH_FINDING_WARNING,
-                    "give all instances of a service the same number of partitions",
-                    "live instances of the service %s share streams by different numbers of "
-                    "partitions, for example %s by %d: they do not agree on whose turn it is",
-                    found->apart_one->service, ph_id_text(found->apart_one->id.b, id),
-                    found->apart_one->partition_count);
+        ph__finding(
+            examination, "instances", PH_FINDING_WARNING,
+            PH__ADVISE(SETTINGS, "give all instances of a service the same number of partitions"),
+            "live instances of the service %s share streams by different numbers of "
+            "partitions, for example %s by %d: they do not agree on whose turn it is",
+            found->apart_one->service, ph_id_text(found->apart_one->id.b, id),
+            found->apart_one->partition_count);
     if (found->silent + found->late + found->hasty + found->apart == 0)
-        ph__finding(examination, "instances", PH_FINDING_OK, NULL, "%" PRId64 " live instances",
+        ph__finding(examination, "instances", PH_FINDING_OK, PH__FINE, "%" PRId64 " live instances",
                     found->live);
 }
 
@@ -380,20 +404,19 @@ static int examine_streams(struct ph__call *call, struct ph__examination *examin
 
     if (r == 0)
         r = look_at_queues(call, PH_INBOX, &found);
+    ph_id_text(found.head.b, id);
     if (r == 0 && found.count > 0)
-        ph__finding(examination, "streams", PH_FINDING_WARNING,
-                    "look at the head with ph_outbox_find() or ph_inbox_find(), then call "
-                    "ph_dead_retry() or ph_dead_discard(); or let all of a queue go on: "
-                    "ph_queue_set() with PH_DEAD_HEAD_SKIP",
-                    "%" PRId64 "%s stand%s still behind a dead head, for example \"%.80s\" in the "
-                    "%s queue \"%.80s\": %s",
-                    found.count,
-                    found.more         ? " streams or more"
-                    : found.count == 1 ? " stream"
-                                       : " streams",
-                    found.count == 1 && !found.more ? "s" : "", found.key,
-                    found.door == PH_OUTBOX ? "outbox" : "inbox", found.ns,
-                    ph_id_text(found.head.b, id));
+        ph__finding(
+            examination, "streams", PH_FINDING_WARNING,
+            ((struct ph__remedy){ .cure = PH_CURE_DEAD_HEAD, .door = found.door, .subject = id }),
+            "%" PRId64 "%s stand%s still behind a dead head, for example \"%.80s\" in the "
+            "%s queue \"%.80s\": %s",
+            found.count,
+            found.more         ? " streams or more"
+            : found.count == 1 ? " stream"
+                               : " streams",
+            found.count == 1 && !found.more ? "s" : "", found.key,
+            found.door == PH_OUTBOX ? "outbox" : "inbox", found.ns, id);
     return r;
 }
 
@@ -407,8 +430,7 @@ static int look_for_unclaimed(struct ph__call *call, struct ph__examination *exa
     for (size_t i = 0; r == 0 && i < found.count; i++)
         ph__finding(
             examination, "unclaimed", found.worked ? PH_FINDING_WARNING : PH_FINDING_INFO,
-            "start a worker that has a handler for the topic; who claims without being an "
-            "instance is not seen here",
+            ((struct ph__remedy){ .cure = PH_CURE_HANDLER, .door = door }),
             "%" PRId64 " messages of the topic \"%.80s\" in the %s queue \"%.80s\" are due, "
             "the oldest for %" PRId64 " s, and no live instance claims them",
             found.items[i].count, found.items[i].topic, door == PH_OUTBOX ? "outbox" : "inbox", ns,

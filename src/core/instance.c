@@ -14,10 +14,12 @@ int ph__fail_evicted(ph_error *err, ph_owner instance)
 {
     char text[PH_ID_TEXT_SIZE];
 
-    return ph__fail(err, PH_EEVICTED,
-                    "instance %s was taken for dead, or has left; what it had claimed is others' "
-                    "by now: take a fresh id (ph_owner_new) and register anew",
-                    ph_id_text(instance.b, text));
+    return ph__cure(err,
+                    ph__fail(err, PH_EEVICTED,
+                             "instance %s was taken for dead, or has left; what it had claimed is "
+                             "others' by now",
+                             ph_id_text(instance.b, text)),
+                    PH_CURE_REGISTER);
 }
 
 int ph_instance_leave(ph_store *store, ph_tx tx, ph_owner instance, int timeout_ms, bool *ret_left,

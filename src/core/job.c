@@ -158,7 +158,8 @@ static int named_begin(struct ph__call *call, ph_store *store, ph_tx tx, const c
 static int missing(struct ph__call *call, int r)
 {
     if (r == PH_ENOTFOUND)
-        ph__fail(call->err, r, "there is no job of this name; see ph_job_list()");
+        ph__cure(call->err, ph__fail(call->err, r, "there is no job of this name"),
+                 PH_CURE_LIST_JOBS);
     return r;
 }
 

@@ -197,14 +197,14 @@ int ph__call_joins(struct ph__call *call, int r)
 static int id_check(ph_join_id join, ph_error *err)
 {
     if (ph_id_is_zero(join.b))
-        return ph__fail(err, PH_EINVAL, "join id is empty; pass the one of ph_join_start()");
+        return ph__cure(err, ph__fail(err, PH_EINVAL, "join id is empty"), PH_CURE_JOIN_ID);
     return 0;
 }
 
 static int message_check(const ph_message_id *message, ph_error *err)
 {
     if (ph_id_is_zero(message->b))
-        return ph__fail(err, PH_EINVAL, "message id is empty; pass the one of ph_enqueue()");
+        return ph__cure(err, ph__fail(err, PH_EINVAL, "message id is empty"), PH_CURE_MESSAGE_ID);
     return 0;
 }
 

@@ -183,12 +183,8 @@ static int fields_check(struct ph__message *m, int priority, ph_error *err)
 /* Puts "message 3: " before an error. */
 static void name_index(long index, ph_error *err)
 {
-    char copy[sizeof(err->message)];
-
-    if (index < 0)
-        return;
-    memcpy(copy, err->message, sizeof(copy));
-    ph__fail(err, err->code, "message %ld: %s", index, copy);
+    if (index >= 0)
+        ph__prefix(err, 0, "message %ld: ", index);
 }
 
 int ph__message_load(struct ph__message *to, const ph_message *from, long index, ph_error *err)

@@ -29,10 +29,8 @@ static int refuse_contents(const struct ph__queue_contents *contents, ph_error *
     else if (only_comes)
         r = ph__fail(err, PH_ESTATE, "the queue has %s; cancel or delete them first", text.data);
     else
-        r = ph__fail(err, PH_ESTATE,
-                     "the queue has %s; settle or discard its messages, then call "
-                     "ph_retention_run(), which deletes what its settings do not keep",
-                     text.data);
+        r = ph__cure(err, ph__fail(err, PH_ESTATE, "the queue has %s", text.data),
+                     PH_CURE_RETENTION);
     ph__buffer_free(&text);
     return r;
 }

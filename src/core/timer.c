@@ -28,9 +28,10 @@ static int timer_load(const ph_timer *from, struct ph__message *to, ph_error *er
     if (r == 0 && timer.due_at == 0)
         return ph__fail(err, PH_EINVAL, "due_at is not set; a timer needs one");
     if (r == 0 && timer.due_at < PH_TIMER_MIN)
-        return ph__fail(err, PH_EINVAL,
-                        "due_at lies before the year 2000, which must be a mistake; times are "
-                        "microseconds since 1970");
+        return ph__cure(
+            err,
+            ph__fail(err, PH_EINVAL, "due_at lies before the year 2000, which must be a mistake"),
+            PH_CURE_TIME_UNIT);
     return r;
 }
 
@@ -75,7 +76,8 @@ int ph_timer_cancel(ph_store *store, ph_tx tx, ph_work_id timer, int timeout_ms,
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0 && ph_id_is_zero(timer.b))
-        r = ph__fail(call.err, PH_EINVAL, "timer id is empty; pass the one of ph_timer_schedule()");
+        r = ph__cure(call.err, ph__fail(call.err, PH_EINVAL, "timer id is empty"),
+                     PH_CURE_TIMER_ID);
     r = ph__call_connect(&call, r);
     if (r == 0)
         r = store->backend->timer_cancel(&call, timer, &cancelled);

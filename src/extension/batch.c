@@ -175,7 +175,6 @@ static int results_load(struct ph__ext_call *call, const struct form *form, stru
     const char *part = call->signature->arguments[form->argument];
     struct result *all;
     json_t *element;
-    ph_error plain;
     size_t i;
     int r = ph__arg_json(call, form->argument, JSON_ARRAY, 0, NULL);
 
@@ -190,10 +189,8 @@ static int results_load(struct ph__ext_call *call, const struct form *form, stru
     json_array_foreach(call->json, i, element)
     {
         r = element_load(call, form, element, &all[(*count)++]);
-        if (r < 0) {
-            plain = call->err;
-            return ph__fail(&call->err, plain.code, "%s: element %zu: %s", part, i, plain.message);
-        }
+        if (r < 0)
+            return ph__prefix(&call->err, r, "%s: element %zu: ", part, i);
     }
     return 0;
 }

@@ -4,9 +4,6 @@
 #include "store/sqlite/errors.h"
 #include "store/sqlite/transaction.h"
 #include "util/assert.h"
-#include "util/buffer.h"
-
-#include <string.h>
 
 #define SAVEPOINT "posthorn_steps"
 
@@ -97,57 +94,43 @@ int ph__ext_end(struct ph__ext_call *call, int r)
     return r;
 }
 
-/* The library's texts name C functions where they are the cure: "call ph_migrate()". Here they
- * become what can be said in SQL. */
-static void in_words_of_sql(struct ph__buffer *to, const char *text)
+/* Cures in SQL, where the library's text names what only C has; NULL: it suits SQL, too. */
+static const char *cure_text(ph_cure cure)
 {
-    static const struct {
-        const char *c, *sql;
-    } words[] = {
-        { "ph_migrate()", "posthorn_migrate()" },
-        { "ph_owner_new()", "posthorn_owner_new()" },
-        { "ph_enqueue()", "posthorn_enqueue()" },
-        { "(ph_owner_new)", "(posthorn_owner_new())" },
-        { "ph_join_start()", "posthorn_join_start()" },
-        { "ph_timer_schedule()", "posthorn_timer_schedule()" },
-        { "ph_job_list()", "the view posthorn_jobs" },
-        { "ph_retention_run()", "posthorn_retention_run()" },
-        { "microseconds since 1970", "seconds since 1970, or text" },
-        { "sqlite3_busy_timeout", "PRAGMA busy_timeout" },
+    static const char *const texts[] = {
+        [PH_CURE_MIGRATE] = "call posthorn_migrate()",
+        [PH_CURE_DEPLOY] = "make them with SELECT posthorn_migrate(), or name theirs with "
+                           "posthorn_config('table_prefix', ...)",
+        [PH_CURE_UPGRADE] = "use a newer version of the extension",
+        [PH_CURE_NEW_OWNER] = "make one with posthorn_owner_new()",
+        [PH_CURE_REGISTER] = "take a fresh id (posthorn_owner_new()) and register anew",
+        [PH_CURE_TIMER_ID] = "pass the one of posthorn_timer_schedule()",
+        [PH_CURE_JOIN_ID] = "pass the one of posthorn_join_start()",
+        [PH_CURE_MESSAGE_ID] = "pass the one of posthorn_enqueue()",
+        [PH_CURE_LIST_JOBS] = "see the view posthorn_jobs",
+        [PH_CURE_RETENTION] = "settle or discard its messages, then call posthorn_retention_run(), "
+                              "which deletes what its settings do not keep",
+        [PH_CURE_MORE_TIME] = "allow more time, or look whether something foreign is in the file "
+                              "(the command posthorn doctor tells)",
+        [PH_CURE_TIME_UNIT] = "times are seconds since 1970, or text",
+        [PH_CURE_BEGIN_IMMEDIATE] = "use BEGIN IMMEDIATE (and PRAGMA busy_timeout) so that the "
+                                    "transaction waits for its turn",
     };
-    const size_t count = sizeof(words) / sizeof(*words);
 
-    while (*text) {
-        size_t i = 0;
-
-        while (i < count && strncmp(text, words[i].c, strlen(words[i].c)) != 0)
-            i++;
-        if (i < count) {
-            ph__buffer_text(to, words[i].sql);
-            text += strlen(words[i].c);
-        } else {
-            ph__buffer_bytes(to, text++, 1);
-        }
-    }
+    return cure < sizeof(texts) / sizeof(*texts) ? texts[cure] : NULL;
 }
 
 char *ph__ext_error_text(const struct ph__ext_call *call)
 {
-    const char *text = call->err.message, *after = "";
-    struct ph__buffer words = { 0 };
-    char *said;
+    const char *text = cure_text(call->err.cure), *after = "";
+    char cause[PH_ERROR_MESSAGE_SIZE];
 
-    if (call->err.code == PH_ENOSCHEMA)
-        text = "the database has no tables of Posthorn with this prefix; make them with SELECT "
-               "posthorn_migrate(), or name theirs with posthorn_config('table_prefix', ...)";
     if (call->err.flags & PH_TX_DEAD)
         after = sqlite3_get_autocommit(call->ext->db) ? " (the transaction was rolled back)"
                                                       : " (the transaction is dead: roll it back)";
-    in_words_of_sql(&words, text);
-    said = sqlite3_mprintf("%s: %s%s", call->signature->name,
-                           words.failed ? "out of memory" : words.data, after);
-    ph__buffer_free(&words);
-    return said;
+    return sqlite3_mprintf("%s: %s%s%s%s", call->signature->name,
+                           text ? ph_error_cause(&call->err, cause) : call->err.message,
+                           text ? "; " : "", text ? text : "", after);
 }
 
 /* Only codes after which SQLite leaves the transaction alone: at "out of memory", "disk full" and

@@ -228,14 +228,12 @@ int ph__ext_inbox_message_load(struct ph__ext_call *call, const json_t *object, 
 static int load_element(struct ph__ext_call *call, const struct form *form, const json_t *element,
                         const char *text, size_t index, void *message)
 {
-    ph_error plain;
     int r = json_is_object(element) ? load(call, form, element, text, true, message)
                                     : ph__fail(&call->err, PH_EINVAL, "is not a JSON object");
 
     if (r == 0)
         return 0;
-    plain = call->err;
-    return ph__fail(&call->err, plain.code, "message %zu: %s", index, plain.message);
+    return ph__prefix(&call->err, r, "message %zu: ", index);
 }
 
 /* A JSON array into an array of messages, each like this one. */

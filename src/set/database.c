@@ -31,7 +31,9 @@ int ph__check_begin(const ph_set *set, const ph_database *database, struct ph__c
         return r;
     *ret_checked = checked;
     r = ph__name_check(checked.database.id, "id", false, err);
-    if (r == 0 && !checked.database.url)
+    if (r < 0)
+        return ph__cure_in_message(err, r, PH_CURE_RENAME);
+    if (!checked.database.url)
         r = ph__fail(err, PH_EINVAL, "url is NULL; it is required");
     if (r == 0)
         r = open_it(set, &checked, err);
@@ -42,7 +44,7 @@ int ph__check_begin(const ph_set *set, const ph_database *database, struct ph__c
     if (r < 0) {
         ph__check_end(&checked);
         ret_checked->key = checked.key;
-        return r;
+        return ph__cure_in_message(err, r, PH_CURE_RENAME);
     }
     checked.place = (struct ph__place){ checked.database.id, checked.database.url,
                                         checked.store->schema, checked.store->prefix };

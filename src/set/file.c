@@ -170,15 +170,7 @@ static int take_line(struct line *line, ph_error *err)
 /* Says which line it was. */
 static int fail_at(int number, int r, ph_error *err)
 {
-    ph_error cause = *err;
-
-    if (r == PH_ENOMEM)
-        return r;
-    ph__fail(err, r, "line %d: %s", number, cause.message);
-    err->flags = cause.flags;
-    err->native = cause.native;
-    memcpy(err->sqlstate, cause.sqlstate, sizeof(err->sqlstate));
-    return r;
+    return r == PH_ENOMEM ? r : ph__prefix(err, r, "line %d: ", number);
 }
 
 /* The next line, ended; *rest is what follows it, and NULL after the last. */

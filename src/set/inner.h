@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "set/complaints.h"
+#include "set/report.h"
 #include "set/roster.h"
 #include "set/set.h"
 
@@ -73,10 +74,11 @@ struct ph_set {
     uint64_t version;
 
     bool refreshing;
-    bool due;            /* sources have come that nobody has asked yet */
-    uint64_t looks;      /* refreshes that have ended */
-    int64_t looked_us;   /* when the last one did */
-    ph_error look_error; /* of the last one; code 0: none */
+    bool due;              /* sources have come that nobody has asked yet */
+    uint64_t looks;        /* refreshes that have ended */
+    int64_t looked_us;     /* when the last one did */
+    ph_error look_error;   /* of the last one; code 0: none */
+    ph_set_report *report; /* of the last one; NULL: none, or there was no memory for it */
     pthread_cond_t looked;
 };
 
@@ -120,8 +122,9 @@ struct ph__merged {
     bool changed;
     struct ph__complaints news; /* conflicts that there were not before */
 };
-/* With the lock: makes the list of the set anew from what was added and what the sources named. */
-int ph__set_merge(ph_set *set, struct ph__merged *ret_merged, ph_error *err);
+/* With the lock: makes the list of the set anew from what was added and what the sources named.
+ * report, which may be NULL, gets what came and went. */
+int ph__set_merge(ph_set *set, ph_set_report *report, struct ph__merged *ret_merged, ph_error *err);
 /* Without the lock: the log, and those who want to know. */
 void ph__set_merged(ph_set *set, struct ph__merged *merged);
 void ph__roster_drop(struct ph__roster *roster); /* with its entries; with the lock */
@@ -138,7 +141,8 @@ enum ph__look {
     PH__LOOK_JOIN,  /* waits for its end, and is content with that */
     PH__LOOK_SURE   /* waits, and looks once more: as ph_set_refresh() */
 };
-int ph__set_refresh(ph_set *set, int timeout_ms, enum ph__look look, ph_error *err);
+int ph__set_refresh(ph_set *set, int timeout_ms, enum ph__look look, ph_set_report **ret_report,
+                    ph_error *err);
 /* Is it for a router to refresh now? Never while somebody else does, or will. */
 bool ph__set_is_due(ph_set *set);
 /* May a look find what is not known? *ret_later: not yet, since the last one is too recent. */

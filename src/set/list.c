@@ -85,7 +85,7 @@ static int take_out(ph_set *set, const char *id, struct ph__merged *ret_merged, 
     r = copy_without(before, id, &set->added, err);
     if (r < 0)
         return r;
-    r = ph__set_merge(set, ret_merged, err);
+    r = ph__set_merge(set, NULL, ret_merged, err);
     if (r < 0) {
         ph__roster_free(set->added);
         set->added = before;

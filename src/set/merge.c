@@ -66,23 +66,34 @@ static bool same_keys(const struct ph__node *node, const struct ph__roster *befo
     return true;
 }
 
-static void compare(const struct ph__roster *now, const struct ph__roster *before,
-                    struct ph__merged *merged)
+/* How many of one list are not, or at another place, in the other. */
+static size_t count_missing(const struct ph__roster *of, const struct ph__roster *in,
+                            ph_set_change_kind kind, ph_set_report *report)
 {
-    size_t kept = 0;
+    size_t missing = 0;
 
-    merged->databases = now->ids.count;
-    merged->changed = now->keys.count != before->keys.count;
-    for (const struct ph__node *node = now->first; node; node = node->next) {
-        const struct ph__node *old = ph__map_get(&before->ids, node->place.id);
+    for (const struct ph__node *node = of->first; node; node = node->next) {
+        const struct ph__node *other = ph__map_get(&in->ids, node->place.id);
 
-        kept += old && old->entry == node->entry;
-        merged->changed |= !same_keys(node, before);
+        if (other && other->entry == node->entry)
+            continue;
+        missing++;
+        ph__report_place(report, kind, node->place.id);
     }
-    PH__ASSERT(kept <= now->ids.count && kept <= before->ids.count);
-    merged->appeared = now->ids.count - kept;
-    merged->left = before->ids.count - kept;
-    merged->changed |= merged->appeared > 0 || merged->left > 0;
+    return missing;
+}
+
+static void compare(const struct ph__roster *now, const struct ph__roster *before,
+                    ph_set_report *report, struct ph__merged *merged)
+{
+    merged->databases = now->ids.count;
+    merged->left = count_missing(before, now, PH_SET_REMOVED, report);
+    merged->appeared = count_missing(now, before, PH_SET_ADDED, report);
+    merged->changed =
+        merged->appeared > 0 || merged->left > 0 || now->keys.count != before->keys.count;
+    for (const struct ph__node *node = now->first; !merged->changed && node; node = node->next)
+        merged->changed = !same_keys(node, before);
+    PH__ASSERT(now->ids.count - merged->appeared == before->ids.count - merged->left);
 }
 
 void ph__roster_drop(struct ph__roster *roster)
@@ -92,7 +103,7 @@ void ph__roster_drop(struct ph__roster *roster)
     ph__roster_free(roster);
 }
 
-int ph__set_merge(ph_set *set, struct ph__merged *ret_merged, ph_error *err)
+int ph__set_merge(ph_set *set, ph_set_report *report, struct ph__merged *ret_merged, ph_error *err)
 {
     struct ph__roster *now = ph__roster_new(), *before = set->known;
     struct ph__complaints conflicts = { 0 };
@@ -108,7 +119,7 @@ int ph__set_merge(ph_set *set, struct ph__merged *ret_merged, ph_error *err)
         return r;
     }
     *ret_merged = (struct ph__merged){ 0 };
-    compare(now, before, ret_merged);
+    compare(now, before, report, ret_merged);
     set->known = now;
     set->version += ret_merged->changed;
     ph__roster_drop(before);

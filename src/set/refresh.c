@@ -80,19 +80,23 @@ static struct ph__source *next_of(ph_set *set, struct ph__source *source)
     return next;
 }
 
-static void ask_all(ph_set *set, int timeout_ms, ph_error *ret_first)
+static void ask_all(ph_set *set, int timeout_ms, ph_set_report *report, ph_error *ret_first)
 {
     ph_error err;
 
     ph__ok(ret_first);
     for (struct ph__source *s = next_of(set, NULL); s; s = next_of(set, s)) {
-        if (ask(set, s, timeout_ms, &err) < 0 && !ret_first->code)
-            *ret_first = err;
+        if (ask(set, s, timeout_ms, &err) < 0) {
+            ph__report_failure(report, s->name, &err);
+            if (!ret_first->code)
+                *ret_first = err;
+        }
+        ph__report_complaints(report, &s->complaints, s->name);
     }
 }
 
 /* With the lock: the answers count from now on. */
-static void put_in(ph_set *set, struct ph__merged *ret_merged, ph_error *err)
+static void put_in(ph_set *set, ph_set_report *report, struct ph__merged *ret_merged, ph_error *err)
 {
     ph_error merge_error;
 
@@ -103,34 +107,59 @@ static void put_in(ph_set *set, struct ph__merged *ret_merged, ph_error *err)
         source->list = source->fresh;
         source->fresh = NULL;
     }
-    if (ph__set_merge(set, ret_merged, &merge_error) < 0 && !err->code)
+    if (ph__set_merge(set, report, ret_merged, &merge_error) == 0) {
+        ph__report_complaints(report, &set->conflicts, NULL);
+        return;
+    }
+    if (report)
+        report->failed = true; /* the only reason is memory */
+    if (!err->code)
         *err = merge_error;
 }
 
-static int refresh(ph_set *set, int timeout_ms, ph_error *reterr)
+/* With the lock: how the last look went. A report tells of sources that have failed, so they are
+ * not an error then. */
+static int outcome(const ph_set *set, ph_set_report **ret_report, ph_error *reterr)
 {
+    if (!ret_report) {
+        if (reterr)
+            *reterr = set->look_error;
+        return set->look_error.code;
+    }
+    if (!set->report || set->report->failed)
+        return ph__fail_memory(reterr);
+    ph__report_ref(set->report);
+    *ret_report = set->report;
+    return ph__ok(reterr);
+}
+
+static int refresh(ph_set *set, int timeout_ms, ph_set_report **ret_report, ph_error *reterr)
+{
+    ph_set_report *report = ph__report_new();
     struct ph__merged merged = { 0 };
     ph_error err;
+    int r;
 
-    ask_all(set, timeout_ms, &err);
+    ask_all(set, timeout_ms, report, &err);
     pthread_mutex_lock(&set->lock);
-    put_in(set, &merged, &err);
+    put_in(set, report, &merged, &err);
+    ph_set_report_free(set->report);
+    set->report = report;
     set->refreshing = false;
     set->looks++;
     set->looked_us = ph__boot_us();
     set->look_error = err;
+    r = outcome(set, ret_report, reterr);
     pthread_cond_broadcast(&set->looked);
     pthread_mutex_unlock(&set->lock);
     ph__set_merged(set, &merged);
-    if (reterr)
-        *reterr = err;
-    return err.code;
+    return r;
 }
 
 /* With the lock. The look that is under way may have asked a source before we came: so those who
  * want to be sure wait for the one after it, which the first of them begins. *ret_mine: that is us. */
 static int wait_for_look(ph_set *set, ph__deadline deadline, bool sure, bool *ret_mine,
-                         ph_error *reterr)
+                         ph_set_report **ret_report, ph_error *reterr)
 {
     uint64_t wanted = set->looks + (set->refreshing && sure ? 2 : 1);
 
@@ -145,12 +174,11 @@ static int wait_for_look(ph_set *set, ph__deadline deadline, bool sure, bool *re
         ph__cond_wait_us(&set->looked, &set->lock, (int64_t)ph__deadline_left_ms(deadline) * 1000);
     }
     *ret_mine = set->looks < wanted;
-    if (!*ret_mine && reterr)
-        *reterr = set->look_error;
-    return *ret_mine ? 0 : set->look_error.code;
+    return *ret_mine ? 0 : outcome(set, ret_report, reterr);
 }
 
-int ph__set_refresh(ph_set *set, int timeout_ms, enum ph__look look, ph_error *err)
+int ph__set_refresh(ph_set *set, int timeout_ms, enum ph__look look, ph_set_report **ret_report,
+                    ph_error *err)
 {
     ph__deadline deadline = ph__deadline_in(timeout_ms ? timeout_ms : PH__TIMEOUT_MS);
     bool mine = false;
@@ -159,17 +187,17 @@ int ph__set_refresh(ph_set *set, int timeout_ms, enum ph__look look, ph_error *e
     ph__ok(err);
     pthread_mutex_lock(&set->lock);
     if (look != PH__LOOK_ALONE || !set->refreshing)
-        r = wait_for_look(set, deadline, look == PH__LOOK_SURE, &mine, err);
+        r = wait_for_look(set, deadline, look == PH__LOOK_SURE, &mine, ret_report, err);
     if (mine) {
         set->refreshing = true;
         set->due = false;
     }
     pthread_mutex_unlock(&set->lock);
     left_ms = ph__deadline_left_ms(deadline);
-    return mine ? refresh(set, left_ms > 0 ? left_ms : 1, err) : r;
+    return mine ? refresh(set, left_ms > 0 ? left_ms : 1, ret_report, err) : r;
 }
 
-int ph_set_refresh(ph_set *set, int timeout_ms, ph_error *reterr)
+int ph_set_refresh(ph_set *set, int timeout_ms, ph_set_report **ret_report, ph_error *reterr)
 {
     ph__ok(reterr);
     if (!set)
@@ -177,7 +205,7 @@ int ph_set_refresh(ph_set *set, int timeout_ms, ph_error *reterr)
     if (timeout_ms < 0)
         return ph__fail(reterr, PH_EINVAL, "timeout_ms is %d; give 0 for the default, or more",
                         timeout_ms);
-    return ph__set_refresh(set, timeout_ms, PH__LOOK_SURE, reterr);
+    return ph__set_refresh(set, timeout_ms, PH__LOOK_SURE, ret_report, reterr);
 }
 
 /* --------------------------------------------------------------------- when */

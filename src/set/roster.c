@@ -92,10 +92,10 @@ static int check_node(const struct ph__node *node, const struct ph__place *place
 
     if (!node || ph__place_same(&node->place, place))
         return 0;
-    return ph__fail(err, PH_EINVAL,
-                    "this id is that of another database; give each an id of its own. The other: "
-                    "%s",
-                    ph__url_shown(node->place.url, shown));
+    ph__fail(err, PH_EINVAL,
+             "this id is that of another database; give each an id of its own. The other: %s",
+             ph__url_shown(node->place.url, shown));
+    return ph__cure_in_message(err, PH_EINVAL, PH_CURE_RENAME);
 }
 
 int ph__roster_prepare(struct ph__roster *roster, const struct ph__place *place, const char *key,
@@ -109,11 +109,13 @@ int ph__roster_prepare(struct ph__roster *roster, const struct ph__place *place,
 
     if (r < 0)
         return r;
-    if (taken && taken->node != addition.node)
-        return ph__fail(err, PH_EINVAL,
-                        "this key belongs to another id; give each database keys of its own. The "
-                        "other: %s",
-                        taken->node->place.id);
+    if (taken && taken->node != addition.node) {
+        ph__fail(err, PH_EINVAL,
+                 "this key belongs to another id; give each database keys of its own. The other: "
+                 "%s",
+                 taken->node->place.id);
+        return ph__cure_in_message(err, PH_EINVAL, PH_CURE_RENAME);
+    }
     if (!addition.node) {
         addition.node = node_new(roster, place);
         addition.is_new = true;

@@ -224,11 +224,11 @@ static struct ph__entry *find(ph_set *set, const char *key, int timeout_ms, stru
     struct ph__entry *entry = ph__set_find(set, key);
 
     if (entry && ph__set_is_due(set)) {
-        (void)ph__set_refresh(set, timeout_ms, PH__LOOK_ALONE, &look->err);
+        (void)ph__set_refresh(set, timeout_ms, PH__LOOK_ALONE, NULL, &look->err);
         ph__entry_unref(set, entry);
         entry = ph__set_find(set, key); /* it may have left */
     } else if (!entry && ph__set_may_learn(set, &look->later)) {
-        (void)ph__set_refresh(set, timeout_ms, PH__LOOK_JOIN, &look->err);
+        (void)ph__set_refresh(set, timeout_ms, PH__LOOK_JOIN, NULL, &look->err);
         entry = ph__set_find(set, key);
     }
     return entry;
@@ -244,12 +244,11 @@ static int fail_not_found(const char *key, const struct look *look, ph_error *er
         ph__fail(err, PH_ENOTFOUND, "no database of the set has this key: %s", key);
         return ph__fail_flags(err, PH_ENOTFOUND, look->later ? PH_RETRY : 0);
     }
-    return ph__fail_flags(err,
-                          ph__fail(err, PH_ENOTFOUND,
-                                   "no database that the set knows has this key, and a source "
-                                   "failed: %s",
-                                   look->err.message),
-                          PH_RETRY);
+    *err = look->err;
+    err->code = PH_ENOTFOUND;
+    ph__prefix(err, PH_ENOTFOUND,
+               "no database that the set knows has this key, and a source failed: ");
+    return ph__fail_flags(err, PH_ENOTFOUND, PH_RETRY);
 }
 
 static int get(ph_router *router, const char *key, int timeout_ms, ph_store **ret_store,

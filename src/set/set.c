@@ -134,6 +134,7 @@ static void free_contents(ph_set *set)
     ph__roster_free(set->added);
     ph__roster_drop(set->known);
     ph__complaints_free(&set->conflicts);
+    ph_set_report_free(set->report);
     ph__dealloc((char *)(uintptr_t)set->stores.schema);
     ph__dealloc((char *)(uintptr_t)set->stores.table_prefix);
 }

@@ -398,9 +398,21 @@ struct ph__examination {
     void *progress_context;
     ph_report *report;
 };
-/* Adds a finding. check and advice are literals (advice NULL: none). */
+/* What helps against a finding, and what it is about. */
+struct ph__remedy {
+    ph_cure cure;
+    const char *advice; /* a literal; NULL: the cure's text */
+    ph_door door;
+    const char *subject; /* copied; NULL: none */
+};
+/* As an argument: nothing is to be done; a cure in its own words; one in these words. */
+#define PH__FINE ((struct ph__remedy){ .cure = PH_CURE_NONE })
+#define PH__REMEDY(name) ((struct ph__remedy){ .cure = PH_CURE_##name })
+#define PH__ADVISE(name, text) ((struct ph__remedy){ .cure = PH_CURE_##name, .advice = (text) })
+/* Adds a finding. check is a literal. */
 void ph__finding(struct ph__examination *examination, const char *check, ph_finding_level level,
-                 const char *advice, const char *format, ...) __attribute__((format(printf, 5, 6)));
+                 struct ph__remedy remedy, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* What the database was given when the schema was made: a copy has the same. */
 void ph__finding_identity(struct ph__examination *examination, int64_t store_id);

@@ -69,7 +69,7 @@ TEST(how_often_sources_are_asked_can_be_set)
     in_us = ph__set_refresh_in_us(set);
     CHECK(in_us > 15 * T_SECOND && in_us <= 20 * T_SECOND);
     found.status = PH_ECONNECT;
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_ECONNECT);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_ECONNECT);
     in_us = ph__set_refresh_in_us(set); /* a thread of its own may try again sooner */
     CHECK(in_us > 5 * T_SECOND && in_us <= 10 * T_SECOND);
     ph_set_free(set);
@@ -369,9 +369,9 @@ TEST(the_callback_and_its_answers_are_checked)
     CHECK_INT(ph_set_add_discovery(set, NULL, NULL, &t_err), PH_EINVAL);
     CHECK_INT(ph_set_add_discovery(NULL, discover, &found, &t_err), PH_EINVAL);
     CHECK_INT(ph_found_add(NULL, &named, &t_err), PH_EINVAL);
-    CHECK_INT(ph_set_refresh(NULL, 0, &t_err), PH_EINVAL);
-    CHECK_INT(ph_set_refresh(set, -1, &t_err), PH_EINVAL);
-    OK(ph_set_refresh(set, 0, NULL));
+    CHECK_INT(ph_set_refresh(NULL, 0, NULL, &t_err), PH_EINVAL);
+    CHECK_INT(ph_set_refresh(set, -1, NULL, &t_err), PH_EINVAL);
+    OK(ph_set_refresh(set, 0, NULL, NULL));
     CHECK_INT(ph_database_list(NULL, NULL, NULL, &t_err), PH_EINVAL);
     CHECK_INT(ph_database_list(set, NULL, NULL, &t_err), PH_EINVAL);
     ph_set_free(set);
@@ -414,7 +414,7 @@ TEST(a_source_that_fails_keeps_its_list)
     found.count = 0;
     name(&found, "half", 2, NULL); /* half an answer is none */
     name(&second, "c", 3, NULL);
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_EAUTH);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_EAUTH);
     CHECK_STR(t_err.message, "no answer today");
     CHECK_INT(t_err.code, PH_EAUTH);
     CHECK_STR(ids(set), "a b c");
@@ -422,10 +422,10 @@ TEST(a_source_that_fails_keeps_its_list)
     CHECK(line && line->level == PH_LOG_WARN);
     CHECK_STR(field(line, "error"), "no answer today");
     CHECK_STR(field(line, "source"), "callback");
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_EAUTH);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_EAUTH);
     CHECK_INT(lines_with("a source fails"), 1); /* said once */
     second.status = PH_EBUSY;
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_EAUTH); /* that of the first */
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_EAUTH); /* that of the first */
     CHECK_INT(lines_with("a source fails"), 2);
     found.status = second.status = 0;
     refresh(set);
@@ -448,9 +448,9 @@ TEST(a_failure_without_words_gets_some)
     ph_set *set = make_set(0, 0);
 
     OK(ph_set_add_discovery(set, fail_silently, NULL, &t_err));
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_EPERM);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_EPERM);
     CHECK(strstr(t_err.message, ph_status_text(PH_EPERM)) != NULL);
-    CHECK_INT(ph_set_refresh(set, 0, NULL), PH_EPERM);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, NULL), PH_EPERM);
     ph_set_free(set);
 }
 
@@ -484,7 +484,7 @@ static void *refresh_in_thread(void *context)
 {
     struct hanging *h = context;
 
-    h->result = ph_set_refresh(h->set, 0, &h->err);
+    h->result = ph_set_refresh(h->set, 0, NULL, &h->err);
     return NULL;
 }
 
@@ -543,7 +543,7 @@ TEST(a_callback_that_hangs_holds_up_only_those_who_wait_for_it)
     OK(ph_set_remove(set, "b", &t_err));
     (void)ph__set_refresh_in_us(set);
     CHECK(ph__boot_us() - began_us < 15 * T_SECOND); /* who waits for the other waits for 30 s */
-    CHECK_INT(ph_set_refresh(set, 50, &t_err), PH_ETIMEOUT);
+    CHECK_INT(ph_set_refresh(set, 50, NULL, &t_err), PH_ETIMEOUT);
     CHECK(t_err.flags & PH_RETRY);
     CHECK_INT(ph_router_get(router, "late", 50, &other, &t_err), PH_ETIMEOUT);
     CHECK(other == NULL);
@@ -567,7 +567,7 @@ static void *refresh_as_second(void *context)
 {
     struct second *second = context;
 
-    second->result = ph_set_refresh(second->set, 0, &second->err);
+    second->result = ph_set_refresh(second->set, 0, NULL, &second->err);
     return NULL;
 }
 

@@ -587,7 +587,7 @@ TEST(without_refresh_only_a_call_for_it_asks)
     CHECK_INT(get(router, "d0"), PH_ENOTFOUND);
     CHECK_INT(t_err.flags, 0);
     CHECK_INT(found.asked, 0);
-    OK(ph_set_refresh(set, 0, &t_err));
+    OK(ph_set_refresh(set, 0, NULL, &t_err));
     route(router, "d0");
     CHECK_INT(found.asked, 1);
     ph_router_free(router);

@@ -388,7 +388,7 @@ static void *refresh_often(void *context)
     ph_error err;
 
     for (int i = 0; i < ROUNDS; i++)
-        CHECK_INT(ph_set_refresh(context, 0, &err), 0);
+        CHECK_INT(ph_set_refresh(context, 0, NULL, &err), 0);
     return NULL;
 }
 
@@ -462,13 +462,13 @@ TEST(a_set_may_be_used_by_any_number_of_threads)
     opts.refresh_ms = 1;
     OK(ph_set_new(&opts, &set, &t_err)); /* silent: the journal is for one thread */
     OK(ph_set_add_discovery(set, name_one_or_two, databases, &t_err));
-    OK(ph_set_refresh(set, 0, &t_err));
+    OK(ph_set_refresh(set, 0, NULL, &t_err));
     for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++)
         CHECK(pthread_create(&threads[i], NULL, users[i], set) == 0);
     for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++)
         pthread_join(threads[i], NULL);
     CHECK_INT(ph__set_take(set, 100), PH_SET_CONNECTIONS);
-    OK(ph_set_refresh(set, 0, &t_err));
+    OK(ph_set_refresh(set, 0, NULL, &t_err));
     CHECK(strncmp(ids(set), "always", 6) == 0);
     ph_set_free(set);
 }

@@ -172,7 +172,7 @@ int discover(void *context, ph_found *found, ph_error *reterr)
 
 void refresh(ph_set *set)
 {
-    OK(ph_set_refresh(set, 0, &t_err));
+    OK(ph_set_refresh(set, 0, NULL, &t_err));
 }
 
 size_t lines_with(const char *text)

@@ -176,7 +176,7 @@ TEST(no_rows_are_an_answer)
 static void fails(const char *sql, int code, const char *part)
 {
     ph_set *set = set_of(sql);
-    int r = ph_set_refresh(set, 2000, &t_err);
+    int r = ph_set_refresh(set, 2000, NULL, &t_err);
 
     if (r != code || !strstr(t_err.message, part))
         printf("%s: %d %s\n", sql, r, t_err.message);
@@ -261,7 +261,7 @@ TEST(a_query_that_takes_too_long_is_ended)
     t_limit(60);
     if (!t_is_pg())
         t_sql(t_connect(), "CREATE TABLE t (x)");
-    CHECK_INT(ph_set_refresh(set, 300, &t_err), PH_ETIMEOUT);
+    CHECK_INT(ph_set_refresh(set, 300, NULL, &t_err), PH_ETIMEOUT);
     CHECK_INT(t_err.flags, PH_RETRY);
     ph_set_free(set);
 }
@@ -274,7 +274,7 @@ TEST(a_control_database_that_is_down_leaves_the_list_as_it_is)
     tenant(conn, "'a', 'sqlite:a.db', NULL, NULL, NULL");
     refresh(set);
     t_sql(conn, "ALTER TABLE {schema}.tenants RENAME TO gone");
-    CHECK(ph_set_refresh(set, 0, &t_err) < 0);
+    CHECK(ph_set_refresh(set, 0, NULL, &t_err) < 0);
     CHECK_STR(ids(set), "a");
     t_sql(conn, "ALTER TABLE {schema}.gone RENAME TO tenants");
     refresh(set);
@@ -283,7 +283,7 @@ TEST(a_control_database_that_is_down_leaves_the_list_as_it_is)
     set = make_set(0, 0);
     OK(ph_set_add_query(set, t_is_pg() ? "postgresql://localhost:1/x" : "sqlite:not/here.db",
                         "SELECT 'a', 'b'", &t_err));
-    CHECK_INT(ph_set_refresh(set, 5000, &t_err), PH_ECONNECT);
+    CHECK_INT(ph_set_refresh(set, 5000, NULL, &t_err), PH_ECONNECT);
     CHECK_STR(ids(set), "");
     ph_set_free(set);
 }
@@ -356,7 +356,7 @@ TEST(a_set_file_takes_a_connection_only_for_queries)
     CHECK_INT(ph__set_take(set, 1), 1);
     refresh(set);
     write_set("store t sqlite:t.db\n", true);
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_ESTATE);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_ESTATE);
     CHECK(strncmp(t_err.message, "line 2: no connection of the set is left", 40) == 0);
     CHECK_STR(ids(set), "s");
     CHECK_INT(ph_set_add_file(set, path, &t_err), PH_ESTATE);
@@ -376,7 +376,7 @@ TEST(a_set_file_may_hold_queries)
     refresh(set);
     CHECK_STR(ids(set), "a s");
     t_sql(conn, "DROP TABLE {schema}.tenants");
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_EDATABASE);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_EDATABASE);
     CHECK(strncmp(t_err.message, "line 2: ", 8) == 0);
     CHECK_STR(ids(set), "a s");
     ph_set_free(set);
@@ -416,7 +416,7 @@ TEST(without_memory_a_query_is_a_source_that_fails)
     do {
         journal.count = 0;
         ph__alloc_fail_after = n++;
-        r = ph_set_refresh(set, 0, &t_err);
+        r = ph_set_refresh(set, 0, NULL, &t_err);
         ph__alloc_fail_after = -1;
         CHECK(r == 0 || r == PH_ENOMEM);
         CHECK_STR(ids(set), r ? "" : "a b");

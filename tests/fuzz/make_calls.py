@@ -23,7 +23,7 @@ HANDLES = {  # and what frees them; None: freed at the end, since others borrow 
     'ph_jobs': 'ph_jobs_free', 'ph_streams': 'ph_streams_free',
     'ph_instances': 'ph_instances_free', 'ph_receptors': 'ph_receptors_free',
     'ph_checkpoints': 'ph_checkpoints_free', 'ph_databases': 'ph_databases_free',
-    'ph_served_stores': 'ph_served_stores_free', 'char': 'ph_free',
+    'ph_served_stores': 'ph_served_stores_free', 'ph_set_report': 'ph_set_report_free', 'char': 'ph_free',
     'ph_dispatcher': None, 'ph_scheduler': None, 'ph_router': None, 'ph_set': None,
     'ph_store': None,
 }
@@ -143,10 +143,12 @@ class Writer:
             return 'draw_store()', None
         if kind == 'ph_tx':
             return 'draw_tx()', None
-        if kind == 'ph_error *':
+        if kind in ('ph_error *', 'const ph_error *'):
             return 'draw_err()', None
         if kind.endswith('[16]') or kind.endswith('[PH_ID_TEXT_SIZE]'):
             return 'draw_bytes(64)', None
+        if kind.endswith('[PH_ERROR_MESSAGE_SIZE]'):
+            return 'draw_bytes(PH_ERROR_MESSAGE_SIZE)', None
         if inner in HANDLES and kind.endswith('**'):
             return f'draw_result((void *)&got_{inner})', inner
         if inner in HANDLES and kind.endswith('*') and inner != 'char':

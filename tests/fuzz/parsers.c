@@ -196,7 +196,7 @@ static void parse_set_file(const uint8_t *data, size_t size)
 
     if (!strstr(text, "query") && ph_set_new(&opts, &set, &err) == 0) {
         if (ph_set_add_file(set, file_with("set", data, size), &err) == 0) {
-            (void)!ph_set_refresh(set, 1000, &err);
+            (void)!ph_set_refresh(set, 1000, NULL, &err);
             if (ph_database_list(set, NULL, &list, &err) == 0)
                 ph_databases_free(list);
         }

@@ -7,8 +7,9 @@ import install
 import lists
 import manual
 import passed
+import prose
 import runner
 import sources
 import structure
 
-runner.main([api, assertions, sources, structure, lists, documents, manual, install, passed])
+runner.main([api, assertions, sources, structure, lists, documents, manual, prose, install, passed])

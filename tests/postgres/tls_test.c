@@ -60,6 +60,18 @@ TEST(verify_full_works)
 TEST(plain_text_is_refused_by_the_server)
 {
     refused_with("sslmode=disable", PH_EAUTH, "no encryption; use TLS");
+    CHECK_STR(t_err.sqlstate, "28000");
+}
+
+/* The server's words may be in any language; they are passed on without its number. */
+TEST(a_server_that_refuses_is_understood_by_its_sqlstate)
+{
+    refused_with("password=wrong", PH_EAUTH, "FATAL:  password authentication failed for user");
+    CHECK_STR(t_err.sqlstate, "28P01");
+    CHECK(strstr(t_err.message, "; check user and password") != NULL);
+    refused_with("dbname=nothing_here", PH_ECONNECT, "FATAL:  database \"nothing_here\" does not");
+    CHECK_STR(t_err.sqlstate, "3D000");
+    CHECK(!(t_err.flags & PH_RETRY));
 }
 
 /* The certificate names "localhost", not the address. */

@@ -1,6 +1,8 @@
 /* error.c - errors: filling, cutting, texts. */
 #include "harness.h"
 
+#include <limits.h>
+
 #include "core/error.h"
 #include "core/names.h"
 #include "util/text.h"
@@ -66,12 +68,104 @@ TEST(texts_that_fit_are_whole)
     CHECK_STR(t_err.message, text);
 }
 
+TEST(a_cure_stands_behind_the_cause)
+{
+    char cause[PH_ERROR_MESSAGE_SIZE];
+
+    ph__fail(&t_err, PH_ETOOOLD, "it is %s", "old");
+    CHECK_INT(t_err.cure, PH_CURE_NONE);
+    CHECK_STR(ph_error_cause(&t_err, cause), "it is old");
+    CHECK_INT(ph__cure(&t_err, PH_ETOOOLD, PH_CURE_MIGRATE), PH_ETOOOLD);
+    CHECK_STR(t_err.message, "it is old; call ph_migrate()");
+    CHECK_STR(ph_error_cause(&t_err, cause), "it is old");
+    CHECK_INT(t_err.cure, PH_CURE_MIGRATE);
+    CHECK_INT(t_err.flags, 0);
+    ph__fail_flags(&t_err, PH_ETOOOLD, PH_RETRY);
+    CHECK_INT(t_err.cure, PH_CURE_MIGRATE);
+    CHECK(t_err.flags & PH_RETRY);
+    CHECK_INT(ph__cure(NULL, PH_ETOOOLD, PH_CURE_MIGRATE), PH_ETOOOLD);
+    ph__fail(&t_err, PH_EINVAL, "the next error has none");
+    CHECK_INT(t_err.cure, PH_CURE_NONE);
+}
+
+TEST(a_message_may_hold_its_cure_itself)
+{
+    char cause[PH_ERROR_MESSAGE_SIZE];
+
+    ph__fail(&t_err, PH_EFULL, "full; free some");
+    CHECK_INT(ph__cure_in_message(&t_err, PH_EFULL, PH_CURE_SPACE), PH_EFULL);
+    CHECK_INT(t_err.cure, PH_CURE_SPACE);
+    CHECK_STR(t_err.message, "full; free some");
+    CHECK_STR(ph_error_cause(&t_err, cause), "full; free some");
+    CHECK_INT(ph__cure_in_message(NULL, PH_EFULL, PH_CURE_SPACE), PH_EFULL);
+}
+
+TEST(what_is_put_before_a_message_leaves_the_rest_alone)
+{
+    char cause[PH_ERROR_MESSAGE_SIZE];
+
+    ph__cure(&t_err, ph__fail(&t_err, PH_EINVAL, "bad"), PH_CURE_NEW_OWNER);
+    t_err.native = 7;
+    ph__fail_flags(&t_err, PH_EINVAL, PH_RETRY);
+    CHECK_INT(ph__prefix(&t_err, PH_EINVAL, "line %d: ", 3), PH_EINVAL);
+    CHECK_STR(t_err.message, "line 3: bad; make one with ph_owner_new()");
+    CHECK_STR(ph_error_cause(&t_err, cause), "line 3: bad");
+    CHECK_INT(t_err.cure, PH_CURE_NEW_OWNER);
+    CHECK_INT(t_err.native, 7);
+    CHECK(t_err.flags & PH_RETRY);
+    CHECK_INT(ph__prefix(NULL, PH_EINVAL, "x"), PH_EINVAL);
+    for (int i = 0; i < 60; i++) { /* until nothing else has room */
+        ph__prefix(&t_err, PH_EINVAL, "\xe2\x82\xac%d: ", i);
+        CHECK(ph__text_valid(t_err.message, strlen(t_err.message), NULL));
+        CHECK_INT(t_err.cure, PH_CURE_NEW_OWNER);
+        CHECK(strlen(ph_error_cause(&t_err, cause)) <= strlen(t_err.message));
+    }
+}
+
+TEST(a_cure_can_be_taken_away)
+{
+    ph__cure(&t_err, ph__fail(&t_err, PH_EPERM, "denied"), PH_CURE_GRANT);
+    ph__uncure(&t_err);
+    CHECK_STR(t_err.message, "denied");
+    CHECK_INT(t_err.cure, PH_CURE_NONE);
+    ph__uncure(&t_err);
+    CHECK_STR(t_err.message, "denied");
+}
+
+TEST(a_long_cause_leaves_room_for_the_cure)
+{
+    char text[1200], cause[PH_ERROR_MESSAGE_SIZE];
+
+    for (size_t at = 0; at < 1196; at += 3)
+        memcpy(text + at, "\xe2\x82\xac", 4);
+    for (int cure = PH_CURE_MIGRATE; strcmp(ph_cure_word((ph_cure)cure), "none") != 0; cure++) {
+        ph__cure(&t_err, ph__fail(&t_err, PH_EINVAL, "%s", text), (ph_cure)cure);
+        CHECK(strstr(t_err.message, ph_cure_text((ph_cure)cure)) != NULL);
+        CHECK(ph__text_valid(t_err.message, strlen(t_err.message), NULL));
+        CHECK_INT(t_err.cure, cure);
+        CHECK_INT(strlen(ph_error_cause(&t_err, cause)) + 2 + strlen(ph_cure_text((ph_cure)cure)),
+                  strlen(t_err.message));
+    }
+}
+
+TEST(every_cure_has_a_word_and_a_text)
+{
+    CHECK_STR(ph_cure_word(PH_CURE_NONE), "none");
+    CHECK_STR(ph_cure_text(PH_CURE_NONE), "");
+    CHECK_STR(ph_cure_word(PH_CURE_MIGRATE), "migrate");
+    CHECK_STR(ph_cure_text(PH_CURE_MIGRATE), "call ph_migrate()");
+    CHECK_STR(ph_cure_word((ph_cure)-1), "none");
+    CHECK_STR(ph_cure_text((ph_cure)200), "");
+    CHECK_STR(ph_cure_word((ph_cure)UCHAR_MAX), "none"); /* as a callback might leave it */
+}
+
 TEST(layout_is_frozen)
 {
     CHECK_INT(sizeof(ph_error), 268);
     CHECK_INT(offsetof(ph_error, flags), 8);
     CHECK_INT(offsetof(ph_error, sqlstate), 12);
     CHECK_INT(offsetof(ph_error, message), 18);
+    CHECK_INT(offsetof(ph_error, cure), 267);
 }
 
 TEST(every_status_and_outcome_has_a_text)

@@ -90,7 +90,7 @@ static void make_dir(const char *name)
 
 static void refresh(ph_set *set)
 {
-    OK(ph_set_refresh(set, 0, &t_err));
+    OK(ph_set_refresh(set, 0, NULL, &t_err));
 }
 
 /* ------------------------------------------------------------------- folders */
@@ -189,11 +189,11 @@ TEST(a_folder_that_cannot_be_read_is_a_source_that_fails)
     OK(ph_set_add_folder(set, in_dir("t"), NULL, &t_err));
     refresh(set);
     CHECK(rename(in_dir("t"), in_dir("away")) == 0);
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_ECONNECT);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_ECONNECT);
     CHECK(strstr(t_err.message, "the folder cannot be read") != NULL);
     CHECK_STR(known(set), "a=sqlite:~/t/a.db");
     write_file("t", "a file of that name");
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_ECONNECT);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_ECONNECT);
     CHECK_STR(known(set), "a=sqlite:~/t/a.db");
     finish(set);
 }
@@ -349,7 +349,7 @@ TEST(a_line_that_cannot_be_read_is_named_and_nothing_changes)
         snprintf(text, sizeof(text), "store b sqlite:b.db\n\n%s\nstore c sqlite:c.db\n",
                  lines[i].line);
         write_file("set.conf", text);
-        CHECK(ph_set_refresh(set, 0, &t_err) < 0);
+        CHECK(ph_set_refresh(set, 0, NULL, &t_err) < 0);
         if (!strstr(t_err.message, lines[i].error))
             printf("%s: %s\n", lines[i].line, t_err.message);
         CHECK(strncmp(t_err.message, "line 3: ", 8) == 0);
@@ -415,21 +415,21 @@ TEST(what_is_no_text_is_a_source_that_fails)
     CHECK(fwrite("store a sqlite:a.db\0\n", 1, 21, file) == 21);
     CHECK(fclose(file) == 0);
     OK(ph_set_add_file(set, in_dir("nul.conf"), &t_err));
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_EINVAL);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_EINVAL);
     CHECK(strstr(t_err.message, "NUL") != NULL);
     finish(set);
     set = make_set();
     OK(ph_set_add_file(set, in_dir("not-there.conf"), &t_err));
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_ECONNECT);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_ECONNECT);
     finish(set);
     set = make_set();
     OK(ph_set_add_file(set, t_dir(), &t_err));
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_EINVAL);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_EINVAL);
     finish(set);
     set = make_set();
     CHECK(mkfifo(in_dir("pipe"), 0600) == 0);
     OK(ph_set_add_file(set, in_dir("pipe"), &t_err)); /* nobody writes, and nobody waits for it */
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_EINVAL);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_EINVAL);
     CHECK_INT(ph_set_add_file(set, "", &t_err), PH_EINVAL);
     CHECK_INT(ph_set_add_file(set, NULL, &t_err), PH_EINVAL);
     CHECK_INT(ph_set_add_file(NULL, "x", &t_err), PH_EINVAL);
@@ -546,7 +546,7 @@ TEST(memory_runs_out_while_sources_are_asked)
     IN_THE_END(ph_set_add_folder(set, in_dir("t"), "[bc].db", &t_err), true);
     IN_THE_END(ph_set_add_file(set, in_dir("set.conf"), &t_err), true);
     /* Half an answer never counts. */
-    IN_THE_END(ph_set_refresh(set, 0, &t_err),
+    IN_THE_END(ph_set_refresh(set, 0, NULL, &t_err),
                !strstr(known(set), " x=") == !strstr(known(set), " y="));
     CHECK_STR(known(set), "a=sqlite:a.db b=sqlite:~/t/b.db b.db=sqlite:~/t/b.db "
                           "c=sqlite:~/t/c.db c.db=sqlite:~/t/c.db d=sqlite:/d.db x=sqlite:x.db "
@@ -575,7 +575,7 @@ TEST(an_answer_that_is_not_whole_for_want_of_memory_is_none)
     refresh(set);
     CHECK_STR(known(set), "forgotten=sqlite:kept.db kept=sqlite:kept.db");
     forgets = true;
-    CHECK_INT(ph_set_refresh(set, 0, &t_err), PH_ENOMEM);
+    CHECK_INT(ph_set_refresh(set, 0, NULL, &t_err), PH_ENOMEM);
     CHECK_STR(known(set), "forgotten=sqlite:kept.db kept=sqlite:kept.db");
     finish(set);
 }

@@ -235,7 +235,7 @@ void *ph__discover(void *context)
             continue;
         }
         ph__unlock(dispatcher);
-        (void)!ph_set_refresh(dispatcher->set, 0, &err); /* says itself what is wrong */
+        (void)!ph_set_refresh(dispatcher->set, 0, NULL, &err); /* says itself what is wrong */
         ph__lock(dispatcher);
         set_discovered(dispatcher);
     }

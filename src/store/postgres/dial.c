@@ -23,8 +23,14 @@ static PGconn *start_connecting(const char *url, const struct ph__pg_place *plac
     return PQconnectStartParams(keywords, values, 1);
 }
 
+/* How one try went. */
+struct attempt {
+    ph_error err;
+    bool telling; /* a server has answered, or its certificate is wrong */
+};
+
 /* PH_ETIMEOUT at the deadline, without words. */
-static int finish_connecting(PGconn *conn, ph__deadline until, ph_error *err)
+static int finish_connecting(PGconn *conn, ph__deadline until, struct attempt *attempt)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
 
@@ -32,7 +38,7 @@ static int finish_connecting(PGconn *conn, ph__deadline until, ph_error *err)
         short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
 
         if (PQstatus(conn) == CONNECTION_BAD || status == PGRES_POLLING_FAILED)
-            return ph__pg_fail_connect(conn, err);
+            return ph__pg_fail_connect(conn, &attempt->telling, &attempt->err);
         if (ph__pg_wait(PQsocket(conn), events, until) < 0)
             return PH_ETIMEOUT;
         status = PQconnectPoll(conn);
@@ -40,19 +46,21 @@ static int finish_connecting(PGconn *conn, ph__deadline until, ph_error *err)
     return 0;
 }
 
-static int try_place(struct ph__call *call, const struct ph__pg_place *place, ph_error *err,
-                     PGconn **ret_conn)
+static int try_place(struct ph__call *call, const struct ph__pg_place *place,
+                     struct attempt *attempt, PGconn **ret_conn)
 {
     PGconn *conn = start_connecting(call->store->url, place);
     int r;
 
     if (!conn)
-        return ph__fail_memory(err);
-    r = finish_connecting(conn, place->until, err);
+        return ph__fail_memory(&attempt->err);
+    PQsetErrorVerbosity(conn, PQERRORS_VERBOSE); /* with SQLSTATE, for ph__pg_fail_connect() */
+    r = finish_connecting(conn, place->until, attempt);
     if (r < 0) {
         PQfinish(conn);
         return r;
     }
+    PQsetErrorVerbosity(conn, PQERRORS_DEFAULT);
     *ret_conn = conn;
     return 0;
 }
@@ -88,20 +96,15 @@ static bool is_to_read(const char *attrs)
 struct search {
     PGconn *conn, *spare; /* the spare one is read-only */
     size_t host, spare_host;
-    ph_error err; /* what tells most */
+    struct attempt failure; /* what tells most */
 };
 
-static bool tells_more(const ph_error *err, const ph_error *than)
+static void note(struct search *search, const struct attempt *attempt)
 {
-    if (strstr(than->message, "FATAL:") || strstr(than->message, "certificate"))
-        return false;
-    return !than->code || strstr(err->message, "FATAL:") || strstr(err->message, "certificate");
-}
+    const struct attempt *before = &search->failure;
 
-static void note(struct search *search, const ph_error *err)
-{
-    if (err->code && tells_more(err, &search->err))
-        search->err = *err;
+    if (attempt->err.code && (!before->err.code || (attempt->telling && !before->telling)))
+        search->failure = *attempt;
 }
 
 static void take(struct search *search, struct ph__pg_walk *walk, PGconn *conn)
@@ -126,19 +129,19 @@ static void look_for_one(struct ph__call *call, struct ph__pg_walk *walk, struct
     int r = 0;
 
     while (go_on && !search->conn) {
-        ph_error err = { 0 };
+        struct attempt attempt = { 0 };
         PGconn *conn = NULL;
 
-        r = ph__pg_walk_next(walk, call->deadline, &place, &err);
+        r = ph__pg_walk_next(walk, call->deadline, &place, &attempt.err);
         if (r == 0)
             break;
         if (r > 0)
-            r = try_place(call, &place, &err, &conn);
+            r = try_place(call, &place, &attempt, &conn);
         if (r == 0)
             take(search, walk, conn);
         else
-            note(search, &err);
-        go_on = r == 0 || r == PH_ETIMEOUT || (err.flags & PH_RETRY);
+            note(search, &attempt);
+        go_on = r == 0 || r == PH_ETIMEOUT || (attempt.err.flags & PH_RETRY);
     }
     if (!search->conn) {
         search->conn = search->spare;
@@ -172,13 +175,15 @@ static int fail(struct ph__call *call, const struct ph__pg_walk *walk, const ph_
     if (walk->host_count > 1)
         snprintf(hosts, sizeof(hosts), "%zu of %zu hosts tried: ",
                  walk->tried < walk->host_count ? walk->tried : walk->host_count, walk->host_count);
-    if (why->code)
-        ph__fail(call->err, r, "%s%s", hosts, why->message);
-    else
+    if (why->code) {
+        *call->err = *why;
+        ph__prefix(call->err, r, "%s", hosts);
+    } else {
         ph__fail(call->err, r,
                  "%sthe server did not answer within the %s; check the URL and that it is up",
                  hosts, late ? "time limit" : "URL's connect_timeout");
-    ph__fail_flags(call->err, r, why->code ? why->flags : PH_RETRY);
+        ph__fail_flags(call->err, r, PH_RETRY);
+    }
     return without_echo(call, r);
 }
 
@@ -195,7 +200,7 @@ int ph__pg_dial(struct ph__call *call, struct ph__pg_own *own)
     own->host = search.host;
     own->host_count = walk.host_count;
     own->to_read = is_to_read(walk.attrs);
-    r = search.conn ? 0 : fail(call, &walk, &search.err);
+    r = search.conn ? 0 : fail(call, &walk, &search.failure.err);
     ph__pg_walk_end(&walk);
     if (r < 0)
         return r;

@@ -27,18 +27,20 @@ static void judge_durability(struct ph__examination *examination, const PGresult
 
     if (!fsync)
         ph__finding(examination, "durability", PH_FINDING_ERROR,
-                    "set fsync = on in postgresql.conf and reload the server",
+                    PH__ADVISE(SETTINGS, "set fsync = on in postgresql.conf and reload the server"),
                     "fsync is off: a crash of the machine can destroy the database");
     if (!whole_pages)
-        ph__finding(examination, "durability", PH_FINDING_WARNING,
-                    "set full_page_writes = on, unless the file system writes pages whole",
-                    "full_page_writes is off: a crash of the machine can destroy pages");
+        ph__finding(
+            examination, "durability", PH_FINDING_WARNING,
+            PH__ADVISE(SETTINGS,
+                       "set full_page_writes = on, unless the file system writes pages whole"),
+            "full_page_writes is off: a crash of the machine can destroy pages");
     if (strcmp(commit, "off") == 0)
         ph__finding(examination, "durability", PH_FINDING_WARNING,
-                    "set synchronous_commit = on for this database or role",
+                    PH__ADVISE(SETTINGS, "set synchronous_commit = on for this database or role"),
                     "synchronous_commit is off: a crash can lose what was just committed");
     else if (fsync && whole_pages)
-        ph__finding(examination, "durability", PH_FINDING_OK, NULL,
+        ph__finding(examination, "durability", PH_FINDING_OK, PH__FINE,
                     "fsync is on, full_page_writes is on, synchronous_commit is %s", commit);
 }
 
@@ -52,20 +54,24 @@ static int examine_server(struct ph__call *call, struct ph__examination *examina
     if (r < 0)
         return r;
     if (ph__pg_int(result, 0, 1) < OLDEST_TESTED)
-        ph__finding(examination, "version", PH_FINDING_WARNING,
-                    "upgrade the server: Posthorn is tested with PostgreSQL 15 and newer",
-                    "PostgreSQL %s", PQgetvalue(result, 0, 0));
+        ph__finding(
+            examination, "version", PH_FINDING_WARNING,
+            PH__ADVISE(UPDATE,
+                       "upgrade the server: Posthorn is tested with PostgreSQL 15 and newer"),
+            "PostgreSQL %s", PQgetvalue(result, 0, 0));
     else
-        ph__finding(examination, "version", PH_FINDING_OK, NULL, "PostgreSQL %s",
+        ph__finding(examination, "version", PH_FINDING_OK, PH__FINE, "PostgreSQL %s",
                     PQgetvalue(result, 0, 0));
     judge_durability(examination, result);
     if (ph__pg_int(result, 0, 5) != PQbackendPID(own->conn))
-        ph__finding(examination, "pooler", PH_FINDING_INFO,
-                    "let dispatchers connect directly: through a pooler the doorbell does not "
-                    "reach them, and they only poll",
-                    "a pooler is in between");
+        ph__finding(
+            examination, "pooler", PH_FINDING_INFO,
+            PH__ADVISE(PLACE,
+                       "let dispatchers connect directly: through a pooler the doorbell does not "
+                       "reach them, and they only poll"),
+            "a pooler is in between");
     else
-        ph__finding(examination, "pooler", PH_FINDING_OK, NULL, "none is in between");
+        ph__finding(examination, "pooler", PH_FINDING_OK, PH__FINE, "none is in between");
     PQclear(result);
     return 0;
 }
@@ -97,24 +103,27 @@ static void judge_ownership(struct ph__examination *examination, const char *sch
     if (!is_owner)
         ph__finding(
             examination, "ownership", PH_FINDING_ERROR,
-            "give the schema to the role that the functions run as: ALTER SCHEMA … OWNER TO …",
+            PH__ADVISE(
+                RIGHTS,
+                "give the schema to the role that the functions run as: ALTER SCHEMA … OWNER TO …"),
             "schema %s belongs to %s, who can replace functions that run with the rights "
             "of %s",
             schema, owner, runs_as);
     if (others)
         ph__finding(examination, "ownership", PH_FINDING_ERROR,
-                    "take it from them: REVOKE CREATE ON SCHEMA … FROM …",
+                    PH__ADVISE(RIGHTS, "take it from them: REVOKE CREATE ON SCHEMA … FROM …"),
                     "in schema %s, whose functions run with the rights of %s, others may create: "
                     "%s",
                     schema, runs_as, others);
     if (left)
         ph__finding(examination, "ownership", PH_FINDING_ERROR,
-                    "see what they do, then drop them: DROP ROUTINE …, DROP OPERATOR …",
+                    PH__ADVISE(FOREIGN,
+                               "see what they do, then drop them: DROP ROUTINE …, DROP OPERATOR …"),
                     "in schema %s, whose functions run with the rights of %s, others have left "
                     "what could be called in place of ours: %s",
                     schema, runs_as, left);
     if (is_owner && !others && !left)
-        ph__finding(examination, "ownership", PH_FINDING_OK, NULL,
+        ph__finding(examination, "ownership", PH_FINDING_OK, PH__FINE,
                     "the schema belongs to %s, and nobody else may create in it", owner);
 }
 
@@ -163,22 +172,25 @@ static int examine_tls(struct ph__call *call, struct ph__examination *examinatio
             mode = o->val;
     }
     if (family == AF_UNIX)
-        ph__finding(examination, "tls", PH_FINDING_OK, NULL, "not needed on a Unix socket");
+        ph__finding(examination, "tls", PH_FINDING_OK, PH__FINE, "not needed on a Unix socket");
     else if (PQgssEncInUse(conn))
-        ph__finding(examination, "tls", PH_FINDING_OK, NULL, "GSSAPI encrypts the connection");
+        ph__finding(examination, "tls", PH_FINDING_OK, PH__FINE, "GSSAPI encrypts the connection");
     else if (PQsslInUse(conn) && strcmp(mode, "verify-full") == 0)
-        ph__finding(examination, "tls", PH_FINDING_OK, NULL,
+        ph__finding(examination, "tls", PH_FINDING_OK, PH__FINE,
                     "the connection is encrypted, and the server verified");
     else
-        ph__finding(examination, "tls", is_near ? PH_FINDING_INFO : PH_FINDING_WARNING,
-                    "add sslmode=verify-full to the URL, and sslrootcert if the authority is your "
-                    "own",
-                    "%s; with sslmode=%s somebody in between can %s%s",
-                    PQsslInUse(conn) ? "the connection is encrypted, but the server's name "
-                                       "is not verified"
-                                     : "the connection is not encrypted",
-                    mode, PQsslInUse(conn) ? "pose as the server" : "read and change it",
-                    is_near ? " (the server is on this machine)" : "");
+        ph__finding(
+            examination, "tls", is_near ? PH_FINDING_INFO : PH_FINDING_WARNING,
+            PH__ADVISE(
+                SETTINGS,
+                "add sslmode=verify-full to the URL, and sslrootcert if the authority is your "
+                "own"),
+            "%s; with sslmode=%s somebody in between can %s%s",
+            PQsslInUse(conn) ? "the connection is encrypted, but the server's name "
+                               "is not verified"
+                             : "the connection is not encrypted",
+            mode, PQsslInUse(conn) ? "pose as the server" : "read and change it",
+            is_near ? " (the server is on this machine)" : "");
     PQconninfoFree(options);
     return 0;
 }
@@ -189,26 +201,29 @@ static void judge_holder(struct ph__examination *examination, const PGresult *re
 {
     const char *what = text_at(result, 0), *who = text_at(result, 1);
     int64_t seconds = ph__pg_int(result, 0, 2);
+    bool is_session = ph__pg_int(result, 0, 5);
 
     if (ph__pg_int(result, 0, 3))
         ph__finding(examination, "vacuum", PH_FINDING_INFO,
-                    "grant the role pg_read_all_stats to see for how long",
+                    PH__ADVISE(RIGHTS, "grant the role pg_read_all_stats to see for how long"),
                     "%s %s holds back vacuum; since when is hidden from this role", what, who);
     else if (!text_at(result, 2))
-        ph__finding(examination, "vacuum",
-                    strstr(who, "(inactive)") ? PH_FINDING_WARNING : PH_FINDING_INFO,
-                    "drop the slot if its standby is gone: SELECT pg_drop_replication_slot(…)",
-                    "%s %s holds back vacuum", what, who);
+        ph__finding(
+            examination, "vacuum", ph__pg_int(result, 0, 4) ? PH_FINDING_WARNING : PH_FINDING_INFO,
+            PH__ADVISE(END_TRANSACTION,
+                       "drop the slot if its standby is gone: SELECT pg_drop_replication_slot(…)"),
+            "%s %s holds back vacuum", what, who);
     else
-        ph__finding(examination, "vacuum",
-                    seconds > HOLD_WARN_S ? PH_FINDING_WARNING : PH_FINDING_OK,
-                    seconds <= HOLD_WARN_S ? NULL
-                    : strcmp(what, "session") == 0
-                        ? "end it: SELECT pg_terminate_backend(pid); dead rows pile up meanwhile, "
-                          "and claims get slower"
-                        : "end it: COMMIT PREPARED or ROLLBACK PREPARED; dead rows pile up "
-                          "meanwhile, and claims get slower",
-                    "%s %s has held back vacuum for %" PRId64 " s", what, who, seconds);
+        ph__finding(
+            examination, "vacuum", seconds > HOLD_WARN_S ? PH_FINDING_WARNING : PH_FINDING_OK,
+            seconds <= HOLD_WARN_S ? PH__FINE
+            : is_session
+                ? PH__ADVISE(END_TRANSACTION, "end it: SELECT pg_terminate_backend(pid); dead "
+                                              "rows pile up meanwhile, and claims get slower")
+                : PH__ADVISE(END_TRANSACTION,
+                             "end it: COMMIT PREPARED or ROLLBACK PREPARED; dead rows "
+                             "pile up meanwhile, and claims get slower"),
+            "%s %s has held back vacuum for %" PRId64 " s", what, who, seconds);
 }
 
 static int examine_vacuum(struct ph__call *call, struct ph__examination *examination)
@@ -218,14 +233,15 @@ static int examine_vacuum(struct ph__call *call, struct ph__examination *examina
     int r = ph__pg_run(call, PG_VACUUM_HOLDER, &none, PG_READS, &result);
 
     if (r == PH_EPERM) {
-        ph__finding(examination, "vacuum", PH_FINDING_INFO, "grant the role pg_monitor",
+        ph__finding(examination, "vacuum", PH_FINDING_INFO,
+                    PH__ADVISE(RIGHTS, "grant the role pg_monitor"),
                     "this role may not see what other sessions do");
         return ph__ok(call->err);
     }
     if (r < 0)
         return r;
     if (PQntuples(result) == 0)
-        ph__finding(examination, "vacuum", PH_FINDING_OK, NULL, "nothing holds it back");
+        ph__finding(examination, "vacuum", PH_FINDING_OK, PH__FINE, "nothing holds it back");
     else
         judge_holder(examination, result);
     PQclear(result);
@@ -284,13 +300,15 @@ static int examine_places(struct ph__call *call, struct ph__examination *examina
     if (r == 0 && places.examples.failed)
         r = ph__fail_memory(call->err);
     if (r == 0 && places.wrong > 0)
-        ph__finding(examination, "places", PH_FINDING_ERROR,
-                    "stop the workers and look at these rows: a message in no place is never "
-                    "handed out (enqueue it anew), one in two may be handled twice",
-                    "of %" PRId64 " messages %" PRId64 " are wrong: %s%s", places.messages,
-                    places.wrong, places.examples.data, places.wrong > 3 ? "; …" : "");
+        ph__finding(
+            examination, "places", PH_FINDING_ERROR,
+            PH__ADVISE(MEND,
+                       "stop the workers and look at these rows: a message in no place is never "
+                       "handed out (enqueue it anew), one in two may be handled twice"),
+            "of %" PRId64 " messages %" PRId64 " are wrong: %s%s", places.messages, places.wrong,
+            places.examples.data, places.wrong > 3 ? "; …" : "");
     else if (r == 0)
-        ph__finding(examination, "places", PH_FINDING_OK, NULL,
+        ph__finding(examination, "places", PH_FINDING_OK, PH__FINE,
                     "each of %" PRId64 " messages is in exactly one place", places.messages);
     ph__buffer_free(&places.examples);
     return r;

@@ -237,25 +237,29 @@ int ph__pg_check_schema(struct ph__call *call)
     int r = ph__pg_run(call, PG_SCHEMA_VERSION, &none, PG_READS, &result);
 
     if (r == PH_ENOSCHEMA)
-        return ph__fail(call->err, r,
-                        "there is no schema \"%s\" with prefix \"%s\" in this database; call "
-                        "ph_migrate(), or open with deploy_schema",
-                        call->store->schema, call->store->prefix);
+        return ph__cure(call->err,
+                        ph__fail(call->err, r,
+                                 "there is no schema \"%s\" with prefix \"%s\" in this database",
+                                 call->store->schema, call->store->prefix),
+                        PH_CURE_DEPLOY);
     if (r < 0)
         return r;
     in.version = (int)ph__pg_int(result, 0, 0);
     in.serves_from = (int)ph__pg_int(result, 0, 1);
     PQclear(result);
     if (in.version < PH__SCHEMA_VERSION)
-        return ph__fail(call->err, PH_ETOOOLD,
-                        "the schema has version %d, this library needs %d; call ph_migrate()",
-                        in.version, PH__SCHEMA_VERSION);
+        return ph__cure(call->err,
+                        ph__fail(call->err, PH_ETOOOLD,
+                                 "the schema has version %d, this library needs %d", in.version,
+                                 PH__SCHEMA_VERSION),
+                        PH_CURE_MIGRATE);
     if (!is_usable(&in))
-        return ph__fail(
-            call->err, PH_ETOONEW,
-            "the schema has version %d and serves libraries from %d on, this one knows %d; "
-            "upgrade the library",
-            in.version, in.serves_from, PH__SCHEMA_VERSION);
+        return ph__cure(
+            call->err,
+            ph__fail(call->err, PH_ETOONEW,
+                     "the schema has version %d and serves libraries from %d on, this one knows %d",
+                     in.version, in.serves_from, PH__SCHEMA_VERSION),
+            PH_CURE_UPGRADE);
     return 0;
 }
 

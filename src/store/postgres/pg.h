@@ -271,7 +271,7 @@ int ph__pg_wait(int socket, short events, ph__deadline deadline);
 
 /* ------------------------------------------------------------------- errors */
 
-int ph__pg_fail_connect(const PGconn *conn, ph_error *err);
+int ph__pg_fail_connect(const PGconn *conn, bool *ret_telling, ph_error *err);
 /* The connection was lost before the answer came to what must not be repeated. */
 int ph__pg_fail_unknown(ph_error *err);
 /* result may be NULL: the connection was lost. */

@@ -25,15 +25,14 @@ static bool may_show(const char *sqlstate)
 /* The usual advice is about our own schema. */
 static int explain(int r, ph_error *err)
 {
-    char sqlstate[sizeof(err->sqlstate)], *advice = strstr(err->message, "; call ph_migrate()");
+    char sqlstate[sizeof(err->sqlstate)];
 
     memcpy(sqlstate, err->sqlstate, sizeof(sqlstate));
     if (r == PH_ENOSCHEMA)
         err->code = r = PH_EDATABASE;
-    if (!advice)
-        advice = strstr(err->message, ": see ph_migrate_sql()");
-    if (advice)
-        *advice = '\0';
+    ph__uncure(err);
+    if (r == PH_EPERM)
+        ph__cure(err, r, PH_CURE_RIGHTS);
     if (strcmp(sqlstate, "25006") == 0)
         r = ph__fail(err, PH_EINVAL, "the query writes; it must only read");
     else if (!may_show(sqlstate))

@@ -424,6 +424,7 @@ static int fail_read_only(struct ph__call *call, const struct ph__pg_own *own)
                  "the server is a standby or read-only; connect to the primary, or make the "
                  "database writable");
     memcpy(call->err->sqlstate, "25006", 6);
+    ph__cure_in_message(call->err, PH_EREADONLY, PH_CURE_PLACE);
     return ph__fail_flags(call->err, PH_EREADONLY, own->host_count > 1 ? PH_RETRY : 0);
 }
 

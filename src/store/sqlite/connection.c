@@ -309,11 +309,10 @@ int ph__sqlite_connect(struct ph__call *call, bool check_schema)
     if (r < 0 || !check_schema || own->schema_checked)
         return r;
     if (!own->db)
-        return ph__fail(
-            call->err, PH_ENOSCHEMA,
-            "there is no database file %.120s; call ph_migrate() or open with deploy_schema "
-            "to make it, or check the path",
-            ph__sqlite_path(call->store));
+        return ph__cure(call->err,
+                        ph__fail(call->err, PH_ENOSCHEMA, "there is no database file %.120s",
+                                 ph__sqlite_path(call->store)),
+                        PH_CURE_DEPLOY);
     r = ph__sqlite_check_schema(call);
     own->schema_checked = r == 0;
     if (r == 0)

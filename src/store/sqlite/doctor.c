@@ -35,19 +35,21 @@ static void examine_version(struct ph__examination *examination)
 
     if (sqlite3_threadsafe() == 0)
         ph__finding(examination, "version", PH_FINDING_ERROR,
-                    "use an SQLite that was built with SQLITE_THREADSAFE",
+                    PH__ADVISE(UPDATE, "use an SQLite that was built with SQLITE_THREADSAFE"),
                     "SQLite %s was built without threads: a dispatcher would corrupt memory",
                     version);
     if (ph__sqlite_may_lose_pages(sqlite3_libversion_number()))
         ph__finding(
             examination, "version", PH_FINDING_WARNING,
-            "update SQLite to 3.51.3, 3.50.7 or 3.44.6; until then set PRAGMA wal_autocheckpoint = "
-            "0 on every connection of your own, and leave checkpoints to Posthorn",
+            PH__ADVISE(UPDATE,
+                       "update SQLite to 3.51.3, 3.50.7 or 3.44.6; until then set PRAGMA "
+                       "wal_autocheckpoint = "
+                       "0 on every connection of your own, and leave checkpoints to Posthorn"),
             "SQLite %s can lose committed data if a checkpoint meets a writer (fixed in 3.51.3, "
             "3.50.7, 3.44.6); Posthorn's connections avoid it, others may not",
             version);
     else if (sqlite3_threadsafe() != 0)
-        ph__finding(examination, "version", PH_FINDING_OK, NULL, "SQLite %s", version);
+        ph__finding(examination, "version", PH_FINDING_OK, PH__FINE, "SQLite %s", version);
 }
 
 /* -------------------------------------------------------------- durability */
@@ -95,22 +97,23 @@ static int examine_durability(struct ph__call *call, struct ph__examination *exa
         return r;
     wal = strcmp(mode, "wal") == 0;
     if (!wal)
-        ph__finding(examination, "durability", PH_FINDING_WARNING,
-                    "call ph_migrate(); or PRAGMA journal_mode = WAL, on a local disk",
+        ph__finding(examination, "durability", PH_FINDING_WARNING, PH__REMEDY(JOURNAL_MODE),
                     "journal_mode is %s: readers and the writer wait for each other", mode);
     if (synchronous[0] < '2')
         ph__finding(examination, "durability", PH_FINDING_ERROR,
-                    "use an SQLite whose PRAGMA synchronous works",
+                    PH__ADVISE(UPDATE, "use an SQLite whose PRAGMA synchronous works"),
                     "synchronous is %s on Posthorn's own connection: a power failure can lose "
                     "messages",
                     synchronous);
     else if (!others_sync_fully(wal))
-        ph__finding(examination, "durability", PH_FINDING_INFO,
-                    "set PRAGMA synchronous = FULL on the connections in whose transactions you "
-                    "enqueue",
-                    "synchronous is FULL on Posthorn's connections, but less by default on yours");
+        ph__finding(
+            examination, "durability", PH_FINDING_INFO,
+            PH__ADVISE(SETTINGS,
+                       "set PRAGMA synchronous = FULL on the connections in whose transactions you "
+                       "enqueue"),
+            "synchronous is FULL on Posthorn's connections, but less by default on yours");
     else if (wal)
-        ph__finding(examination, "durability", PH_FINDING_OK, NULL,
+        ph__finding(examination, "durability", PH_FINDING_OK, PH__FINE,
                     "journal_mode is wal; synchronous is FULL on Posthorn's connections, and on "
                     "yours unless they lower it");
     return 0;
@@ -152,16 +155,18 @@ static void examine_checkpoint(struct ph__call *call, struct ph__examination *ex
         done = ph__sqlite_checkpoint_now(own, ph__sqlite_path(call->store), &pages, &moved);
     }
     if (!done)
-        ph__finding(examination, "vacuum", PH_FINDING_INFO, NULL,
+        ph__finding(examination, "vacuum", PH_FINDING_INFO, PH__FINE,
                     "a checkpoint could not be tried: another connection is writing all the time");
     else if (moved < pages)
-        ph__finding(examination, "vacuum", PH_FINDING_WARNING,
-                    "find the connection with a transaction that was never ended, and end it",
-                    "a connection that reads holds the log back: %d of its %d pages cannot be "
-                    "moved into the file",
-                    pages - moved, pages);
+        ph__finding(
+            examination, "vacuum", PH_FINDING_WARNING,
+            PH__ADVISE(END_TRANSACTION,
+                       "find the connection with a transaction that was never ended, and end it"),
+            "a connection that reads holds the log back: %d of its %d pages cannot be "
+            "moved into the file",
+            pages - moved, pages);
     else
-        ph__finding(examination, "vacuum", PH_FINDING_OK, NULL,
+        ph__finding(examination, "vacuum", PH_FINDING_OK, PH__FINE,
                     "no reader holds the log back (%d pages)", pages > 0 ? pages : 0);
 }
 
@@ -171,13 +176,10 @@ static void examine_log(struct ph__call *call, struct ph__examination *examinati
     int64_t size = size_of(sqlite3_filename_wal(sqlite3_db_filename(own->db, "main")));
 
     if (size > (int64_t)WAL_WARN_MIB * MIB)
-        ph__finding(examination, "vacuum", PH_FINDING_WARNING,
-                    "a long transaction keeps or kept it from being used again: ph_doctor() "
-                    "with deep tells; PRAGMA wal_checkpoint(TRUNCATE) shrinks it while nobody else "
-                    "is connected",
+        ph__finding(examination, "vacuum", PH_FINDING_WARNING, PH__REMEDY(LONG_TRANSACTION),
                     "the log (-wal) has grown to %" PRId64 " MiB", size / MIB);
     else
-        ph__finding(examination, "vacuum", PH_FINDING_OK, NULL,
+        ph__finding(examination, "vacuum", PH_FINDING_OK, PH__FINE,
                     "the log (-wal) has %" PRId64 " KiB", size / 1024);
     if (examination->deep)
         examine_checkpoint(call, examination);
@@ -221,7 +223,8 @@ static void examine_space(struct ph__examination *examination, const char *path)
         return;
     free_mib = (int64_t)(space.f_bavail * (uint64_t)space.f_frsize / MIB);
     ph__finding(examination, "file", free_mib < FREE_WARN_MIB ? PH_FINDING_WARNING : PH_FINDING_OK,
-                free_mib < FREE_WARN_MIB ? "free some space on its disk" : NULL,
+                free_mib < FREE_WARN_MIB ? PH__ADVISE(SPACE, "free some space on its disk")
+                                         : PH__FINE,
                 "the file has %" PRId64 " KiB; %" PRId64 " MiB are free on its disk",
                 size_of(path) / 1024, free_mib);
 }
@@ -233,10 +236,11 @@ static void examine_file(struct ph__call *call, struct ph__examination *examinat
 
     if (shared)
         ph__finding(examination, "file", PH_FINDING_ERROR,
-                    "move the file to a local disk, or use PostgreSQL",
+                    PH__ADVISE(PLACE, "move the file to a local disk, or use PostgreSQL"),
                     "the file is on %s: locks and the log do not work between machines", shared);
     if (sqlite3_db_readonly(own->db, "main") > 0)
-        ph__finding(examination, "file", PH_FINDING_ERROR, "check the rights on file and folder",
+        ph__finding(examination, "file", PH_FINDING_ERROR,
+                    PH__ADVISE(RIGHTS, "check the rights on file and folder"),
                     "the file can only be read");
     examine_space(examination, path);
 }
@@ -249,9 +253,8 @@ int ph__sqlite_examine(struct ph__call *call, struct ph__examination *examinatio
 
     examine_version(examination);
     if (!own->db) {
-        ph__finding(examination, "file", PH_FINDING_ERROR,
-                    "call ph_migrate(), which makes it; or check the path", "there is no file %s",
-                    ph__sqlite_path(call->store));
+        ph__finding(examination, "file", PH_FINDING_ERROR, PH__REMEDY(CREATE_FILE),
+                    "there is no file %s", ph__sqlite_path(call->store));
         return 0;
     }
     examine_file(call, examination);

@@ -6,19 +6,16 @@
 
 int ph__sqlite_fail_schema_missing(ph_error *err)
 {
-    return ph__fail(err, PH_ENOSCHEMA,
-                    "the database has no tables of Posthorn with this prefix; call ph_migrate() or "
-                    "open with deploy_schema, or check the path and the table prefix");
+    return ph__cure(
+        err, ph__fail(err, PH_ENOSCHEMA, "the database has no tables of Posthorn with this prefix"),
+        PH_CURE_DEPLOY);
 }
 
 int ph__sqlite_fail_time(ph_error *err)
 {
-    return ph__fail_flags(err,
-                          ph__fail(err, PH_ETIMEOUT,
-                                   "a statement took longer than the time limit; allow the call "
-                                   "more time, or look whether something foreign is in the file "
-                                   "(see ph_doctor())"),
-                          PH_RETRY);
+    ph__fail(err, PH_ETIMEOUT, "a statement took longer than the time limit");
+    ph__fail_flags(err, PH_ETIMEOUT, PH_RETRY);
+    return ph__cure(err, PH_ETIMEOUT, PH_CURE_MORE_TIME);
 }
 
 static int fail_busy(ph_error *err, int code, bool callers)
@@ -37,12 +34,8 @@ static int fail_busy(ph_error *err, int code, bool callers)
                      "another connection has written since this transaction began "
                      "to read; roll back, and use BEGIN IMMEDIATE"),
             PH_RETRY | PH_TX_DEAD);
-    return ph__fail_flags(
-        err,
-        ph__fail(err, PH_EBUSY,
-                 "another connection is writing; use BEGIN IMMEDIATE (and "
-                 "sqlite3_busy_timeout) so that the transaction waits for its turn"),
-        PH_RETRY);
+    ph__fail_flags(err, ph__fail(err, PH_EBUSY, "another connection is writing"), PH_RETRY);
+    return ph__cure(err, PH_EBUSY, PH_CURE_BEGIN_IMMEDIATE);
 }
 
 /* SQLite's own text names tables and files, never values; but one with a quote

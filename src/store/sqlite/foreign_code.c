@@ -163,8 +163,8 @@ static int check(struct ph__sqlite_tx *tx, bool views)
         return r;
     show_object(&query, object);
     ph__query_end(&query);
-    return ph__fail(tx->call->err, PH_ESTATE, "the %s %s; %s", object, verdict->why,
-                    verdict->advice);
+    ph__fail(tx->call->err, PH_ESTATE, "the %s %s; %s", object, verdict->why, verdict->advice);
+    return ph__cure_in_message(tx->call->err, PH_ESTATE, PH_CURE_FOREIGN);
 }
 
 int ph__sqlite_check_tables(struct ph__sqlite_tx *tx)
@@ -199,7 +199,7 @@ static int name_all(struct ph__sqlite_tx *tx, bool views, struct ph__examination
 
     while ((r = next_foreign(&query, views, &verdict)) > 0) {
         show_object(&query, object);
-        ph__finding(examination, "foreign", PH_FINDING_ERROR, verdict->advice,
+        ph__finding(examination, "foreign", PH_FINDING_ERROR, PH__ADVISE(FOREIGN, verdict->advice),
                     "the %s %s: nothing is read or stored until that is mended", object,
                     verdict->why);
         *ret_foreign = true;
@@ -234,7 +234,7 @@ int ph__sqlite_examine_code(struct ph__call *call, struct ph__examination *exami
     if (r == 0 && views)
         r = name_all(&tx, true, examination, ret_foreign);
     if (r == 0 && !*ret_foreign)
-        ph__finding(examination, "foreign", PH_FINDING_OK, NULL,
+        ph__finding(examination, "foreign", PH_FINDING_OK, PH__FINE,
                     "nothing foreign runs in Posthorn's tables");
     return r;
 }

@@ -11,14 +11,18 @@
 int ph__sqlite_version_check(int version, int serves_from, ph_error *err)
 {
     if (version < PH__SCHEMA_VERSION)
-        return ph__fail(err, PH_ETOOOLD,
-                        "the schema has version %d, and this library needs %d; call ph_migrate()",
-                        version, PH__SCHEMA_VERSION);
+        return ph__cure(err,
+                        ph__fail(err, PH_ETOOOLD,
+                                 "the schema has version %d, and this library needs %d", version,
+                                 PH__SCHEMA_VERSION),
+                        PH_CURE_MIGRATE);
     if (serves_from > PH__SCHEMA_VERSION)
-        return ph__fail(err, PH_ETOONEW,
-                        "the schema has version %d and serves libraries from %d on; this one knows "
-                        "%d: install a newer library",
-                        version, serves_from, PH__SCHEMA_VERSION);
+        return ph__cure(err,
+                        ph__fail(err, PH_ETOONEW,
+                                 "the schema has version %d and serves libraries from %d on, this "
+                                 "one knows %d",
+                                 version, serves_from, PH__SCHEMA_VERSION),
+                        PH_CURE_UPGRADE);
     return 0;
 }
 

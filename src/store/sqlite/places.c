@@ -313,11 +313,13 @@ static int report_misplaced(struct places *p)
     if (r == 0 && text.failed)
         r = ph__fail_memory(p->read.tx.call->err);
     if (r == 0)
-        ph__finding(p->examination, "places", PH_FINDING_ERROR,
-                    "stop the workers and look at these rows: a message in no place is never "
-                    "handed out (enqueue it anew), one in two may be handled twice",
-                    "of %" PRId64 " messages %" PRId64 " are wrong: %s%s", p->total,
-                    p->misplaced.count, text.data, p->misplaced.count > EXAMPLES ? "; …" : "");
+        ph__finding(
+            p->examination, "places", PH_FINDING_ERROR,
+            PH__ADVISE(MEND,
+                       "stop the workers and look at these rows: a message in no place is never "
+                       "handed out (enqueue it anew), one in two may be handled twice"),
+            "of %" PRId64 " messages %" PRId64 " are wrong: %s%s", p->total, p->misplaced.count,
+            text.data, p->misplaced.count > EXAMPLES ? "; …" : "");
     ph__buffer_free(&text);
     return r;
 }
@@ -326,20 +328,20 @@ static int report_places(struct places *p)
 {
     if (p->miscounted.count)
         ph__finding(p->examination, "places", PH_FINDING_ERROR,
-                    "find out who writes Posthorn's tables by hand",
+                    PH__ADVISE(MEND, "find out who writes Posthorn's tables by hand"),
                     "%" PRId64 " leases count their open messages wrongly; the first has fence "
                     "%" PRId64,
                     p->miscounted.count, p->miscounted.examples[0].number);
     if (p->damaged.count)
         ph__finding(p->examination, "places", PH_FINDING_ERROR,
-                    "keep a copy of the file, and restore a backup",
+                    PH__ADVISE(RESTORE, "keep a copy of the file, and restore a backup"),
                     "%" PRId64 " rows of lease or done have a list that cannot be read; the first "
                     "is row %" PRId64,
                     p->damaged.count, p->damaged.examples[0].number);
     if (p->misplaced.count)
         return report_misplaced(p);
     if (!p->miscounted.count && !p->damaged.count)
-        ph__finding(p->examination, "places", PH_FINDING_OK, NULL,
+        ph__finding(p->examination, "places", PH_FINDING_OK, PH__FINE,
                     "each of %" PRId64 " messages is in exactly one place", p->total);
     return 0;
 }
@@ -356,11 +358,15 @@ static int examine_pages(struct places *p)
     if (r == 0 && (text.failed || !text.data))
         r = ph__fail_memory(p->read.tx.call->err);
     if (r == 0 && strcmp(text.data, "ok") == 0)
-        ph__finding(p->examination, "integrity", PH_FINDING_OK, NULL, "PRAGMA quick_check says ok");
+        ph__finding(p->examination, "integrity", PH_FINDING_OK, PH__FINE,
+                    "PRAGMA quick_check says ok");
     else if (r == 0)
-        ph__finding(p->examination, "integrity", PH_FINDING_ERROR,
-                    "keep a copy of the file, and restore a backup; the shell's .recover may help",
-                    "the file is damaged: %s", text.data);
+        ph__finding(
+            p->examination, "integrity", PH_FINDING_ERROR,
+            PH__ADVISE(
+                RESTORE,
+                "keep a copy of the file, and restore a backup; the shell's .recover may help"),
+            "the file is damaged: %s", text.data);
     ph__buffer_free(&text);
     return r;
 }
@@ -402,7 +408,8 @@ int ph__sqlite_examine_deep(struct ph__call *call, struct ph__examination *exami
     if (r == 0)
         r = ph__sqlite_examine_streams(&p.read.tx, examination);
     if (r == PH_ECORRUPT) {
-        ph__finding(examination, "integrity", PH_FINDING_ERROR, "restore a backup",
+        ph__finding(examination, "integrity", PH_FINDING_ERROR,
+                    PH__ADVISE(RESTORE, "restore a backup"),
                     "the file cannot be read to its end: %s", call->err->message);
         r = ph__ok(call->err);
     }

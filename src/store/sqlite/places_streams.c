@@ -99,14 +99,16 @@ int ph__sqlite_examine_streams(struct ph__sqlite_tx *tx, struct ph__examination 
     if (r < 0)
         return r;
     if (verdict.wrong)
-        ph__finding(examination, "streams", PH_FINDING_ERROR,
-                    "find out who writes Posthorn's tables by hand: a stream without a token "
-                    "stands still, one with two loses its order",
-                    "of %" PRId64 " streams %" PRId64 " have not exactly one token; the first has "
-                    "number %" PRId64,
-                    verdict.streams, verdict.wrong, verdict.example);
+        ph__finding(
+            examination, "streams", PH_FINDING_ERROR,
+            PH__ADVISE(MEND,
+                       "find out who writes Posthorn's tables by hand: a stream without a token "
+                       "stands still, one with two loses its order"),
+            "of %" PRId64 " streams %" PRId64 " have not exactly one token; the first has "
+            "number %" PRId64,
+            verdict.streams, verdict.wrong, verdict.example);
     else
-        ph__finding(examination, "streams", PH_FINDING_OK, NULL,
+        ph__finding(examination, "streams", PH_FINDING_OK, PH__FINE,
                     "of %" PRId64 " streams %" PRId64 " are busy, and each has exactly one token",
                     verdict.streams, verdict.busy);
     return 0;

@@ -169,23 +169,25 @@ WHERE n.nspname = '{s}'
 -- prepared transaction or replication slot with the oldest transaction in sight.
 -- What a session does is hidden from roles without pg_read_all_stats; its query
 -- is never read, for it may hold values.
-SELECT what, who, seconds, is_hidden
+SELECT what, who, seconds, is_hidden, is_idle_slot, is_session
 FROM (SELECT 'session' AS what,
              pg_catalog.format('%s (user %s, application %s, %s)', a.pid, a.usename, coalesce(nullif(a.application_name, ''), '-'),
                     coalesce(a.state, 'state hidden')) AS who,
              pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp() - a.xact_start))::bigint AS seconds,
-             greatest(pg_catalog.age(a.backend_xid), pg_catalog.age(a.backend_xmin)) AS age, a.xact_start IS NULL AS is_hidden
+             greatest(pg_catalog.age(a.backend_xid), pg_catalog.age(a.backend_xmin)) AS age, a.xact_start IS NULL AS is_hidden,
+             false AS is_idle_slot, true AS is_session
       FROM pg_catalog.pg_stat_activity a
       WHERE a.pid <> pg_catalog.pg_backend_pid() AND (a.datname = pg_catalog.current_database() OR a.datname IS NULL)
         AND a.backend_type IS DISTINCT FROM 'autovacuum worker'
         AND (a.backend_xid IS NOT NULL OR a.backend_xmin IS NOT NULL)
       UNION ALL
       SELECT 'prepared transaction', pg_catalog.format('"%s" (user %s)', x.gid, x.owner),
-             pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp() - x.prepared))::bigint, pg_catalog.age(x.transaction), false
+             pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp() - x.prepared))::bigint, pg_catalog.age(x.transaction), false,
+             false, false
       FROM pg_catalog.pg_prepared_xacts x WHERE x.database = pg_catalog.current_database()
       UNION ALL
       SELECT 'replication slot', pg_catalog.format('"%s" (%s)', s.slot_name, CASE WHEN s.active THEN 'active' ELSE 'inactive' END),
-             NULL, pg_catalog.age(s.xmin), false
+             NULL, pg_catalog.age(s.xmin), false, NOT s.active, false
       FROM pg_catalog.pg_replication_slots s WHERE s.xmin IS NOT NULL) h
 ORDER BY age DESC, seconds DESC NULLS LAST LIMIT 1
 
