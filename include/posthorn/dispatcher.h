@@ -342,8 +342,9 @@ typedef struct {
 
 typedef struct ph_served_stores ph_served_stores;
 
-/* The stores that it serves, by id. A list as inspect.h has them; any thread, also a
- * handler's. Errors: PH_EINVAL, PH_ENOMEM. */
+/* The stores that it serves, by id. While one that has left the set is drained, the one
+ * that has come back under its id stands beside it. A list as inspect.h has them; any
+ * thread, also a handler's. Errors: PH_EINVAL, PH_ENOMEM. */
 PH_API PH_MUST_CHECK int ph_served_store_list(ph_dispatcher *dispatcher,
                                               const ph_served_store_list_opts *opts,
                                               ph_served_stores **ret_list, ph_error *reterr);

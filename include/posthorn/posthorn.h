@@ -226,8 +226,8 @@ typedef enum {
         PH_CURE_FORCE_INT = 0x7fffffff
 } ph_cure;
 
-/* Writes the message without the text of its cure, and returns ret_cause. Of an
- * error without a cure that is all of it. */
+/* Writes the message without the text of its cure, and returns ret_cause. If there
+ * is no cure, or the message says it in words of its own, that is all of it. */
 PH_API const char *ph_error_cause(const ph_error *err, char ret_cause[PH_ERROR_MESSAGE_SIZE]);
 
 /* A cure as a stable word for programs ("migrate"), and as a text for people who

@@ -180,9 +180,11 @@ typedef struct ph_set_report ph_set_report;
  * all who wait. timeout_ms bounds the waiting and each query, not a callback of
  * yours; 0: 30 000.
  * ret_report (may be NULL) is owned by the caller: ph_set_report_free(). It has
- * what came and went since the refresh before, everything that is left out now,
- * and the sources that have failed; these are then no error of the call.
- * Errors: PH_ETIMEOUT, PH_ENOMEM; without ret_report that of the first source that
+ * what the sources have brought and no longer name since the refresh before (not
+ * what ph_set_add() and ph_set_remove() did), everything that is left out now, and
+ * the sources that have failed; these are then no error of the call. Where several
+ * threads refresh, it is the report of the last refresh.
+ * Errors: PH_EINVAL, PH_ETIMEOUT, PH_ENOMEM; without ret_report that of the first source that
  * failed (its list stands, the others are refreshed). */
 PH_API PH_MUST_CHECK int ph_set_refresh(ph_set *set, int timeout_ms, ph_set_report **ret_report,
                                         ph_error *reterr);

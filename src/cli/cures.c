@@ -30,8 +30,8 @@ static const char *template_of(ph_cure cure)
                          "{reap}",
         [PH_CURE_DEAD_LETTERS] = "look at them with: {dead list DOOR}",
         [PH_CURE_DEAD_HEAD] = "look at the head with {explain ID}, then {dead retry ID} or {dead "
-                              "discard ID}; or let all of a queue go on: {queue set --dead-head "
-                              "skip DOOR}",
+                              "discard ID}; or let all of a queue go on: {queue set --namespace "
+                              "NAME --dead-head skip DOOR}",
         [PH_CURE_JOINS] = "look at them with: {join show ID}; one that hangs can be cancelled",
         [PH_CURE_LONG_TRANSACTION] = "a long transaction keeps or kept it from being used again: "
                                      "{doctor --deep} tells; PRAGMA wal_checkpoint(TRUNCATE) "

@@ -211,6 +211,8 @@ static int batch_failed(struct batch *batch)
 
     if (sscanf(cli->err.message, "message %ld: %n", &index, &skip) == 1 && skip > 0) {
         memmove(cli->err.message, cli->err.message + skip, strlen(cli->err.message + skip) + 1);
+        if (cli->err.cure)
+            cli->err.cause_bytes = (unsigned char)(cli->err.cause_bytes - skip);
         snprintf(batch->where, sizeof(batch->where), "line %lld", first + index);
     } else if (batch->count > 1) {
         snprintf(batch->where, sizeof(batch->where), "lines %lld to %lld", first,

@@ -66,7 +66,7 @@ static size_t count_of(const struct cli_field *field, const void *row, const cha
 {
     size_t count = 0, same = 0;
 
-    if (field->count_at)
+    if (field->count_at && rows)
         return *(const size_t *)((const char *)row + field->count_at);
     while (rows && same < field->size) { /* up to one that is all zero */
         for (same = 0; same < field->size && !rows[count * field->size + same];)
@@ -108,7 +108,7 @@ static json_t *value_of(const struct cli_field *field, const void *row)
         return *(json_t *const *)at;
     case CLI_STORED_ROWS:
         memcpy(&rows, at, sizeof(rows));
-        return rows || !field->count_at
+        return rows || !field->or_none
                    ? cli_array(field->fields, rows, count_of(field, row, rows), field->size)
                    : NULL;
     }

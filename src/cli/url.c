@@ -68,6 +68,8 @@ static bool is_known_name(const char *name)
     const char *at = strstr(names, name);
     size_t length = strlen(name);
 
+    if (strchr(name, ' '))
+        return false; /* the blanks are ours */
     for (; at && length > 0; at = strstr(at + 1, name)) {
         if (at[-1] == ' ' && at[length] == ' ')
             return true;

@@ -21,7 +21,7 @@ ALLOWED = {
     "src/set/complaints.c": (2, "ids that may be URLs"),
     "src/set/set.c": (1, "ph_backends(), a list of words"),
     "src/store/postgres/dial.c": (1, "target_session_attrs"),
-    "src/store/postgres/errors.c": (2, "libpq about a connection that failed: it has no number for it"),
+    "src/store/postgres/errors.c": (3, "libpq and poolers about a connection that failed: they have no number for it"),
     "src/store/postgres/run.c": (1, "the name of a table in the context of an error"),
     "src/store/sqlite/definition.c": (1, "SQL"),
     "src/store/sqlite/errors.c": (1, "SQLite about a missing table: it has no number for it"),

@@ -51,7 +51,7 @@ static const char *parameter(const char *name)
     return value;
 }
 
-static void write_settings(const char *path, int port)
+static void write_settings(const char *path, int port, const char *who_may)
 {
     FILE *file = fopen(path, "w");
 
@@ -59,9 +59,9 @@ static void write_settings(const char *path, int port)
     fprintf(file,
             "[databases]\n* = host=%s port=%s user=%s\n"
             "[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\n"
-            "auth_type = any\npool_mode = transaction\ndefault_pool_size = 3\n"
+            "%s\npool_mode = transaction\ndefault_pool_size = 3\n"
             "logfile =\npidfile =\n",
-            parameter("host"), parameter("port"), parameter("user"), port);
+            parameter("host"), parameter("port"), parameter("user"), port, who_may);
     CHECK(fclose(file) == 0);
 }
 
@@ -77,8 +77,8 @@ static void __attribute__((noreturn)) become_pgbouncer(const char *program, cons
     _exit(127);
 }
 
-/* Returns the pooler's URL of the test's database. */
-static const char *start_pooler(void)
+/* Returns the pooler's URL of the test's database; who_may: its settings about that. */
+static const char *start_pooler_for(const char *who_may)
 {
     const char *program = find_pgbouncer();
     char settings[300];
@@ -87,7 +87,7 @@ static const char *start_pooler(void)
                           port, parameter("dbname"));
 
     snprintf(settings, sizeof(settings), "%s/pgbouncer.ini", t_dir());
-    write_settings(settings, port);
+    write_settings(settings, port, who_may);
     pooler = fork();
     CHECK(pooler >= 0);
     if (pooler == 0)
@@ -100,6 +100,11 @@ static const char *start_pooler(void)
     }
     FAIL("pgbouncer answers");
     return NULL;
+}
+
+static const char *start_pooler(void)
+{
+    return start_pooler_for("auth_type = any");
 }
 
 static void stop_pooler(void)
@@ -261,6 +266,23 @@ TEST(the_doorbell_does_not_listen_through_the_pooler)
     OK(ph_doorbell_ring(pooled, NULL, 0, &t_err));
     CHECK(seam_hears(direct, ""));
     ph_close(pooled);
+    stop_pooler();
+}
+
+/* It gives no SQLSTATE of its own to that. */
+TEST(a_password_that_the_pooler_refuses_is_not_tried_again)
+{
+    const char *users = say("%s/users", t_dir()), *url, *wrong;
+    FILE *file = fopen(users, "w");
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+    ph_store *store = NULL;
+
+    CHECK(file && fprintf(file, "\"%s\" \"right\"\n", parameter("user")) > 0 && fclose(file) == 0);
+    url = start_pooler_for(say("auth_type = md5\nauth_file = %s", users));
+    wrong = say("postgresql://%s:wrong@%s", parameter("user"), strchr(url, '@') + 1);
+    CHECK_INT(t_try_open(wrong, &opts, &store), PH_EAUTH);
+    CHECK_INT(t_err.flags, 0);
+    CHECK(strstr(t_err.message, "check user and password"));
     stop_pooler();
 }
 

@@ -157,12 +157,15 @@ static void look_for_one(struct ph__call *call, struct ph__pg_walk *walk, struct
 static int without_echo(const struct ph__call *call, int r)
 {
     unsigned flags = call->err->flags;
+    char state[sizeof(call->err->sqlstate)];
 
     if (r == PH_ETIMEOUT || ph__pg_may_show(call->store->url))
         return r;
+    memcpy(state, call->err->sqlstate, sizeof(state));
     ph__fail(call->err, r,
              "cannot connect, or the URL does not mean what it seems to; write special characters "
              "in its password as %%xx: / is %%2F, @ is %%40, : is %%3A");
+    memcpy(call->err->sqlstate, state, sizeof(state));
     return ph__fail_flags(call->err, r, flags);
 }
 

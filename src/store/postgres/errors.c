@@ -85,6 +85,16 @@ static bool is_about_certificate(const char *line)
     return memmem(line, (size_t)length_of_line(line), "certificate", 11) != NULL;
 }
 
+/* A pooler says so with the SQLSTATE of a broken protocol, and in English only. */
+static bool is_about_password(const char *line, const char *state)
+{
+    if (!state)
+        return false;
+    return memcmp(state, "28", 2) == 0 ||
+           (memcmp(state, "08P01", 5) == 0 &&
+            memmem(line, (size_t)length_of_line(line), "authentication failed", 21));
+}
+
 /* libpq writes a line for each address it tried: the first one where a server answered tells most.
  * *ret_telling: there is one. */
 static const char *telling_line(const char *text, bool *ret_telling)
@@ -122,7 +132,7 @@ int ph__pg_fail_connect(const PGconn *conn, bool *ret_telling, ph_error *err)
                         "parameters");
     if (memmem(line, (size_t)length_of_line(line), "no encryption", 13))
         return fail_with_line(err, PH_EAUTH, line, "use TLS: sslmode=verify-full");
-    if ((state && memcmp(state, "28", 2) == 0) || PQconnectionNeedsPassword(conn))
+    if (is_about_password(line, state) || PQconnectionNeedsPassword(conn))
         return fail_with_line(err, PH_EAUTH, line, "check user and password");
     if (state && memcmp(state, "3D000", 5) == 0) {
         fail_with_line(err, PH_ECONNECT, line, "create the database, or correct the URL");

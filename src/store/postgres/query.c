@@ -30,7 +30,8 @@ static int explain(int r, ph_error *err)
     memcpy(sqlstate, err->sqlstate, sizeof(sqlstate));
     if (r == PH_ENOSCHEMA)
         err->code = r = PH_EDATABASE;
-    ph__uncure(err);
+    if (err->cure == PH_CURE_MIGRATE || err->cure == PH_CURE_DEPLOY || err->cure == PH_CURE_GRANT)
+        ph__uncure(err);
     if (r == PH_EPERM)
         ph__cure(err, r, PH_CURE_RIGHTS);
     if (strcmp(sqlstate, "25006") == 0)
