@@ -92,7 +92,7 @@ static ph_verdict on_assemble(void *context, ph_work *work)
         return workflow_retry(work, &err);
     for (size_t i = 0; i < info->member_count; i++)
         printf("section %zu: %s\n", i + 1,
-               info->members[i].status == 1 ? "included" : "left out, it failed");
+               info->members[i].state == 1 ? "included" : "left out, it failed");
     report->completed = info->completed_steps;
     report->failed = info->failed_steps;
     ph_join_info_free(info);

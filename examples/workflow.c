@@ -33,7 +33,7 @@ static void log_line(void *context, const ph_log_event *event)
 static void on_join_ended(void *context, const ph_join_end *join)
 {
     (void)context;
-    printf("join: %s, %d of %d steps completed, %d failed\n", ph_join_status_text(join->status),
+    printf("join: %s, %d of %d steps completed, %d failed\n", ph_join_state_text(join->state),
            join->completed_steps, join->expected_steps, join->failed_steps);
 }
 

@@ -130,7 +130,7 @@ typedef struct {
     ph_work_id head;       /* the first of these, or the dead one that blocks; zero: idle */
     int64_t head_due_at;   /* ready, scheduled; otherwise 0 */
     int head_attempts;     /* ready, scheduled, in progress */
-    ph_owner locked_by;    /* in progress: who */
+    ph_owner owner;        /* in progress: of the lease */
     int64_t locked_until;
     const char *affinity_service; /* that was asked for; NULL: none, or none of its live instances
                                    * claims the head's queue and topic, and comes */

@@ -41,7 +41,7 @@ extern "C" {
 #define PH_JOIN_METADATA_MAX (1024 * 1024) /* bytes */
 
 /* "pending", "completed", "failed", "cancelled"; never NULL. */
-PH_API const char *ph_join_status_text(ph_join_status status);
+PH_API const char *ph_join_state_text(ph_join_state state);
 
 typedef struct {
     size_t size;              /* set by PH_JOIN_OPTS_INIT; new members are only appended */
@@ -116,7 +116,7 @@ typedef struct {
 
 /* Sends one message when the join has ended; at once if it has. The wait
  * itself is an outbox message (topic "join.wait", see ph_queue_settings) that
- * no claim hands out: it has the status PH_WAITING until the join ends, and is
+ * no claim hands out: it is PH_WAITING until the join ends, and is
  * done then, in the transaction that ends the join. A join that was cancelled
  * or ended by its deadline sends the message for failure, whatever the flag
  * says. What is sent has the headers {"join_id": …, "join_status": …}.
@@ -138,9 +138,9 @@ PH_API PH_MUST_CHECK int ph_join_cancel(ph_store *store, ph_tx tx, ph_join_id jo
 typedef struct {
     ph_message_id message_id;
     ph_work_id work_id;
-    int status;         /* 0 pending, 1 completed, 2 failed */
-    int64_t created_at; /* when it was attached */
-    const char *topic;  /* NULL: the message was deleted */
+    ph_join_state state; /* never cancelled */
+    int64_t created_at;  /* when it was attached */
+    const char *topic;   /* NULL: the message was deleted */
 } ph_join_member;
 
 /* We allocate it, and it owns all it points to; new members are only appended. */
@@ -148,7 +148,7 @@ typedef struct {
     ph_join_id id;
     const char *grouping_key; /* NULL: none */
     const char *metadata;     /* NULL: none */
-    ph_join_status status;
+    ph_join_state state;
     int expected_steps, attached_steps, completed_steps, failed_steps;
     int open_waits; /* waits that are not settled */
     int64_t created_at, updated_at;
@@ -169,7 +169,7 @@ PH_API void ph_join_info_free(ph_join_info *info);
 typedef struct {
     size_t size;              /* set by PH_JOIN_LIST_OPTS_INIT; new members are only appended */
     const char *grouping_key; /* NULL: all */
-    int status;               /* a ph_join_status, or -1 (the default of the macro): all */
+    int state;                /* a ph_join_state; PH_JOIN_ANY (the default of the macro): all */
     int limit;                /* 0: 50; at most PH_BATCH_MAX */
     ph_join_id after;         /* the last id of the page before; zero: from the beginning */
     bool oldest_first;        /* otherwise the newest first */
@@ -177,7 +177,7 @@ typedef struct {
 } ph_join_list_opts;
 #define PH_JOIN_LIST_OPTS_INIT                                                                     \
     {                                                                                              \
-        sizeof(ph_join_list_opts), NULL, -1, 0, { { 0 } }, false,                                  \
+        sizeof(ph_join_list_opts), NULL, PH_JOIN_ANY, 0, { { 0 } }, false,                         \
         {                                                                                          \
             {                                                                                      \
                 0                                                                                  \

@@ -135,7 +135,7 @@ typedef enum {
 #define PH_UNKNOWN 4u /* the connection was lost while the transaction may have been committing:
                          it has happened wholly or not at all */
 
-#define PH_ERROR_MESSAGE_SIZE 248 /* with the final NUL */
+#define PH_ERROR_MESSAGE_SIZE 246 /* with the final NUL */
 
 /* Caller-owned, nothing to free; its layout is frozen. The message names the
  * cause and, after a semicolon or in a second sentence, the cure. It never
@@ -146,6 +146,7 @@ typedef struct {
     unsigned flags;  /* PH_RETRY, PH_TX_DEAD, PH_UNKNOWN */
     char sqlstate[6]; /* PostgreSQL's, or "" */
     char message[PH_ERROR_MESSAGE_SIZE];
+    unsigned short item;       /* of a call with several messages: which is wrong, from 1; or 0 */
     unsigned char cause_bytes; /* if there is a cure: so many of the message's are before its text */
     unsigned char cure;        /* a ph_cure; PH_CURE_NONE: only the message says what helps */
 } ph_error;
@@ -229,6 +230,11 @@ typedef enum {
 /* Writes the message without the text of its cure, and returns ret_cause. If there
  * is no cure, or the message says it in words of its own, that is all of it. */
 PH_API const char *ph_error_cause(const ph_error *err, char ret_cause[PH_ERROR_MESSAGE_SIZE]);
+
+/* If the error is about one message of several, the message begins with "message 3: ". Takes
+ * that away, sets item to 0, and returns the index, from 0; otherwise returns -1. For programs
+ * that call it by another number, such as that of a line. */
+PH_API long ph_error_take_item(ph_error *err);
 
 /* A cure as a stable word for programs ("migrate"), and as a text for people who
  * write C. Never NULL. */
@@ -329,17 +335,18 @@ typedef int64_t (*ph_backoff_fn)(void *context, int retry_count, int attempts);
 
 /* How a join stands (join.h). */
 typedef enum {
+    PH_JOIN_ANY = -1,      /* only to ask for joins in any state */
     PH_JOIN_PENDING = 0,
     PH_JOIN_COMPLETED = 1, /* every step is completed */
     PH_JOIN_FAILED = 2,    /* every step has ended, at least one failed; or the deadline has passed */
     PH_JOIN_CANCELLED = 3
-} ph_join_status;
+} ph_join_state;
 
 /* A join that a call has ended, whatever the call was: an ack, a claim that buried an expired
  * message, a cancel. */
 typedef struct {
     ph_join_id id;
-    ph_join_status status;
+    ph_join_state state;
     int expected_steps, completed_steps, failed_steps;
     int waits; /* how many waits were settled with it */
 } ph_join_end;
@@ -699,7 +706,7 @@ typedef enum {
     PH_FAILED = 3,
     PH_WAITING = 4, /* a wait for an open join: never handed out by a claim */
     PH_PARKED = 5   /* behind the head of its stream */
-} ph_message_status;
+} ph_message_state;
 
 /* One past attempt: why the message came back, or ended. */
 typedef struct {
@@ -715,7 +722,7 @@ typedef struct {
  * to; new members are only appended. */
 typedef struct {
     const ph_delivery *message; /* fence 0 unless it is leased */
-    ph_message_status status;
+    ph_message_state state;
     int max_attempts;
     int64_t requested_due_at; /* 0: none */
     int64_t expires_at;       /* 0: never */
@@ -728,7 +735,7 @@ typedef struct {
     ph_work_id retried_as;    /* zero: not retried */
     const ph_attempt *history;
     size_t history_count;
-    ph_join_id waits_for;     /* status PH_WAITING: the join; otherwise zero */
+    ph_join_id waits_for;     /* state PH_WAITING: the join; otherwise zero */
 } ph_message_info;
 
 /* Looks a message up by its work id. Errors: PH_ENOTFOUND, … */

@@ -80,7 +80,7 @@ static const char *fate(struct demo *demo, ph_work_id id)
 
     if (ph_outbox_find(demo->store, PH_OWN_TX, id, 0, &info, &cli->err) < 0)
         return cli_strdup(cli, cli->err.message);
-    text = cli_printf(cli, "%s%s%s%s after %d attempt%s", words[info->status],
+    text = cli_printf(cli, "%s%s%s%s after %d attempt%s", words[info->state],
                       info->dead_reason ? " (" : "", info->dead_reason ? info->dead_reason : "",
                       info->dead_reason ? ")" : "", info->message->attempts,
                       info->message->attempts == 1 ? "" : "s");
@@ -132,7 +132,7 @@ static bool is_settled(struct demo *demo, ph_work_id id)
     ph_message_info *info = NULL;
     ph_error ignored;
     bool settled = ph_outbox_find(demo->store, PH_OWN_TX, id, 0, &info, &ignored) == 0 &&
-                   (info->status == PH_DONE || info->status == PH_FAILED);
+                   (info->state == PH_DONE || info->state == PH_FAILED);
 
     ph_message_info_free(info);
     return settled;

@@ -10,7 +10,7 @@ struct cli_ended {
 
 static const char *state_of(const void *join)
 {
-    return ph_join_status_text(((const ph_join_end *)join)->status);
+    return ph_join_state_text(((const ph_join_end *)join)->state);
 }
 
 const struct cli_field cli_ended_fields[] = {
@@ -59,10 +59,10 @@ static void note(struct cli *cli, const ph_join_end *join)
 {
     char id[PH_ID_TEXT_SIZE];
     int ended = join->completed_steps + join->failed_steps;
-    bool late = join->status == PH_JOIN_FAILED && ended < join->expected_steps;
+    bool late = join->state == PH_JOIN_FAILED && ended < join->expected_steps;
 
     cli_note(cli, "join %s is %s%s: %d of %d steps completed, %d failed; %d wait%s settled",
-             ph_id_text(join->id.b, id), ph_join_status_text(join->status),
+             ph_id_text(join->id.b, id), ph_join_state_text(join->state),
              late ? ", its deadline has passed" : "", join->completed_steps, join->expected_steps,
              join->failed_steps, join->waits, join->waits == 1 ? "" : "s");
 }

@@ -205,14 +205,10 @@ static void batch_forget(struct batch *batch)
 static int batch_failed(struct batch *batch)
 {
     struct cli *cli = batch->cli;
-    long index = 0;
-    int skip = 0;
+    long index = ph_error_take_item(&cli->err);
     long long first = batch->read - (long long)batch->count + 1;
 
-    if (sscanf(cli->err.message, "message %ld: %n", &index, &skip) == 1 && skip > 0) {
-        memmove(cli->err.message, cli->err.message + skip, strlen(cli->err.message + skip) + 1);
-        if (cli->err.cure)
-            cli->err.cause_bytes = (unsigned char)(cli->err.cause_bytes - skip);
+    if (index >= 0) {
         snprintf(batch->where, sizeof(batch->where), "line %lld", first + index);
     } else if (batch->count > 1) {
         snprintf(batch->where, sizeof(batch->where), "lines %lld to %lld", first,

@@ -320,7 +320,7 @@ static int step_of_joins(struct story *story)
 
         explain_because(story, "step_of_join",
                         "It is a step of the join %s, which is %s: %d of %d steps have ended.",
-                        ph_id_text(join->id.b, id), ph_join_status_text(join->status),
+                        ph_id_text(join->id.b, id), ph_join_state_text(join->state),
                         join->completed_steps + join->failed_steps, join->expected_steps);
     }
     ph_joins_free(list);
@@ -388,7 +388,7 @@ static int find_out(struct story *story)
 
     if (code != CLI_OK)
         return code;
-    switch (story->info->status) {
+    switch (story->info->state) {
     case PH_READY:
         pending(story);
         break;

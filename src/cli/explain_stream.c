@@ -100,7 +100,7 @@ static void head_is_leased(struct story *story)
     explain_because(story, over ? "head_lease_expired" : "head_leased",
                     over ? "The head, %s, was leased by %s until %s: the next claim takes it back."
                          : "The head, %s, is leased by %s until %s.",
-                    id_text(story, stream->head.b), id_text(story, stream->locked_by.b),
+                    id_text(story, stream->head.b), id_text(story, stream->owner.b),
                     explain_when(story, stream->locked_until));
     if (over)
         story->others[0] = explain_reap(story);

@@ -18,7 +18,7 @@ int cli_join_operand(struct cli *cli, size_t index, ph_join_id *ret_join)
 
 static const char *state_of(const void *join)
 {
-    return ph_join_status_text(((const ph_join_info *)join)->status);
+    return ph_join_state_text(((const ph_join_info *)join)->state);
 }
 
 #define ROW(...) CLI_FIELD(ph_join_info, __VA_ARGS__)
@@ -148,7 +148,7 @@ static void header_print(struct cli *cli, const ph_join_info *join, int64_t now)
     line(cli, "Join id", ph_id_text(join->id.b, id), CLI_PLAIN);
     if (join->grouping_key)
         line(cli, "Key", cli_shown(cli, join->grouping_key), CLI_PLAIN);
-    line(cli, "State", ph_join_status_text(join->status), colours[join->status]);
+    line(cli, "State", ph_join_state_text(join->state), colours[join->state]);
     line(cli, "Steps",
          cli_printf(cli, "%d expected, %d attached, %d completed, %d failed, %d open",
                     join->expected_steps, join->attached_steps, join->completed_steps,
@@ -170,9 +170,9 @@ static void header_print(struct cli *cli, const ph_join_info *join, int64_t now)
 
 static int part_of(const void *member)
 {
-    static const int of_status[] = { PENDING, COMPLETED, FAILED };
+    static const int of_state[] = { PENDING, COMPLETED, FAILED };
 
-    return of_status[((const ph_join_member *)member)->status];
+    return of_state[((const ph_join_member *)member)->state];
 }
 
 static const char *member_state(const void *member)
@@ -292,7 +292,7 @@ static int run_list(struct cli *cli)
     if (code != CLI_OK)
         return code;
     opts.grouping_key = cli_text(cli, "key");
-    opts.status = cli_word(cli, "state");
+    opts.state = cli_word(cli, "state");
     opts.limit = (int)cli_number(cli, "limit");
     opts.oldest_first = cli_given(cli, "oldest-first");
     cli_id(cli, "after", opts.after.b);

@@ -6,7 +6,7 @@
 
 const char *cli_state(const ph_message_info *info, int64_t now)
 {
-    switch (info->status) {
+    switch (info->state) {
     case PH_READY:
         return info->next_attempt_at > now ? "scheduled" : "ready";
     case PH_IN_PROGRESS:

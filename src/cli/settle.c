@@ -46,9 +46,9 @@ static const char *stream_reason(const struct call *call, const ph_lease_ref *re
         cli_door(cli)->find(cli->store, PH_OWN_TX, ref->work_id, cli->timeout_ms, &info,
                             &cli->err) < 0)
         return NULL;
-    if (info->message->stream && info->status == PH_PARKED)
+    if (info->message->stream && info->state == PH_PARKED)
         reason = "a message before it in its stream was given back, and it went back with that one";
-    else if (info->message->stream && info->status == PH_IN_PROGRESS &&
+    else if (info->message->stream && info->state == PH_IN_PROGRESS &&
              memcmp(info->owner.b, call->owner.b, sizeof(info->owner.b)) == 0 &&
              (ref->fence == 0 || ref->fence == info->message->fence))
         reason =

@@ -119,7 +119,7 @@ static int show_dead(struct cli *cli, const struct cli_door *door, const ph_mess
     int64_t now = 0;
     int code;
 
-    if (info->status == PH_FAILED)
+    if (info->state == PH_FAILED)
         return print(cli, door, info);
     code = clock_read(cli, &now);
     if (code != CLI_OK)

@@ -123,7 +123,7 @@ static int look(struct cli *cli, const char *ns, ph_queues **ret_queues, size_t 
                           &cli->err) < 0)
             return cli_fail_store(cli);
     }
-    opts.status = PH_JOIN_PENDING;
+    opts.state = PH_JOIN_PENDING;
     opts.limit = OPEN_JOINS_MAX;
     if (!ns && ph_join_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &joins, &cli->err) < 0)
         return cli_fail_store(cli);

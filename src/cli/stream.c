@@ -100,7 +100,7 @@ static struct stream_row row_of(const ph_stream_info *stream)
             "ready, scheduled: from when on it can be claimed; or null"),                          \
         ROW("head_attempts", head_attempts, NUMBER, "Head attempts",                               \
             "how often the head was claimed; or null"),                                            \
-        ROW("owner", stream.locked_by, UUID, "Owner", "in_progress: who has it; or null"),         \
+        ROW("owner", stream.owner, UUID, "Owner", "in_progress: who has it; or null"),             \
         ROW("locked_until", stream.locked_until, TIME, "Locked until",                             \
             "in_progress: when that lease runs out; or null"),                                     \
         ROW("partition", stream.partition, NUMBER, "Partition",                                    \
@@ -277,7 +277,7 @@ static int processes_add(struct cli *cli, struct stream_row *row)
     opts.ended_too = true;
     if (ph_instance_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &instances, &cli->err) < 0)
         return cli_fail_store(cli);
-    row->owner_process = process_of(cli, instances, row->stream.locked_by);
+    row->owner_process = process_of(cli, instances, row->stream.owner);
     row->affinity_process = process_of(cli, instances, row->stream.affinity_owner);
     ph_instances_free(instances);
     return CLI_OK;

@@ -64,7 +64,7 @@ int ph__messages_load(struct ph__message *to, const ph_message *from, size_t cou
         int r = ph__message_load(&to[i], message, count > 1 ? (long)i : -1, err);
 
         if (r == 0 && message->size != from->size)
-            r = ph__fail(err, PH_EINVAL, "message %zu: its size differs from the first one's", i);
+            r = ph__item(err, ph__fail(err, PH_EINVAL, "its size differs from the first one's"), i);
         if (r < 0)
             return r;
     }

@@ -1,4 +1,5 @@
 #include "core/error.h"
+#include "util/assert.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -101,6 +102,7 @@ int ph__prefix(ph_error *err, int code, const char *format, ...)
     vsnprintf(err->message, sizeof(err->message), format, args);
     va_end(args);
     length = strlen(err->message);
+    err->item = 0; /* the message begins with something else now */
     snprintf(err->message + length, sizeof(err->message) - length, "%s", rest);
     cut(err->message, sizeof(err->message) - 1);
     if (cure != PH_CURE_NONE) {
@@ -148,6 +150,36 @@ const char *ph_outcome_text(ph_outcome outcome)
         break;
     }
     return "no such outcome";
+}
+
+/* ------------------------------------------------------------------- items */
+
+#define ITEM_PREFIX "message %zu: "
+
+int ph__item(ph_error *err, int code, size_t index)
+{
+    ph__prefix(err, code, ITEM_PREFIX, index);
+    if (err)
+        err->item = (unsigned short)(index + 1);
+    PH__ASSERT(!err || err->item == index + 1);
+    return code;
+}
+
+long ph_error_take_item(ph_error *err)
+{
+    long index = err ? err->item - 1L : -1;
+    char prefix[32];
+    size_t length;
+
+    if (index < 0)
+        return -1;
+    length = (size_t)snprintf(prefix, sizeof(prefix), ITEM_PREFIX, (size_t)index);
+    if (memcmp(err->message, prefix, length) == 0)
+        memmove(err->message, err->message + length, sizeof(err->message) - length);
+    if (err->cause_bytes >= length)
+        err->cause_bytes = (unsigned char)(err->cause_bytes - length);
+    err->item = 0;
+    return index;
 }
 
 /* ------------------------------------------------------------------- cures */

@@ -25,4 +25,7 @@ void ph__uncure(ph_error *err);
 int ph__prefix(ph_error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Puts "message 3: " before it: the error is about that one, from 0, of several. Returns code. */
+int ph__item(ph_error *err, int code, size_t index);
+
 #endif

@@ -12,7 +12,7 @@ int ph__inbox_messages_load(struct ph__message *to, const ph_inbox_message *from
         int r = ph__inbox_load(&to[i], message, own_transaction, count > 1 ? (long)i : -1, err);
 
         if (r == 0 && message->size != from->size)
-            r = ph__fail(err, PH_EINVAL, "message %zu: its size differs from the first one's", i);
+            r = ph__item(err, ph__fail(err, PH_EINVAL, "its size differs from the first one's"), i);
         if (r < 0)
             return r;
     }

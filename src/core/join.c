@@ -18,11 +18,11 @@
 #define MEMBERS_SHOWN 1000
 #define LIST_LIMIT 50
 
-const char *ph_join_status_text(ph_join_status status)
+const char *ph_join_state_text(ph_join_state state)
 {
     static const char *const words[] = { "pending", "completed", "failed", "cancelled" };
 
-    return status >= PH_JOIN_PENDING && status <= PH_JOIN_CANCELLED ? words[status] : "unknown";
+    return state >= PH_JOIN_PENDING && state <= PH_JOIN_CANCELLED ? words[state] : "unknown";
 }
 
 /* The same words as in store/postgres/sql/functions/join_problem.sql. */
@@ -99,7 +99,7 @@ static void log_join(const ph_store *store, const ph_join_end *join)
 {
     char id[PH_ID_TEXT_SIZE], expected[16], completed[16], failed[16], waits[16];
     ph_log_field fields[] = { { "join_id", ph_id_text(join->id.b, id) },
-                              { "status", ph_join_status_text(join->status) },
+                              { "state", ph_join_state_text(join->state) },
                               { "expected_steps", expected },
                               { "completed_steps", completed },
                               { "failed_steps", failed },
@@ -460,16 +460,16 @@ static int query_load(const ph_join_list_opts *from, struct ph__join_query *to, 
     int r = ph__options_load(&opts, sizeof(opts), from, "ph_join_list_opts", err);
 
     *to = (struct ph__join_query){ .grouping_key = opts.grouping_key,
-                                   .status = opts.status,
+                                   .state = opts.state,
                                    .limit = opts.limit ? opts.limit : LIST_LIMIT,
                                    .after = opts.after,
                                    .oldest_first = opts.oldest_first,
                                    .step = opts.step };
     if (r < 0)
         return r;
-    if (to->status < -1 || to->status > PH_JOIN_CANCELLED)
-        return ph__fail(err, PH_EINVAL, "status %d is not a ph_join_status, nor -1 for all",
-                        to->status);
+    if (to->state < PH_JOIN_ANY || to->state > PH_JOIN_CANCELLED)
+        return ph__fail(err, PH_EINVAL, "state %d is not a ph_join_state; PH_JOIN_ANY lists all",
+                        to->state);
     if (to->limit < 0 || to->limit > PH_BATCH_MAX)
         return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d", to->limit,
                         PH_BATCH_MAX);

@@ -6,48 +6,52 @@
 #include <stddef.h>
 
 /* Structs that begin with their size: ph__options_load() reads it there, and takes a size that is no
- * number of words for one that was not set. */
-#define SIZED(type)                                                                                \
+ * number of words for one that was not set. Members are only appended: here is where the newest one
+ * begins, so that the compiler notices one that was put before it. */
+#define SIZED(type, newest, begins)                                                                \
     _Static_assert(offsetof(type, size) == 0 && sizeof(((type *)0)->size) == sizeof(size_t) &&     \
                        sizeof(type) % sizeof(size_t) == 0 && sizeof(type) <= PH__OPTIONS_SIZE_MAX, \
-                   #type " begins with its size, and is a number of words")
+                   #type " begins with its size, and is a number of words");                       \
+    _Static_assert(sizeof(void *) != 8 || offsetof(type, newest) == (begins),                      \
+                   "members of " #type " are only appended, after " #newest)
 
-SIZED(ph_instance_list_opts);
-SIZED(ph_stream_list_opts);
-SIZED(ph_receptor_list_opts);
-SIZED(ph_checkpoint_list_opts);
-SIZED(ph_work_batch_opts);
-SIZED(ph_handler);
-SIZED(ph_dispatcher_opts);
-SIZED(ph_dispatcher_stats);
-SIZED(ph_served_store_list_opts);
-SIZED(ph_inbox_message);
-SIZED(ph_message_list_opts);
-SIZED(ph_queue_list_opts);
-SIZED(ph_doctor_opts);
-SIZED(ph_join_opts);
-SIZED(ph_wait);
-SIZED(ph_join_list_opts);
-SIZED(ph_store_opts);
-SIZED(ph_schema_status);
-SIZED(ph_message);
-SIZED(ph_claim_opts);
-SIZED(ph_queue_counts);
-SIZED(ph_queue_settings);
-SIZED(ph_timer);
-SIZED(ph_job);
-SIZED(ph_job_list_opts);
-SIZED(ph_scheduler_opts);
-SIZED(ph_schedule);
-SIZED(ph_set_opts);
-SIZED(ph_database);
-SIZED(ph_database_list_opts);
-SIZED(ph_router_opts);
+SIZED(ph_instance_list_opts, ended_too, 16);
+SIZED(ph_stream_list_opts, after_stream, 64);
+SIZED(ph_receptor_list_opts, work_id, 8);
+SIZED(ph_checkpoint_list_opts, consumer, 32);
+SIZED(ph_work_batch_opts, stale_threshold_s, 232);
+SIZED(ph_handler, inbox, 40);
+SIZED(ph_dispatcher_opts, connections, 120);
+SIZED(ph_dispatcher_stats, evictions, 672);
+SIZED(ph_served_store_list_opts, id, 8);
+SIZED(ph_inbox_message, handled, 96);
+SIZED(ph_message_list_opts, with_payload, 52);
+SIZED(ph_queue_list_opts, ns, 16);
+SIZED(ph_doctor_opts, progress_context, 24);
+SIZED(ph_join_opts, deadline, 24);
+SIZED(ph_wait, ns, 48);
+SIZED(ph_join_list_opts, step, 41);
+SIZED(ph_store_opts, join_context, 96);
+SIZED(ph_schema_status, pending, 21);
+SIZED(ph_message, stream, 120);
+SIZED(ph_claim_opts, topic_count, 32);
+SIZED(ph_queue_counts, waiting, 64);
+SIZED(ph_queue_settings, affinity_grace_ms, 84);
+SIZED(ph_timer, headers, 56);
+SIZED(ph_job, ns, 72);
+SIZED(ph_job_list_opts, after, 32);
+SIZED(ph_scheduler_opts, batch_size, 12);
+SIZED(ph_schedule, more, 64);
+SIZED(ph_set_opts, refresh_ms, 20);
+SIZED(ph_database, table_prefix, 40);
+SIZED(ph_database_list_opts, id, 8);
+SIZED(ph_router_opts, connections, 8);
 
 /* Frozen: programs have them on their stack, without a size. */
 _Static_assert(offsetof(ph_error, code) == 0 && offsetof(ph_error, native) == 4 &&
                    offsetof(ph_error, flags) == 8 && offsetof(ph_error, sqlstate) == 12 &&
-                   offsetof(ph_error, message) == 18 && sizeof(ph_error) == 268,
+                   offsetof(ph_error, message) == 18 && offsetof(ph_error, item) == 264 &&
+                   offsetof(ph_error, cure) == 267 && sizeof(ph_error) == 268,
                "the layout of ph_error is frozen");
 _Static_assert(sizeof(ph_work_id) == 16 && sizeof(ph_message_id) == 16 &&
                    sizeof(ph_join_id) == 16 && sizeof(ph_tenant_id) == 16 && sizeof(ph_owner) == 16,

@@ -180,13 +180,6 @@ static int fields_check(struct ph__message *m, int priority, ph_error *err)
     return 0;
 }
 
-/* Puts "message 3: " before an error. */
-static void name_index(long index, ph_error *err)
-{
-    if (index >= 0)
-        ph__prefix(err, 0, "message %ld: ", index);
-}
-
 int ph__message_load(struct ph__message *to, const ph_message *from, long index, ph_error *err)
 {
     ph_message m = PH_MESSAGE_INIT;
@@ -217,9 +210,7 @@ int ph__message_load(struct ph__message *to, const ph_message *from, long index,
     }
     PH__ASSERT(r < 0 || (to->level >= 0 && to->level < PH__LEVELS));
     PH__ASSERT(r < 0 || to->payload_length <= PH_PAYLOAD_MAX);
-    if (r < 0)
-        name_index(index, err);
-    return r;
+    return r < 0 && index >= 0 ? ph__item(err, r, (size_t)index) : r;
 }
 
 static int inbox_check(struct ph__message *m, int priority, ph_error *err)
@@ -268,7 +259,5 @@ int ph__inbox_load(struct ph__message *to, const ph_inbox_message *from, bool ow
                      "handled needs a transaction of yours, in which you do the work");
     PH__ASSERT(r < 0 || (to->level >= 0 && to->level < PH__LEVELS));
     PH__ASSERT(r < 0 || (to->source && to->dedupe_key));
-    if (r < 0)
-        name_index(index, err);
-    return r;
+    return r < 0 && index >= 0 ? ph__item(err, r, (size_t)index) : r;
 }

@@ -231,9 +231,7 @@ static int load_element(struct ph__ext_call *call, const struct form *form, cons
     int r = json_is_object(element) ? load(call, form, element, text, true, message)
                                     : ph__fail(&call->err, PH_EINVAL, "is not a JSON object");
 
-    if (r == 0)
-        return 0;
-    return ph__prefix(&call->err, r, "message %zu: ", index);
+    return r == 0 ? 0 : ph__item(&call->err, r, index);
 }
 
 /* A JSON array into an array of messages, each like this one. */

@@ -197,7 +197,7 @@ struct ph__join_found {
 
 struct ph__join_query {
     const char *grouping_key; /* NULL: all */
-    int status;               /* -1: all */
+    int state;                /* a ph_join_state */
     int limit;
     ph_join_id after; /* zero: from the beginning */
     bool oldest_first;

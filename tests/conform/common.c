@@ -67,7 +67,7 @@ struct seen see_by(find_function *find, ph_store *store, ph_work_id id)
         return s;
     OK(r);
     s.there = true;
-    s.status = info->status;
+    s.status = info->state;
     s.attempts = info->message->attempts;
     s.retry_count = info->message->retry_count;
     s.max_attempts = info->max_attempts;

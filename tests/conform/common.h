@@ -16,7 +16,7 @@ int try_put(ph_store *store, ph_tx tx, const ph_message *message);
 /* What ph_outbox_find says, by value, so that nothing has to be freed. */
 struct seen {
     bool there; /* false: PH_ENOTFOUND, and nothing else is set */
-    ph_message_status status;
+    ph_message_state status;
     int attempts, retry_count, max_attempts;
     int64_t fence, created_at, due_at, requested_due_at, expires_at;
     int64_t locked_until, processed_at, updated_at, next_attempt_at;

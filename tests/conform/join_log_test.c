@@ -130,13 +130,13 @@ TEST(completion_is_logged_at_info)
     REQ("JOIN-072", line != NULL);
     REQ_INT("JOIN-072", line->level, PH_LOG_INFO);
     REQ_STR("JOIN-072", field(line, "join_id"), ph_id_text(join.b, id));
-    REQ_STR("JOIN-072", field(line, "status"), "failed");
+    REQ_STR("JOIN-072", field(line, "state"), "failed");
     REQ_STR("JOIN-072", field(line, "expected_steps"), "3");
     REQ_STR("JOIN-072", field(line, "completed_steps"), "2");
     REQ_STR("JOIN-072", field(line, "failed_steps"), "1");
     CHECK_STR(field(line, "waits"), "1");
     CHECK(cancel(store, start_join(store, 1)));
-    CHECK_STR(field(newest_with("join", "ended"), "status"), "cancelled");
+    CHECK_STR(field(newest_with("join", "ended"), "state"), "cancelled");
 }
 
 TEST(what_a_wait_decides_is_logged)
@@ -252,7 +252,7 @@ TEST(the_callback_is_told_of_each_join_that_a_call_has_ended)
     end_step(store, PH_FAIL); /* ends b alone */
     CHECK_INT(ended.calls, 1);
     CHECK(same_id(ended.last.id.b, b.b));
-    CHECK_INT(ended.last.status, PH_JOIN_FAILED);
+    CHECK_INT(ended.last.state, PH_JOIN_FAILED);
     CHECK_INT(ended.last.expected_steps, 1);
     CHECK_INT(ended.last.completed_steps, 0);
     CHECK_INT(ended.last.failed_steps, 1);
@@ -277,12 +277,12 @@ TEST(the_callback_hears_of_every_way_to_end)
     t_clock_set(store, T_EPOCH);
     CHECK(cancel(store, join));
     CHECK_INT(ended.calls, 1);
-    CHECK_INT(ended.last.status, PH_JOIN_CANCELLED);
+    CHECK_INT(ended.last.state, PH_JOIN_CANCELLED);
     id = put_step(store, start_join(store, 2)).message_id;
     end_step(store, PH_ACK);
     attach(store, start_join(store, 1), id); /* an attach */
     CHECK_INT(ended.calls, 2);
-    CHECK_INT(ended.last.status, PH_JOIN_COMPLETED);
+    CHECK_INT(ended.last.state, PH_JOIN_COMPLETED);
     join = start_join(store, 1);
     id = put_step(store, join).message_id;
     OK(ph_join_report_completed(store, PH_OWN_TX, join, id, 0, &t_err)); /* a report */
@@ -292,7 +292,7 @@ TEST(the_callback_hears_of_every_way_to_end)
     t_clock_advance(store, T_SECOND);
     CHECK_INT(claimable(store, 1), 0); /* a claim that finds a deadline */
     CHECK_INT(ended.calls, 4);
-    CHECK_INT(ended.last.status, PH_JOIN_FAILED);
+    CHECK_INT(ended.last.state, PH_JOIN_FAILED);
     CHECK_INT(ended.last.failed_steps, 0);
     m.expires_at = T_EPOCH + 5 * T_SECOND;
     attach(store, start_join(store, 1), put(store, &m).message_id);

@@ -29,7 +29,7 @@ TEST(find_shows_every_field_of_a_join)
     CHECK(same_id(info->id.b, join.b));
     CHECK_STR(info->grouping_key, "order 7");
     CHECK_STR(info->metadata, "about it");
-    CHECK_INT(info->status, PH_JOIN_PENDING);
+    CHECK_INT(info->state, PH_JOIN_PENDING);
     CHECK_INT(info->expected_steps, 3);
     CHECK_INT(info->attached_steps, 2);
     CHECK_INT(info->completed_steps, 1);
@@ -42,11 +42,11 @@ TEST(find_shows_every_field_of_a_join)
     CHECK_INT(info->member_count, 2);
     CHECK(same_id(info->members[0].message_id.b, a.message_id.b));
     CHECK(same_id(info->members[0].work_id.b, a.work_id.b));
-    CHECK_INT(info->members[0].status, 1);
+    CHECK_INT(info->members[0].state, 1);
     CHECK_INT(info->members[0].created_at, T_EPOCH);
     CHECK_STR(info->members[0].topic, STEP);
     CHECK(same_id(info->members[1].message_id.b, b.message_id.b));
-    CHECK_INT(info->members[1].status, 0);
+    CHECK_INT(info->members[1].state, 0);
     CHECK_INT(info->members[1].created_at, T_EPOCH + T_SECOND);
     ph_join_info_free(info);
 }
@@ -174,17 +174,17 @@ TEST(joins_are_listed_by_status)
     end_step(store, PH_ACK);
     end_step(store, PH_FAIL);
     cancel(store, ids[2]);
-    opts.status = PH_JOIN_PENDING;
+    opts.state = PH_JOIN_PENDING;
     CHECK_STR(listed(store, &opts), "6 5 4");
-    opts.status = PH_JOIN_COMPLETED;
+    opts.state = PH_JOIN_COMPLETED;
     CHECK_STR(listed(store, &opts), "1");
-    opts.status = PH_JOIN_FAILED;
+    opts.state = PH_JOIN_FAILED;
     CHECK_STR(listed(store, &opts), "2");
-    opts.status = PH_JOIN_CANCELLED;
+    opts.state = PH_JOIN_CANCELLED;
     CHECK_STR(listed(store, &opts), "3");
     opts.grouping_key = "odd";
     CHECK_STR(listed(store, &opts), "3");
-    opts.status = PH_JOIN_FAILED;
+    opts.state = PH_JOIN_FAILED;
     CHECK_STR(listed(store, &opts), "");
 }
 
@@ -200,8 +200,8 @@ TEST(a_list_of_joins_says_what_is_wrong)
         bad.member = (value);                                                                      \
         CHECK_INT(ph_join_list(store, PH_OWN_TX, &bad, 0, &list, &t_err), PH_EINVAL);              \
     } while (0)
-    REFUSED(status, -2);
-    REFUSED(status, 4);
+    REFUSED(state, -2);
+    REFUSED(state, 4);
     REFUSED(limit, -1);
     REFUSED(limit, PH_BATCH_MAX + 1);
     REFUSED(grouping_key, repeated("k", PH_NAME_MAX + 1));
@@ -241,7 +241,7 @@ TEST(a_list_of_joins_shows_what_find_shows)
         CHECK(same_id(a->id.b, b->id.b));
         CHECK_STR(a->grouping_key, b->grouping_key);
         CHECK_STR(a->metadata, b->metadata);
-        CHECK(a->status == b->status && a->expected_steps == b->expected_steps &&
+        CHECK(a->state == b->state && a->expected_steps == b->expected_steps &&
               a->attached_steps == b->attached_steps && a->completed_steps == b->completed_steps &&
               a->failed_steps == b->failed_steps && a->open_waits == b->open_waits);
         CHECK(a->created_at == b->created_at && a->updated_at == b->updated_at &&
@@ -416,7 +416,7 @@ TEST(the_joins_of_a_message_are_found_by_its_message_id)
     REQ_STR("JOIN-080", joins_of(store, given, opts), "4 3 2");
     REQ_STR("JOIN-080", joins_of(store, own, opts), "5 4 2");
     CHECK(cancel(store, joins[3]));
-    opts.status = PH_JOIN_PENDING;
+    opts.state = PH_JOIN_PENDING;
     opts.oldest_first = true;
     CHECK_STR(joins_of(store, own, opts), "2 5");
     opts.after = joins[1];

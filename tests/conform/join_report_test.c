@@ -83,8 +83,8 @@ TEST(reports_have_the_same_result_as_settlements)
     x = find_join(store, settled);
     y = find_join(store, reported);
     REQ("JOIN-034", x->updated_at == y->updated_at && x->finished_at == y->finished_at);
-    REQ("JOIN-034", x->members[0].status == y->members[0].status &&
-                        x->members[1].status == y->members[1].status);
+    REQ("JOIN-034",
+        x->members[0].state == y->members[0].state && x->members[1].state == y->members[1].state);
     REQ("JOIN-034", x->open_waits == 0 && y->open_waits == 0);
     ph_join_info_free(x);
     ph_join_info_free(y);

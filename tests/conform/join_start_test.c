@@ -50,7 +50,7 @@ TEST(a_join_is_stored_as_pending_with_both_counters_at_zero)
     REQ_STR("JOIN-001 OBX-082", standing(store, join), "0+0/3 pending");
     info = find_join(store, join);
     REQ("JOIN-006 OBX-081", info != NULL && same_id(info->id.b, join.b));
-    REQ_INT("JOIN-001", info->status, PH_JOIN_PENDING);
+    REQ_INT("JOIN-001", info->state, PH_JOIN_PENDING);
     REQ_INT("OBX-080", info->expected_steps, 3);
     REQ_STR("OBX-080", info->grouping_key, "customer 7");
     REQ_STR("OBX-080", info->metadata, "{\"type\": \"etl\"}");
@@ -261,10 +261,10 @@ TEST(start_says_what_is_missing)
 
 TEST(statuses_have_names)
 {
-    CHECK_STR(ph_join_status_text(PH_JOIN_PENDING), "pending");
-    CHECK_STR(ph_join_status_text(PH_JOIN_COMPLETED), "completed");
-    CHECK_STR(ph_join_status_text(PH_JOIN_FAILED), "failed");
-    CHECK_STR(ph_join_status_text(PH_JOIN_CANCELLED), "cancelled");
-    CHECK(ph_join_status_text((ph_join_status)77) != NULL);
-    CHECK(ph_join_status_text((ph_join_status)-1) != NULL);
+    CHECK_STR(ph_join_state_text(PH_JOIN_PENDING), "pending");
+    CHECK_STR(ph_join_state_text(PH_JOIN_COMPLETED), "completed");
+    CHECK_STR(ph_join_state_text(PH_JOIN_FAILED), "failed");
+    CHECK_STR(ph_join_state_text(PH_JOIN_CANCELLED), "cancelled");
+    CHECK(ph_join_state_text((ph_join_state)77) != NULL);
+    CHECK(ph_join_state_text((ph_join_state)-1) != NULL);
 }

@@ -139,8 +139,8 @@ TEST(a_whole_life_in_one_transaction)
     ph_batch_free(batch);
     OK(ph_outbox_ack(store, t_tx(conn), owner, refs, 3, 0, NULL, &t_err));
     OK(ph_join_find(store, t_tx(conn), join, 0, 0, &info, &t_err));
-    CHECK_INT(info->status, PH_JOIN_COMPLETED);
-    CHECK_INT(info->members[2].status, 1);
+    CHECK_INT(info->state, PH_JOIN_COMPLETED);
+    CHECK_INT(info->members[2].state, 1);
     ph_join_info_free(info);
     CHECK_STR(standing(store, join), "gone"); /* for others, so far */
     t_commit(conn);
@@ -292,7 +292,7 @@ TEST(odd_settings_of_the_callers_session_do_not_matter_to_joins)
     OK(ph_join_attach(store, t_tx(conn), join, id, 0, &t_err));
     OK(ph_join_report_failed(store, t_tx(conn), join, id, 0, &t_err));
     OK(ph_join_find(store, t_tx(conn), join, 0, 0, &info, &t_err));
-    CHECK_INT(info->status, PH_JOIN_FAILED);
+    CHECK_INT(info->state, PH_JOIN_FAILED);
     CHECK(info->finished_at <= t_clock(store) && info->finished_at > T_EPOCH);
     ph_join_info_free(info);
     t_commit(conn);

@@ -47,7 +47,7 @@ TEST(a_wait_is_a_message_that_carries_what_it_will_send)
 
     OK(ph_outbox_find(store, PH_OWN_TX, id, 0, &info, &t_err));
     REQ_STR("JOIN-050", info->message->topic, "join.wait");
-    REQ_INT("OBX-091 JOIN-053", info->status, PH_WAITING);
+    REQ_INT("OBX-091 JOIN-053", info->state, PH_WAITING);
     REQ("JOIN-053", same_id(info->waits_for.b, join.b));
     CHECK(ph_id_is_zero(info->owner.b) && info->processed_at == 0 && info->next_attempt_at == 0);
     body = info->message->payload;
@@ -136,7 +136,7 @@ TEST(waits_are_listed)
     OK(ph_outbox_list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
     CHECK_INT(ph_messages_count(list), 2);
     CHECK(same_id(ph_messages_at(list, 0)->message->work_id.b, first.b));
-    CHECK_INT(ph_messages_at(list, 0)->status, PH_WAITING);
+    CHECK_INT(ph_messages_at(list, 0)->state, PH_WAITING);
     CHECK(same_id(ph_messages_at(list, 0)->waits_for.b, join.b));
     ph_messages_free(list);
     CHECK(cancel(store, join));

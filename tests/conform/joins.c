@@ -153,7 +153,7 @@ const char *standing(ph_store *store, ph_join_id join)
     if (!info)
         return "gone";
     snprintf(text, sizeof(text), "%d+%d/%d %s", info->completed_steps, info->failed_steps,
-             info->expected_steps, ph_join_status_text(info->status));
+             info->expected_steps, ph_join_state_text(info->state));
     ph_join_info_free(info);
     return text;
 }
@@ -170,9 +170,9 @@ const char *steps_of(ph_store *store, ph_join_id join)
     for (size_t i = 0; i < info->member_count; i++) {
         size_t used = strlen(text);
 
-        CHECK(info->members[i].status >= 0 && info->members[i].status <= 2);
+        CHECK(info->members[i].state >= 0 && info->members[i].state <= 2);
         snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
-                 words[info->members[i].status]);
+                 words[info->members[i].state]);
     }
     ph_join_info_free(info);
     return text;

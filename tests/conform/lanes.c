@@ -229,7 +229,7 @@ static ph_messages *read_lane(const struct door *door, ph_store *store, const ch
 
 static const char *standing_of(const ph_message_info *info, int64_t now)
 {
-    switch (info->status) {
+    switch (info->state) {
     case PH_READY:
         return info->next_attempt_at <= now ? "ready" : "scheduled";
     case PH_IN_PROGRESS:
@@ -316,7 +316,7 @@ struct lane_seen see_lane(const struct door *door, ph_store *store, const char *
                                 .locked_until = info->locked_until,
                                 .created_at = info->created_at,
                                 .head = info->head,
-                                .locked_by = info->locked_by,
+                                .owner = info->owner,
                                 .affinity_owner = info->affinity_owner };
         snprintf(s.affinity_service, sizeof(s.affinity_service), "%s",
                  info->affinity_service ? info->affinity_service : "");

@@ -79,7 +79,7 @@ struct lane_seen {
     int partition, head_attempts;
     int64_t last_seq, next_seq, unsettled, head_due_at, locked_until, created_at;
     ph_work_id head;
-    ph_owner locked_by, affinity_owner;
+    ph_owner owner, affinity_owner;
     char affinity_service[64]; /* "": none */
 };
 /* Among the instances of SERVICE. */

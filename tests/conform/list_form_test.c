@@ -88,7 +88,7 @@ TEST(every_list_has_the_same_form)
     HAS_THE_FORM(store, job_runs, message, .limit = 1);
     HAS_THE_FORM(store, queue, queue, .door = PH_INBOX);
     HAS_THE_FORM(store, job, job, .name = "a");
-    HAS_THE_FORM(store, join, join, .status = PH_JOIN_PENDING);
+    HAS_THE_FORM(store, join, join, .state = PH_JOIN_PENDING);
     HAS_THE_FORM(store, stream, stream, .stream = "a");
     HAS_THE_FORM(store, instance, instance, .service = "s");
     HAS_THE_FORM(store, receptor, receptor, .work_id = id);

@@ -175,8 +175,8 @@ TEST(each_state_lists_its_own_messages)
 {
     static const ph_list_state states[] = { PH_LIST_READY, PH_LIST_SCHEDULED, PH_LIST_IN_PROGRESS,
                                             PH_LIST_DONE, PH_LIST_DEAD };
-    static const ph_message_status statuses[] = { PH_READY, PH_READY, PH_IN_PROGRESS, PH_DONE,
-                                                  PH_FAILED };
+    static const ph_message_state statuses[] = { PH_READY, PH_READY, PH_IN_PROGRESS, PH_DONE,
+                                                 PH_FAILED };
     ph_store *store = t_open(NULL);
 
     one_of_each_state(store);
@@ -186,7 +186,7 @@ TEST(each_state_lists_its_own_messages)
 
         CHECK_INT(ph_messages_count(found), MANY);
         for (size_t n = 0; n < MANY; n++)
-            CHECK_INT(ph_messages_at(found, n)->status, statuses[i]);
+            CHECK_INT(ph_messages_at(found, n)->state, statuses[i]);
         ph_messages_free(found);
         CHECK_STR(in_state(store, states[i]), counted(MANY - 1, 0));
         opts.oldest_first = true;
@@ -395,7 +395,7 @@ TEST(a_list_item_tells_what_a_lookup_tells_but_for_the_history)
     info = ph_messages_at(found, 0);
     CHECK(same_id(info->message->work_id.b, ref.work_id.b));
     CHECK(same_id(info->message->message_id.b, see(store, ref.work_id).message_id.b));
-    CHECK_INT(info->status, PH_IN_PROGRESS);
+    CHECK_INT(info->state, PH_IN_PROGRESS);
     CHECK_INT(info->message->fence, ref.fence);
     CHECK(same_id(info->owner.b, owner.b));
     CHECK_INT(info->locked_until, T_EPOCH + 30 * T_SECOND);

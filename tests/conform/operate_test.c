@@ -64,7 +64,7 @@ TEST(find_shows_every_field_of_a_new_message)
     REQ_INT("OBX-015", info->message->created_at, T_EPOCH);
     CHECK_INT(info->message->due_at, T_EPOCH + 5 * T_SECOND);
     CHECK_STR(info->message->last_error, NULL);
-    CHECK_INT(info->status, PH_READY);
+    CHECK_INT(info->state, PH_READY);
     CHECK_INT(info->max_attempts, 3);
     CHECK_INT(info->requested_due_at, T_EPOCH + 5 * T_SECOND);
     CHECK_INT(info->expires_at, T_EPOCH + 50 * T_SECOND);
@@ -170,7 +170,7 @@ TEST(find_tells_the_history_oldest_first)
     CHECK_STR(info->history[3].error, "last");
     CHECK_INT(info->history[3].attempt, 3);
     CHECK_INT(info->history[3].next_due_at, 0);
-    CHECK_INT(info->status, PH_FAILED);
+    CHECK_INT(info->state, PH_FAILED);
     CHECK_STR(info->dead_reason, "failed");
     CHECK(same_id(info->owner.b, owner.b));
     CHECK_INT(info->processed_at, 0);
@@ -212,7 +212,7 @@ TEST(find_in_the_callers_transaction_sees_what_it_did)
     t_begin(conn);
     OK(ph_enqueue(store, t_tx(conn), &m, 0, &e, &t_err));
     OK(ph_outbox_find(store, t_tx(conn), e.work_id, 0, &info, &t_err));
-    CHECK_INT(info->status, PH_READY);
+    CHECK_INT(info->state, PH_READY);
     ph_message_info_free(info);
     t_rollback(conn);
     REQ("OBX-003", !see(store, e.work_id).there);
@@ -336,7 +336,7 @@ TEST(retry_puts_a_dead_message_back_under_a_new_id)
     CHECK(!same_id(again.b, e.work_id.b));
 
     info = find(store, again);
-    CHECK_INT(info->status, PH_READY);
+    CHECK_INT(info->state, PH_READY);
     CHECK(same_id(info->message->message_id.b, e.message_id.b));
     CHECK_STR(info->message->payload, "body");
     CHECK(info->message->tenant_id && same_id(info->message->tenant_id->b, tenant.b));
@@ -361,7 +361,7 @@ TEST(retry_puts_a_dead_message_back_under_a_new_id)
     CHECK(same_id(duplicate.message_id.b, e.message_id.b));
 
     info = find(store, e.work_id); /* the dead row stays, and names the new one */
-    CHECK_INT(info->status, PH_FAILED);
+    CHECK_INT(info->state, PH_FAILED);
     CHECK_STR(info->dead_reason, "attempts");
     CHECK(same_id(info->retried_as.b, again.b));
     CHECK_INT(info->history_count, 2);

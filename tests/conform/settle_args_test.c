@@ -129,7 +129,7 @@ TEST(a_reference_is_made_of_a_delivery)
 /* --------------------------------------------------- in the caller's transaction */
 
 /* Settles in a transaction that is rolled back, then in one that is committed. */
-static void in_a_transaction(ph_settle_verb verb, ph_outcome expected, ph_message_status after)
+static void in_a_transaction(ph_settle_verb verb, ph_outcome expected, ph_message_state after)
 {
     struct leased l = one_leased();
     struct t_conn *conn = t_connect();

@@ -225,7 +225,7 @@ TEST(only_the_owner_settles)
 }
 
 /* One of the owner's messages among strangers', unknown ids, and itself again. */
-static void among_strangers(ph_settle_verb verb, ph_outcome expected, ph_message_status after,
+static void among_strangers(ph_settle_verb verb, ph_outcome expected, ph_message_state after,
                             const char *requirement)
 {
     ph_store *store = t_open(NULL);

@@ -33,7 +33,7 @@ LANE_TEST_LONG(the_list_says_how_each_stream_stands)
     CHECK_INT(s.head_due_at, T_EPOCH + 6 * T_SECOND);
     CHECK_INT(s.head_attempts, 1);
     CHECK(same_id(s.head.b, named(door, store, "b1").b));
-    CHECK(ph_id_is_zero(s.locked_by.b));
+    CHECK(ph_id_is_zero(s.owner.b));
     CHECK_INT(s.locked_until, 0);
     s = see_lane(door, store, "c");
     REQ_INT("STR-018", s.state, PH_STREAM_BLOCKED);
@@ -46,7 +46,7 @@ LANE_TEST_LONG(the_list_says_how_each_stream_stands)
     CHECK_INT(s.unsettled, 3);
     CHECK_INT(s.head_attempts, 1);
     CHECK_INT(s.head_due_at, 0);
-    CHECK(same_id(s.locked_by.b, owner.b));
+    CHECK(same_id(s.owner.b, owner.b));
     CHECK_INT(s.locked_until, T_EPOCH + 31 * T_SECOND);
     s = see_lane(door, store, "e");
     REQ_INT("STR-018", s.state, PH_STREAM_READY);
@@ -186,7 +186,7 @@ LANE_TEST(parked_messages_are_seen_counted_and_listed)
     CHECK_STR(ph_messages_at(list, 0)->message->payload, "a2");
     CHECK_STR(ph_messages_at(list, 0)->message->stream, "a");
     CHECK_INT(ph_messages_at(list, 1)->message->seq, 3);
-    CHECK_INT(ph_messages_at(list, 1)->status, PH_PARKED);
+    CHECK_INT(ph_messages_at(list, 1)->state, PH_PARKED);
     ph_messages_free(list);
     opts.state = PH_LIST_READY;
     OK(door->list(store, PH_OWN_TX, &opts, 0, &list, &t_err));
@@ -272,7 +272,7 @@ LANE_TEST(a_stream_is_read_in_order_whatever_state_its_messages_are_in)
     CHECK_INT(info->message->payload_length, 2);
     CHECK_INT(info->message->seq, 3);
     CHECK_STR(info->message->topic, TOPIC);
-    CHECK_INT(info->status, PH_IN_PROGRESS);
+    CHECK_INT(info->state, PH_IN_PROGRESS);
     if (door == &inbox_door) {
         CHECK_STR(info->message->source, "elsewhere");
         CHECK_STR(info->message->source_id, "a3");

@@ -38,7 +38,7 @@ static void whole_life(ph_store *store, struct t_conn *conn)
     OK(ph_outbox_renew(store, t_tx(conn), owner, &items[0].lease, 1, 0, 0, NULL, &t_err));
     OK(ph_outbox_settle(store, t_tx(conn), owner, items, 4, 0, NULL, &t_err));
     OK(ph_outbox_find(store, t_tx(conn), e[2].work_id, 0, &info, &t_err));
-    CHECK_INT(info->status, PH_FAILED);
+    CHECK_INT(info->state, PH_FAILED);
     CHECK_INT(info->requested_due_at, T_EPOCH);
     ph_message_info_free(info);
     OK(ph_outbox_count(store, t_tx(conn), NULL, 0, &counts, &t_err));

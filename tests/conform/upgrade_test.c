@@ -137,7 +137,7 @@ TEST(what_belongs_to_the_messages_of_version_4_is_there_after_the_upgrade)
               3);
     CHECK_STR(all(conn, "service || ' ' || state || ' ' || in_progress", "instances", "id"),
               "billing live 1, billing left 0");
-    CHECK_STR(all(conn, "receptor || ' ' || status || coalesce(' ' || error, '')", "receptors",
+    CHECK_STR(all(conn, "receptor || ' ' || state || coalesce(' ' || error, '')", "receptors",
                   "receptor"),
               "mail completed, sms failed no credit");
     CHECK_STR(all(conn, "consumer || ' ' || seq || ' ' || ahead || ' ' || lag || ' ' || error",

@@ -101,7 +101,7 @@ static void on_end(void *context, const ph_join_end *join)
     if (atomic_fetch_add(&ends->inside, 1) > 0)
         atomic_fetch_add(&ends->overlaps, 1);
     nap();
-    if (join->status == PH_JOIN_COMPLETED && join->waits == 1)
+    if (join->state == PH_JOIN_COMPLETED && join->waits == 1)
         atomic_fetch_add(&ends->count, 1);
     atomic_fetch_sub(&ends->inside, 1);
 }

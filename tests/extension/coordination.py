@@ -99,7 +99,7 @@ def test_receptors():
         assert d.one("SELECT posthorn_receptor_fail(?, 'mail', 'down')", message) is None
         assert d.one("SELECT posthorn_receptor_complete(?, 'mail')", message) is None
         d.query("SELECT posthorn_receptor_fail(?, 'mail', 'too late')", message)
-        assert d.query("SELECT receptor, status, attempts, error FROM posthorn_receptors") == [
+        assert d.query("SELECT receptor, state, attempts, error FROM posthorn_receptors") == [
             ("mail", "completed", 2, None)]
         assert "no such message" in refused(d, "SELECT posthorn_receptor_complete(?, 'mail')", OTHER)
 
@@ -123,7 +123,7 @@ def test_one_exchange():
         assert [(r["payload"], r["flags"], r["attempts"], r["last_error"]) for r in rows] == [
             ("b", 4, 2, "no")]
         assert d.query("SELECT status FROM posthorn_inbox") == [("failed",)]
-        assert d.query("SELECT status FROM posthorn_receptors ORDER BY status") == [
+        assert d.query("SELECT state FROM posthorn_receptors ORDER BY state") == [
             ("completed",), ("failed",)]
         assert d.query("SELECT seq, error_seq FROM posthorn_checkpoints") == [(1, 2)]
         assert batch(d, renew_outbox_ids=[rows[0]["work_id"]], lease_seconds=600, call_flags=6) == []

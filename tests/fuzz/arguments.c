@@ -426,7 +426,7 @@ static void on_log(void *context, const ph_log_event *event)
 static void on_join(void *context, const ph_join_end *join)
 {
     (void)context;
-    CHECK(join->status != PH_JOIN_PENDING);
+    CHECK(join->state != PH_JOIN_PENDING);
 }
 
 static int64_t on_backoff(void *context, int retry_count, int attempts)

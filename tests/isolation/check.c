@@ -220,8 +220,8 @@ static bool check_join(struct inquiry *inquiry)
     if (r == PH_ENOTFOUND)
         return (status && iso_one_of("gone", status)) || iso_found(inquiry, "the join is gone");
     OK(r);
-    holds = (!status || iso_one_of(ph_join_status_text(info->status), status) ||
-             iso_found(inquiry, "it is %s", ph_join_status_text(info->status))) &&
+    holds = (!status || iso_one_of(ph_join_state_text(info->state), status) ||
+             iso_found(inquiry, "it is %s", ph_join_state_text(info->state))) &&
             iso_number_holds(inquiry, "completed", info->completed_steps) &&
             iso_number_holds(inquiry, "failed", info->failed_steps) &&
             iso_number_holds(inquiry, "attached", info->attached_steps) &&

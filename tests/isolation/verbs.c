@@ -382,7 +382,7 @@ int iso_look(ph_store *store, ph_tx tx, ph_work_id id, const char **ret_word,
         r = doors[door].find(store, tx, id, 0, &info, err);
     if (r < 0 && r != PH_ENOTFOUND)
         return r;
-    *ret_word = info ? words[info->status] : "gone";
+    *ret_word = info ? words[info->state] : "gone";
     if (ret_info)
         *ret_info = info;
     else

@@ -83,11 +83,11 @@ static void check_joins(ph_store *store, const struct crowd *crowd)
         OK(ph_join_find(store, PH_OWN_TX, crowd->made[i].id, 1, 0, &info, &t_err));
         ended = info->completed_steps + info->failed_steps;
         REQ("JOIN-023", ended <= info->expected_steps);
-        REQ("JOIN-040", info->status != PH_JOIN_PENDING);
+        REQ("JOIN-040", info->state != PH_JOIN_PENDING);
         CHECK_INT(info->open_waits, 0);
         if (!crowd->made[i].mortal) {
             REQ_INT("JOIN-040 JOIN-060 JOIN-061", ended, info->expected_steps);
-            REQ_INT("JOIN-041", info->status,
+            REQ_INT("JOIN-041", info->state,
                     info->failed_steps ? PH_JOIN_FAILED : PH_JOIN_COMPLETED);
         }
         mortal += crowd->made[i].mortal;

@@ -45,7 +45,7 @@ static bool is_pending(int n, ph_join_id id)
     bool pending;
 
     OK(ph_join_find(base_at(n)->side, PH_OWN_TX, id, 0, 0, &info, &t_err));
-    pending = info->status == PH_JOIN_PENDING;
+    pending = info->state == PH_JOIN_PENDING;
     ph_join_info_free(info);
     return pending;
 }

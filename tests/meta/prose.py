@@ -6,6 +6,8 @@ from runner import files, no_complaints, read
 
 # Functions that look into texts; a comparison counts if it is with more than one word.
 SEARCH = re.compile(r"\b(strstr|strcasestr|memmem|regexec)\(")
+# These count if they look into a message.
+PARSE = re.compile(r"\b(sscanf|strchr|strrchr|strcspn|strspn|strpbrk|memcmp|strtol|strtoll)\(")
 COMPARE = re.compile(r"\b(strn?cmp|strn?casecmp)\(")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 MESSAGE = re.compile(r"(->|\.)(message|advice)\b(?!->|\.)|\b(finding|event)(->|\.)text\b")
@@ -54,6 +56,10 @@ def without_comments(text):
 
 def readings(text):
     found = [arguments(text, call.end() - 1) for call in SEARCH.finditer(text)]
+    for call in PARSE.finditer(text):
+        given = arguments(text, call.end() - 1)
+        if MESSAGE.search(given):
+            found.append(given)
     for call in COMPARE.finditer(text):
         given = arguments(text, call.end() - 1)
         if any(" " in literal.strip() or "()" in literal for literal in LITERAL.findall(given)) or \
@@ -77,10 +83,10 @@ def test_no_code_reads_sentences():
 def test_the_check_for_sentences_finds_them():
     for bad in ('strstr(err->message, "x")', 'strncmp(text, "call ph_migrate()", 5)',
                 'strcmp(a, "no such table") == 0', 'strcmp(finding->text, other)',
-                'memmem(text, f(x), "a", 1)'):
+                'memmem(text, f(x), "a", 1)', 'sscanf(err->message, "message %d", &n)'):
         assert len(readings(bad)) == 1, bad
     for good in ('strcmp(word, "migrate")', 'strcmp(finding->check, "schema")',
-                 'strncmp(url, "sqlite:", 7)'):
+                 'strncmp(url, "sqlite:", 7)', 'sscanf(text, "%d", &n)'):
         assert not readings(good), good
 
 

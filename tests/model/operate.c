@@ -215,7 +215,7 @@ static bool same_info(struct run *run, int index, const ph_message_info *got)
     if (memcmp(got->owner.b, owner_of(want->owner).b, 16) != 0)
         return differ(run, "message %d: another owner", index);
     return same_delivery(run, index, got->message) &&
-           same_int(run, "status", index, got->status, want->place) &&
+           same_int(run, "status", index, got->state, want->place) &&
            same_int(run, "requested_due_at", index, got->requested_due_at, want->draft.due_at) &&
            same_int(run, "expires_at", index, got->expires_at, want->draft.expires_at) &&
            same_int(run, "locked_until", index, got->locked_until, lease ? lease->until : 0) &&

@@ -424,7 +424,7 @@ TEST(receptors_report_in_sql)
     t_clock_advance(store, T_SECOND);
     t_sql(conn, say("SELECT {t}receptor_fail(%s, 'log', 'still')", id));
     t_sql(conn, say("SELECT {t}receptor_fail(%s, 'mail', 'late')", id));
-    CHECK_STR(t_value(conn, "SELECT string_agg(concat_ws(' ', receptor, status, attempts, error, "
+    CHECK_STR(t_value(conn, "SELECT string_agg(concat_ws(' ', receptor, state, attempts, error, "
                             "last_at - first_at), ', ' ORDER BY receptor) FROM {t}receptors"),
               "log failed 2 still 00:00:01, mail completed 1 00:00:00");
 }

@@ -151,14 +151,14 @@ TEST(views_have_the_agreed_columns)
         "ended_at timestamp with time zone, lease_seconds integer, "
         "stale_threshold_seconds integer, partition_count integer, in_progress bigint");
     check_columns(conn, "receptors",
-                  "message_id uuid, receptor text, status text, attempts integer, error text, "
+                  "message_id uuid, receptor text, state text, attempts integer, error text, "
                   "first_at timestamp with time zone, last_at timestamp with time zone, "
                   "work_id uuid");
     check_columns(
         conn, "streams",
         "door text, namespace text, stream text, state text, partition integer, last_seq bigint, "
         "next_seq bigint, unsettled bigint, head uuid, head_due_at timestamp with time zone, "
-        "head_attempts integer, locked_by uuid, locked_until timestamp with time zone, "
+        "head_attempts integer, owner uuid, locked_until timestamp with time zone, "
         "created_at timestamp with time zone");
     check_columns(
         conn, "checkpoints",

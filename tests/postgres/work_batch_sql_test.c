@@ -113,7 +113,7 @@ TEST(everything_is_done_in_one_statement)
     CHECK_STR(t_value(conn, "SELECT string_agg(concat_ws(' ', payload, status, next_attempt_at, "
                             "locked_until), ', ' ORDER BY payload) FROM {t}inbox"),
               "i1 ready 2023-11-14 22:13:22.5+00, z in_progress 2023-11-14 22:18:21+00");
-    CHECK_STR(t_value(conn, "SELECT string_agg(concat_ws(' ', receptor, status, error), ', ' "
+    CHECK_STR(t_value(conn, "SELECT string_agg(concat_ws(' ', receptor, state, error), ', ' "
                             "ORDER BY receptor) FROM {t}receptors"),
               "q failed e, r completed");
     CHECK_STR(t_value(conn, "SELECT string_agg(concat_ws(' ', consumer, seq, error), ', ' "

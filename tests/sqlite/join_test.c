@@ -230,7 +230,7 @@ TEST(a_join_of_thousands_of_steps_is_counted_to_the_last)
     CHECK_INT(info->member_count, 10);
     for (size_t i = 0; i < 10; i++) {
         CHECK(memcmp(info->members[i].work_id.b, steps[i].work_id.b, 16) == 0);
-        CHECK_INT(info->members[i].status, 1);
+        CHECK_INT(info->members[i].state, 1);
     }
     ph_join_info_free(info);
     free(steps);
@@ -365,7 +365,7 @@ TEST(a_wait_shows_in_lookups_lists_and_the_deep_examination)
 
     enqueue(&s, PH_OWN_TX, NULL, 1, &(ph_enqueued){ 0 });
     OK(ph_outbox_find(s.store, PH_OWN_TX, wait, 0, &info, &t_err));
-    CHECK_INT(info->status, PH_WAITING);
+    CHECK_INT(info->state, PH_WAITING);
     CHECK(memcmp(info->waits_for.b, join.b, sizeof(join.b)) == 0);
     ph_message_info_free(info);
     opts.state = PH_LIST_WAITING;

@@ -122,6 +122,33 @@ TEST(what_is_put_before_a_message_leaves_the_rest_alone)
     }
 }
 
+TEST(an_error_about_one_of_several_tells_which)
+{
+    char cause[PH_ERROR_MESSAGE_SIZE];
+
+    ph__cure(&t_err, ph__fail(&t_err, PH_EINVAL, "bad"), PH_CURE_NEW_OWNER);
+    CHECK_INT(ph_error_take_item(&t_err), -1);
+    CHECK_INT(ph__item(&t_err, PH_EINVAL, 9999), PH_EINVAL);
+    CHECK_STR(t_err.message, "message 9999: bad; make one with ph_owner_new()");
+    CHECK_INT(t_err.item, 10000);
+    CHECK_INT(ph_error_take_item(&t_err), 9999);
+    CHECK_STR(t_err.message, "bad; make one with ph_owner_new()");
+    CHECK_STR(ph_error_cause(&t_err, cause), "bad");
+    CHECK_INT(ph_error_take_item(&t_err), -1);
+    CHECK_STR(t_err.message, "bad; make one with ph_owner_new()");
+
+    ph__item(&t_err, PH_EINVAL, 0);
+    ph__prefix(&t_err, PH_EINVAL, "new messages: "); /* now it begins with something else */
+    CHECK_INT(ph_error_take_item(&t_err), -1);
+    CHECK_STR(t_err.message, "new messages: message 0: bad; make one with ph_owner_new()");
+
+    CHECK_INT(ph__item(NULL, PH_EINVAL, 1), PH_EINVAL);
+    CHECK_INT(ph_error_take_item(NULL), -1);
+    memset(&t_err, 0xff, sizeof(t_err)); /* any bytes at all */
+    CHECK_INT(ph_error_take_item(&t_err), 65534);
+    memset(&t_err, 0, sizeof(t_err));
+}
+
 TEST(a_cure_can_be_taken_away)
 {
     ph__cure(&t_err, ph__fail(&t_err, PH_EPERM, "denied"), PH_CURE_GRANT);

@@ -103,7 +103,7 @@ static bool read_stream(struct ph__arena *arena, const PGresult *result, int row
     (void)ph__pg_id(result, row, 7, to->head.b);
     to->head_due_at = ph__pg_time(result, row, 8);
     to->head_attempts = (int)ph__pg_int(result, row, 9);
-    (void)ph__pg_id(result, row, 10, to->locked_by.b);
+    (void)ph__pg_id(result, row, 10, to->owner.b);
     to->locked_until = ph__pg_time(result, row, 11);
     to->affinity_service = ph__pg_text(arena, result, row, 12, &failed);
     (void)ph__pg_id(result, row, 13, to->affinity_owner.b);

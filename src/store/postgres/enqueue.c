@@ -159,9 +159,8 @@ int ph__pg_message_problem(struct ph__call *call, const struct ph__message *mess
         return ph__join_problem(call->err, (enum ph__join_problem)p->join_problem,
                                 *messages[p->at].join_id, &message);
     }
-    if (count == 1)
-        return ph__fail(call->err, PH_EINVAL, "%s", p->words);
-    return ph__fail(call->err, PH_EINVAL, "message %zu: %s", p->at, p->words);
+    ph__fail(call->err, PH_EINVAL, "%s", p->words);
+    return count == 1 ? PH_EINVAL : ph__item(call->err, PH_EINVAL, p->at);
 }
 
 /* Why nothing was stored: of one message, or of that with the index in the result. */

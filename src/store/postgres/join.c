@@ -35,7 +35,7 @@ static int read_join_end(struct ph__call *call, char *const fields[FIELDS])
         return ph__fail_memory(call->err);
     if (ph_id_parse(fields[1], end->id.b) < 0)
         return ph__pg_misfit(call);
-    end->status = (ph_join_status)atoi(fields[2]);
+    end->state = (ph_join_state)atoi(fields[2]);
     end->expected_steps = atoi(fields[3]);
     end->completed_steps = atoi(fields[4]);
     end->failed_steps = atoi(fields[5]);
@@ -263,7 +263,7 @@ static bool read_info(struct ph__arena *arena, const PGresult *result, int row, 
 
     to->grouping_key = ph__pg_text(arena, result, row, 1, &failed);
     to->metadata = ph__pg_text(arena, result, row, 2, &failed);
-    to->status = (ph_join_status)ph__pg_int(result, row, 4);
+    to->state = (ph_join_state)ph__pg_int(result, row, 4);
     to->expected_steps = (int)ph__pg_int(result, row, 5);
     to->attached_steps = (int)ph__pg_int(result, row, 6);
     to->completed_steps = (int)ph__pg_int(result, row, 7);
@@ -283,7 +283,7 @@ static bool read_member(struct ph__arena *arena, const PGresult *result, int row
 
     (void)ph__pg_id(result, row, 0, to->message_id.b);
     (void)ph__pg_id(result, row, 1, to->work_id.b);
-    to->status = (int)ph__pg_int(result, row, 2);
+    to->state = (int)ph__pg_int(result, row, 2);
     to->created_at = ph__pg_time(result, row, 3);
     to->topic = ph__pg_text(arena, result, row, 4, &failed);
     return !failed;
@@ -321,7 +321,7 @@ int ph__pg_join_list(struct ph__call *call, const struct ph__join_query *query, 
     struct ph__pg_params params = { 0 };
 
     ph__pg_add_text(&params, query->grouping_key);
-    ph__pg_add_int4(&params, query->status);
+    ph__pg_add_int4(&params, query->state);
     ph__pg_add_bool(&params, query->oldest_first);
     ph__pg_add_int4(&params, query->limit);
     ph__pg_add_uuid(&params, query->after.b);

@@ -26,7 +26,7 @@ bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row, 
     if (PQnfields(result) > LENGTH_COLUMN)
         message->payload_length = (size_t)ph__pg_int(result, row, LENGTH_COLUMN);
     info->message = message;
-    info->status = (ph_message_status)ph__pg_int(result, row, 16);
+    info->state = (ph_message_state)ph__pg_int(result, row, 16);
     info->max_attempts = (int)ph__pg_int(result, row, 17);
     info->requested_due_at = ph__pg_time(result, row, 18);
     info->expires_at = ph__pg_time(result, row, 19);

@@ -10,16 +10,15 @@
 static int payload_check(const struct ph__message_writer *s, const struct ph__message *m,
                          long index)
 {
-    char which[32] = "";
+    ph_error *err = s->tx->call->err;
 
     if (m->payload_length <= (uint64_t)s->queue.max_payload_bytes)
         return 0;
-    if (index >= 0)
-        snprintf(which, sizeof(which), "message %ld: ", index);
-    return ph__fail(s->tx->call->err, PH_EINVAL,
-                    "%spayload has %zu bytes, and its queue takes at most %lld; raise the queue's "
-                    "max_payload_bytes, or store it elsewhere and send a reference",
-                    which, m->payload_length, (long long)s->queue.max_payload_bytes);
+    ph__fail(err, PH_EINVAL,
+             "payload has %zu bytes, and its queue takes at most %lld; raise the queue's "
+             "max_payload_bytes, or store it elsewhere and send a reference",
+             m->payload_length, (long long)s->queue.max_payload_bytes);
+    return index >= 0 ? ph__item(err, PH_EINVAL, (size_t)index) : PH_EINVAL;
 }
 
 /* 1 if the key is taken; *ret then says by whom. */

@@ -71,7 +71,7 @@ static int send(struct ph__message_writer *storing, const struct ph__join_head *
     if (!firing->topic)
         return 0;
     snprintf(headers, sizeof(headers), "{\"join_id\": \"%s\", \"join_status\": \"%s\"}",
-             ph_id_text(ph__join_head_id(head).b, id), ph_join_status_text(head->status));
+             ph_id_text(ph__join_head_id(head).b, id), ph_join_state_text(head->status));
     return ph__store_message(storing, &message, ret_sent);
 }
 
@@ -156,7 +156,7 @@ static struct ph__query head_query(struct ph__sqlite_tx *tx, enum ph__sqlite_sta
     return query;
 }
 
-static int finish(struct ph__sqlite_tx *tx, struct ph__join_head *head, ph_join_status status)
+static int finish(struct ph__sqlite_tx *tx, struct ph__join_head *head, ph_join_state status)
 {
     struct ph__query query;
     ph_join_end *end;
@@ -175,7 +175,7 @@ static int finish(struct ph__sqlite_tx *tx, struct ph__join_head *head, ph_join_
     if (!end)
         return ph__fail_memory(tx->call->err);
     *end = (ph_join_end){ .id = ph__join_head_id(head),
-                          .status = status,
+                          .state = status,
                           .expected_steps = head->expected,
                           .completed_steps = head->completed,
                           .failed_steps = head->failed,
@@ -193,7 +193,7 @@ int ph__join_write(struct ph__sqlite_tx *tx, struct ph__join_head *head)
     return ph__query_run(&query);
 }
 
-int ph__join_close(struct ph__sqlite_tx *tx, struct ph__join_head *head, ph_join_status status)
+int ph__join_close(struct ph__sqlite_tx *tx, struct ph__join_head *head, ph_join_state status)
 {
     struct ph__query query = ph__query(tx, PH__SQL_steps_keep);
     int r;

@@ -21,7 +21,7 @@ void ph__join_head_load(const struct ph__query *query, struct ph__join_head *ret
         .attached = (int)ph__column_int(query, 3),
         .completed = (int)ph__column_int(query, 4),
         .failed = (int)ph__column_int(query, 5),
-        .status = (ph_join_status)ph__column_int(query, 6),
+        .status = (ph_join_state)ph__column_int(query, 6),
         .updated_at = ph__column_int(query, 7),
     };
 }

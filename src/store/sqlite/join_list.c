@@ -19,7 +19,7 @@ static int load_info(const struct ph__query *query, struct ph__arena *arena, ph_
     ph__join_head_load(query, &head);
     *ret = (ph_join_info){
         .id = ph__join_head_id(&head),
-        .status = head.status,
+        .state = head.status,
         .expected_steps = head.expected,
         .attached_steps = head.attached,
         .completed_steps = head.completed,
@@ -40,7 +40,7 @@ static int load_member(const struct ph__query *query, const struct ph__rows *row
 
     (void)ph__column_id(query, 0, ret->message_id.b);
     ret->work_id = ph__id_make(ph__column_int(query, 1), (uint64_t)ph__column_int(query, 2));
-    ret->status = (int)ph__column_int(query, 3);
+    ret->state = (int)ph__column_int(query, 3);
     ret->created_at = ph__column_int(query, 4);
     return ph__column_text(query, 5, rows->arena, &ret->topic, NULL);
 }
@@ -106,7 +106,7 @@ static struct ph__query list_query(struct ph__sqlite_tx *tx, const struct ph__jo
     memcpy(after.b, from->after.b, sizeof(after.b));
     (void)ph__id_split(after, &number, &salt);
     ph__query_int(&query, number);
-    ph__query_int(&query, from->status);
+    ph__query_int(&query, from->state);
     ph__query_int(&query, from->limit);
     if (from->grouping_key || step)
         ph__query_text(&query, from->grouping_key);

@@ -13,7 +13,7 @@ struct ph__join_head {
     int64_t number;
     uint64_t salt;
     int expected, attached, completed, failed;
-    ph_join_status status;
+    ph_join_state status;
     int64_t updated_at;
 };
 ph_join_id ph__join_head_id(const struct ph__join_head *head);
@@ -43,7 +43,7 @@ int ph__steps_keep(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count, e
  * waits fire. */
 int ph__join_write(struct ph__sqlite_tx *tx, struct ph__join_head *head);
 /* Ends an open join of which steps are open: they keep what they show. */
-int ph__join_close(struct ph__sqlite_tx *tx, struct ph__join_head *head, ph_join_status status);
+int ph__join_close(struct ph__sqlite_tx *tx, struct ph__join_head *head, ph_join_state status);
 /* Fires the waits of a join that has ended; *ret_count: how many there were. */
 int ph__join_fire(struct ph__sqlite_tx *tx, const struct ph__join_head *head, int *ret_count);
 /* Ends open joins whose deadline has passed, at most so many; *ret_count: how many. */

@@ -82,7 +82,7 @@ static int load_state(const struct ph__query *query, ph_message_info *info)
     if (ph__column_is_null(query, STATUS))
         return ph__fail(query->tx->call->err, PH_ECORRUPT,
                         "the message is in no state; restore a backup");
-    info->status = (ph_message_status)ph__column_int(query, STATUS);
+    info->state = (ph_message_state)ph__column_int(query, STATUS);
     info->max_attempts = (int)ph__column_int(query, MAX_ATTEMPTS);
     info->requested_due_at = ph__column_int(query, DUE_AT);
     info->expires_at = ph__column_int(query, EXPIRES_AT);

@@ -45,7 +45,7 @@ static void show_token(const struct ph__query *token, ph_stream_info *info)
     info->head_due_at = blocked || held ? 0 : ph__column_int(token, DUE);
     info->head_attempts = blocked ? 0 : (int)ph__column_int(token, ATTEMPTS);
     if (held)
-        (void)ph__column_id(token, OWNER, info->locked_by.b);
+        (void)ph__column_id(token, OWNER, info->owner.b);
     info->locked_until = ph__column_int(token, UNTIL);
 }
 

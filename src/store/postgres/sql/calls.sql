@@ -310,7 +310,7 @@ SELECT * FROM {schema}.{p}work_stream_read($1, $2, $3, $4, $5)
 SELECT problem, at FROM {schema}.{p}work_receptors($1, $2, $3, $4)
 
 -- name: receptors
-SELECT r.receptor, r.status = 'completed', r.attempts, r.error, r.first_at, r.last_at
+SELECT r.receptor, r.state = 'completed', r.attempts, r.error, r.first_at, r.last_at
 FROM {schema}.{p}receptors r
 WHERE r.message_id = (SELECT w.message_id FROM {schema}.{p}work_state w WHERE w.id = $1 AND w.door IN (0, 1))
 ORDER BY r.receptor

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {p}work_streams(
     _door smallint, _ns text, _key text, _service text, _after_ns text, _after_key text, _idle_too boolean, _partitions int,
     _limit int)
     RETURNS TABLE (namespace text, stream text, state int, partition int, last_seq bigint, next_seq bigint, unsettled bigint,
-                   head uuid, head_due_at timestamptz, head_attempts int, locked_by uuid, locked_until timestamptz,
+                   head uuid, head_due_at timestamptz, head_attempts int, owner uuid, locked_until timestamptz,
                    affinity_service text, affinity_owner uuid, created_at timestamptz)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET jit = off
@@ -15,7 +15,7 @@ BEGIN
     RETURN QUERY
     SELECT v.namespace, v.stream, array_position('{idle,ready,scheduled,in_progress,blocked}', v.state) - 1,
            (s.hash % _partitions)::int, v.last_seq, v.next_seq, v.unsettled, v.head, v.head_due_at, v.head_attempts,
-           v.locked_by, v.locked_until, CASE WHEN o.owner IS NOT NULL THEN _service END, o.owner, v.created_at
+           v.owner, v.locked_until, CASE WHEN o.owner IS NOT NULL THEN _service END, o.owner, v.created_at
     -- The page first, and in order: what the view shows of a stream is looked up for each of it.
     FROM (SELECT s.hash, s.key, q.namespace FROM {p}queue q JOIN {p}stream s ON s.queue = q.id
           WHERE q.door = _door AND (_ns IS NULL OR q.namespace = _ns) AND (_key IS NULL OR s.key = _key)

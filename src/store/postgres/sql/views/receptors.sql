@@ -4,7 +4,7 @@
 CREATE OR REPLACE VIEW {p}receptors AS
 SELECT r.message_id,
        r.name AS receptor,
-       CASE WHEN r.completed THEN 'completed' ELSE 'failed' END AS status,
+       CASE WHEN r.completed THEN 'completed' ELSE 'failed' END AS state,
        r.attempts,
        r.error,
        r.first_at,

@@ -13,7 +13,7 @@ SELECT CASE q.door WHEN 0 THEN 'outbox' WHEN 1 THEN 'inbox' END AS door,
        coalesce(t.head, m.id) AS head,
        CASE WHEN w.code IN (1, 2) THEN coalesce(m.due, t.due) END AS head_due_at,
        CASE WHEN w.code BETWEEN 1 AND 3 THEN t.attempts::int END AS head_attempts,
-       t.owner AS locked_by,
+       t.owner,
        t.until AS locked_until,
        s.created_at
 FROM {p}stream s

@@ -16,7 +16,7 @@ SELECT CASE s.door WHEN 0 THEN 'outbox' WHEN 1 THEN 'inbox' END AS door, s.names
                         (s.head_salt >> 48) & 65535, s.head_salt & 281474976710655) END AS head,
        CASE WHEN s.due < 9223372036854775807 THEN {time:s.due} END AS head_due_at,
        CASE WHEN s.due IS NOT 9223372036854775807 THEN s.attempts END AS head_attempts,
-       {uuid:s.owner} AS locked_by,
+       {uuid:s.owner} AS owner,
        {time:s.until} AS locked_until,
        {time:s.created_at} AS created_at
   FROM {p}stream_state s;
