@@ -166,16 +166,16 @@ typedef struct {
     X(NEW_OWNER, 5, "new_owner", "make one with ph_owner_new()")               \
     X(REGISTER, 6, "register",                                                 \
       "take a fresh id (ph_owner_new) and register anew")                      \
-    X(TIMER_ID, 7, "timer_id", "pass the one of ph_timer_schedule()")          \
-    X(JOIN_ID, 8, "join_id", "pass the one of ph_join_start()")                \
-    X(MESSAGE_ID, 9, "message_id", "pass the one of ph_enqueue()")             \
+    X(TIMER_ID, 7, "timer_id", "pass the one from ph_timer_schedule()")        \
+    X(JOIN_ID, 8, "join_id", "pass the one from ph_join_start()")              \
+    X(MESSAGE_ID, 9, "message_id", "pass the one from ph_enqueue()")           \
     X(LIST_JOBS, 10, "list_jobs", "see ph_job_list()")                         \
     X(RETENTION, 11, "retention",                                              \
       "settle or discard its messages, then call ph_retention_run(), which "   \
       "deletes what its settings do not keep")                                 \
     X(MORE_TIME, 12, "more_time",                                              \
-      "allow the call more time, or look whether something foreign is in the " \
-      "file (see ph_doctor())")                                                \
+      "allow the call more time, or check the file for foreign objects (see "  \
+      "ph_doctor())")                                                          \
     X(TIME_UNIT, 13, "time_unit", "times are microseconds since 1970")         \
     X(BEGIN_IMMEDIATE, 14, "begin_immediate",                                  \
       "use BEGIN IMMEDIATE (and sqlite3_busy_timeout) so that the "            \
@@ -192,22 +192,22 @@ typedef struct {
     X(DEAD_LETTERS, 19, "dead_letters", "look at them with ph_outbox_list()")  \
     X(DEAD_HEAD, 20, "dead_head",                                              \
       "look at the head with ph_outbox_find() or ph_inbox_find(), then call "  \
-      "ph_dead_retry() or ph_dead_discard(); or let all of a queue go on: "    \
+      "ph_dead_retry() or ph_dead_discard(); or let the whole queue go on: "   \
       "ph_queue_set() with PH_DEAD_HEAD_SKIP")                                 \
     X(JOINS, 21, "joins",                                                      \
       "look at them with ph_join_find(); one that hangs can be cancelled")     \
     X(LONG_TRANSACTION, 22, "long_transaction",                                \
-      "a long transaction keeps or kept it from being used again: ph_doctor() "\
-      "with deep tells; PRAGMA wal_checkpoint(TRUNCATE) shrinks it while "     \
-      "nobody else is connected")                                              \
+      "a long transaction keeps, or kept, SQLite from reusing it: "            \
+      "ph_doctor() with deep tells; PRAGMA wal_checkpoint(TRUNCATE) shrinks "  \
+      "it while nobody else is connected")                                     \
     X(JOURNAL_MODE, 23, "journal_mode",                                        \
       "call ph_migrate(); or PRAGMA journal_mode = WAL, on a local disk")      \
     X(CREATE_FILE, 24, "create_file",                                          \
       "call ph_migrate(), which makes it; or check the path")                  \
     X(HANDLER, 25, "handler",                                                  \
-      "start a worker that has a handler for the topic; who claims without "   \
-      "being an instance is not seen here")                                    \
-    /* More about these stands in the message or the advice. */                \
+      "start a worker that has a handler for the topic; workers that do not "  \
+      "register as instances are not seen here")                               \
+    /* The message or the advice says more about these. */                     \
     X(SETTINGS, 26, "settings", "change the setting")                          \
     X(UPDATE, 27, "update", "use a newer version of the database's software")  \
     X(RIGHTS, 28, "rights", "grant the role what it needs")                    \
@@ -216,7 +216,7 @@ typedef struct {
     X(END_TRANSACTION, 31, "end_transaction", "end the transaction")           \
     X(CLOCKS, 32, "clocks", "set the clocks")                                  \
     X(INSTANCES, 33, "instances", "look at the instances")                     \
-    X(FOREIGN, 34, "foreign", "remove what is not Posthorn's")                 \
+    X(FOREIGN, 34, "foreign", "remove foreign objects")                        \
     X(MEND, 35, "mend", "look at the rows, and mend them")                     \
     X(PLACE, 36, "place", "move the database, or connect to it directly")
 

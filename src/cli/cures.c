@@ -20,8 +20,8 @@ static const char *template_of(ph_cure cure)
         [PH_CURE_MESSAGE_ID] = "pass the one that {enqueue} has printed",
         [PH_CURE_LIST_JOBS] = "see: {job list}",
         [PH_CURE_RETENTION] = "settle or discard its messages, then run: {retention}",
-        [PH_CURE_MORE_TIME] = "allow the call more time, or look whether something foreign is in "
-                              "the file (see: {doctor})",
+        [PH_CURE_MORE_TIME] = "allow the call more time, or check the file for foreign objects "
+                              "(see: {doctor})",
         [PH_CURE_BEGIN_IMMEDIATE] = "try again when it has ended",
         [PH_CURE_WORKERS] = "start more workers, or resume a paused queue (see: {queue list DOOR})",
         [PH_CURE_SCHEDULER] = "run a scheduler ({schedule}), or resume a paused queue (see: {queue "
@@ -30,10 +30,10 @@ static const char *template_of(ph_cure cure)
                          "{reap}",
         [PH_CURE_DEAD_LETTERS] = "look at them with: {dead list DOOR}",
         [PH_CURE_DEAD_HEAD] = "look at the head with {explain ID}, then {dead retry ID} or {dead "
-                              "discard ID}; or let all of a queue go on: {queue set --namespace "
+                              "discard ID}; or let the whole queue go on: {queue set --namespace "
                               "NAME --dead-head skip DOOR}",
         [PH_CURE_JOINS] = "look at them with: {join show ID}; one that hangs can be cancelled",
-        [PH_CURE_LONG_TRANSACTION] = "a long transaction keeps or kept it from being used again: "
+        [PH_CURE_LONG_TRANSACTION] = "a long transaction keeps, or kept, SQLite from reusing it: "
                                      "{doctor --deep} tells; PRAGMA wal_checkpoint(TRUNCATE) "
                                      "shrinks it while nobody else is connected",
         [PH_CURE_JOURNAL_MODE] = "run: {migrate up}; or PRAGMA journal_mode = WAL, on a local disk",

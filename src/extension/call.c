@@ -104,14 +104,14 @@ static const char *cure_text(ph_cure cure)
         [PH_CURE_UPGRADE] = "use a newer version of the extension",
         [PH_CURE_NEW_OWNER] = "make one with posthorn_owner_new()",
         [PH_CURE_REGISTER] = "take a fresh id (posthorn_owner_new()) and register anew",
-        [PH_CURE_TIMER_ID] = "pass the one of posthorn_timer_schedule()",
-        [PH_CURE_JOIN_ID] = "pass the one of posthorn_join_start()",
-        [PH_CURE_MESSAGE_ID] = "pass the one of posthorn_enqueue()",
+        [PH_CURE_TIMER_ID] = "pass the one from posthorn_timer_schedule()",
+        [PH_CURE_JOIN_ID] = "pass the one from posthorn_join_start()",
+        [PH_CURE_MESSAGE_ID] = "pass the one from posthorn_enqueue()",
         [PH_CURE_LIST_JOBS] = "see the view posthorn_jobs",
         [PH_CURE_RETENTION] = "settle or discard its messages, then call posthorn_retention_run(), "
                               "which deletes what its settings do not keep",
-        [PH_CURE_MORE_TIME] = "allow more time, or look whether something foreign is in the file "
-                              "(the command posthorn doctor tells)",
+        [PH_CURE_MORE_TIME] = "allow more time, or check the file for foreign objects "
+                              "(the command posthorn doctor names them)",
         [PH_CURE_TIME_UNIT] = "times are seconds since 1970, or text",
         [PH_CURE_BEGIN_IMMEDIATE] = "use BEGIN IMMEDIATE (and PRAGMA busy_timeout) so that the "
                                     "transaction waits for its turn",

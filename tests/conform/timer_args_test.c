@@ -140,7 +140,7 @@ TEST(other_arguments_of_timers)
     CHECK_INT(ph_timer_cancel(NULL, PH_OWN_TX, id, 0, &cancelled, &t_err), PH_EINVAL);
     CHECK_INT(ph_timer_cancel(store, PH_OWN_TX, id, -1, &cancelled, &t_err), PH_EINVAL);
     CHECK_INT(ph_timer_cancel(store, PH_OWN_TX, none, 0, &cancelled, &t_err), PH_EINVAL);
-    CHECK_STR(t_err.message, "timer id is empty; pass the one of ph_timer_schedule()");
+    CHECK_STR(t_err.message, "timer id is empty; pass the one from ph_timer_schedule()");
     CHECK(cancelled);
     CHECK_INT(see_by(ph_timers_find, store, id).status, PH_READY);
     OK(ph_timer_cancel(store, PH_OWN_TX, id, 0, NULL, NULL)); /* nothing needs to be asked for */

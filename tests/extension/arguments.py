@@ -207,7 +207,7 @@ SCHEDULES = [
     ("timer_schedule('t', 'p', 2e9, NULL, NULL, '[]')", "headers are not a JSON object"),
     ("timer_cancel('x')", "timer_id is not a UUID"),
     ("timer_cancel('00000000-0000-0000-0000-000000000000')",
-     "timer id is empty; pass the one of posthorn_timer_schedule()"),
+     "timer id is empty; pass the one from posthorn_timer_schedule()"),
     ("job_set('j', 't')",
      "2 arguments; it takes (name, topic, cron [, payload, timezone, misfire, misfire_limit, "
      "overlap, namespace])"),

@@ -172,10 +172,10 @@ def test_what_is_not_there():
         d.fails(f"posthorn_join_wait: {no_join}", "SELECT posthorn_join_wait(?, 1, 't', 'p')", NOBODY)
         d.fails(f"posthorn_enqueue: {no_join}",
                 "SELECT posthorn_enqueue('t', 'p', json_object('join_id', ?))", NOBODY)
-        d.fails("posthorn_join_cancel: join id is empty; pass the one of posthorn_join_start()",
+        d.fails("posthorn_join_cancel: join id is empty; pass the one from posthorn_join_start()",
                 "SELECT posthorn_join_cancel(?)", ZERO)
         join = start(d, 1)
-        d.fails("posthorn_join_attach: message id is empty; pass the one of posthorn_enqueue()",
+        d.fails("posthorn_join_attach: message id is empty; pass the one from posthorn_enqueue()",
                 "SELECT posthorn_join_attach(?, ?)", join, ZERO)
         d.fails(f"posthorn_join_report_failed: message {message} is not a step of join {join}; "
                 "attach it first", "SELECT posthorn_join_report_failed(?, ?)", join, message)
