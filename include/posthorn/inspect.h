@@ -5,7 +5,7 @@
  * Included by posthorn.h. Nothing here changes the database.
  *
  * LISTS
- *   Every list of this library has the same form, whatever is in it:
+ *   Every list of this library has the same form:
  *
  *     ph_queues *queues = NULL;
  *     ph_queue_list_opts opts = PH_QUEUE_LIST_OPTS_INIT;
@@ -16,11 +16,11 @@
  *     ph_queues_free(queues);
  *
  *   ph_X_list() takes its options (NULL: all default, where none is required)
- *   and hands out a copy that the caller owns: ph_Xs_free(), also after the
- *   store, the set or the dispatcher is gone. ph_Xs_at() lends an item until
- *   then; it returns NULL if index is out of range. NULL as the list is empty,
- *   and fine to free. The lists of messages, ph_outbox_list() and so on, are
- *   called by their doors, and hand out ph_messages. */
+ *   and returns a copy that the caller owns, even after the store, the set or the
+ *   dispatcher is gone: ph_Xs_free(). ph_Xs_at() lends an item until then; it
+ *   returns NULL if index is out of range. A list that is NULL counts as empty,
+ *   and is fine to free. The lists of messages are named after their doors,
+ *   ph_outbox_list() and so on, and return ph_messages. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 
 #ifndef POSTHORN_INSPECT_H
@@ -51,17 +51,17 @@ typedef struct {
     bool oldest_first;   /* otherwise the newest first; the order is that of enqueueing */
     int limit;           /* 0: 50; at most PH_BATCH_MAX */
     ph_work_id after;    /* the last id of the page before; zero: from the beginning */
-    bool with_payload;   /* otherwise payload and headers are NULL, payload_length still tells */
+    bool with_payload;   /* otherwise payload and headers are NULL; payload_length is set */
 } ph_message_list_opts;
 #define PH_MESSAGE_LIST_OPTS_INIT                                              \
     { sizeof(ph_message_list_opts), NULL, NULL, PH_LIST_ALL, false, 0, { { 0 } }, false }
 
 typedef struct ph_messages ph_messages;
 
-/* Messages, without their histories. With payload a page ends before payloads and
- * headers are more than PH_CLAIM_BYTES_MAX, unless it is one message: then only an
- * empty page is behind the last (of job runs, whose headers are read in any case,
- * always). *ret_list is owned by the caller.
+/* Lists messages, without their histories. With payload, a page ends before its
+ * payloads and headers exceed PH_CLAIM_BYTES_MAX, unless it has one message only: so
+ * only an empty page means that none follow (for job runs, whose headers are always
+ * read, also without payload). *ret_list is owned by the caller.
  * Errors: PH_EINVAL, … */
 PH_API PH_MUST_CHECK int ph_outbox_list(ph_store *store, ph_tx tx, const ph_message_list_opts *opts,
                                         int timeout_ms, ph_messages **ret_list, ph_error *reterr);
@@ -82,13 +82,13 @@ typedef struct {
 typedef struct {
     size_t size;    /* set by PH_QUEUE_LIST_OPTS_INIT; new members are only appended */
     ph_door door;   /* the queues behind it; 0: PH_OUTBOX */
-    const char *ns; /* only that of this namespace; NULL: every namespace */
+    const char *ns; /* only the queue of this namespace; NULL: of every namespace */
 } ph_queue_list_opts;
 #define PH_QUEUE_LIST_OPTS_INIT { sizeof(ph_queue_list_opts), PH_OUTBOX, NULL }
 
 typedef struct ph_queues ph_queues;
 
-/* The queues of a door by namespace, all of them, with settings and counts.
+/* Lists all queues of a door by namespace, with settings and counts.
  * Errors: PH_EINVAL, … */
 PH_API PH_MUST_CHECK int ph_queue_list(ph_store *store, ph_tx tx, const ph_queue_list_opts *opts,
                                        int timeout_ms, ph_queues **ret_list, ph_error *reterr);
@@ -110,34 +110,35 @@ typedef struct {
     const char *check;  /* a stable name: "schema", "clock", "durability", "version", "vacuum",
                            "oldest-ready", "expired-leases", "dead", "timers", "places", "joins", … */
     ph_finding_level level;
-    const char *text;    /* what was found */
-    const char *advice;  /* what to do; NULL: nothing */
-    ph_cure cure;        /* the same for programs; PH_CURE_NONE: nothing */
-    ph_door door;        /* of the queues that it is about; PH_OUTBOX also where that means nothing */
-    const char *subject; /* the id of an example, to look at; of "identity" what tells databases
-                            apart: two with the same are one, or a copy; NULL: none */
+    const char *text;    /* the finding, for people */
+    const char *advice;  /* the cure, for people; NULL: none is needed */
+    ph_cure cure;        /* the cure, for programs; PH_CURE_NONE: none is needed */
+    ph_door door;        /* of the queues in question; PH_OUTBOX also where no queue is */
+    const char *subject; /* the id of an example to look at; NULL: none. Of "identity" the
+                            number in all ids of the database: two databases with the same number
+                            are one, or a copy */
 } ph_finding;
 
 typedef struct ph_report ph_report;
 
 typedef struct {
     size_t size; /* set by PH_DOCTOR_OPTS_INIT */
-    bool deep;   /* also check that every message is in exactly one place, and that joins have counted
-                    what their steps show: reads everything */
-    /* Called now and then during a deep check: done of total, total 0 while unknown. */
+    bool deep;   /* also check that every message is in exactly one place, and that the counters of
+                    joins match their steps: reads everything */
+    /* Called now and then during a deep check, with its progress; total is 0 while it is unknown. */
     void (*progress)(void *context, int64_t done, int64_t total);
     void *progress_context;
 } ph_doctor_opts;
 #define PH_DOCTOR_OPTS_INIT { sizeof(ph_doctor_opts), false, NULL, NULL }
 
-/* Examines database and schema. What is wrong is a finding, not an error: it
- * fails only if it cannot look (PH_ECONNECT, PH_EAUTH, PH_ETIMEOUT …). A
- * missing schema is a finding. */
+/* Examines database and schema. Every problem, also a missing schema, is a finding
+ * and not an error: the call fails only if it cannot look (PH_ECONNECT, PH_EAUTH,
+ * PH_ETIMEOUT …). */
 PH_API PH_MUST_CHECK int ph_doctor(ph_store *store, const ph_doctor_opts *opts, int timeout_ms,
                                    ph_report **ret_report, ph_error *reterr);
 PH_API size_t ph_report_count(const ph_report *report);
 PH_API const ph_finding *ph_report_at(const ph_report *report, size_t index);
-/* The worst level in it. */
+/* The worst level in the report. */
 PH_API ph_finding_level ph_report_worst(const ph_report *report);
 PH_API void ph_report_free(ph_report *report);
 

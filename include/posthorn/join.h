@@ -1,4 +1,4 @@
-/* join.h - joins: a message when all of a group of messages have ended.
+/* join.h - joins: one message when all messages of a group have ended.
  *
  * SPDX-License-Identifier: MIT
  *
@@ -22,12 +22,12 @@
  * steps.
  *
  * IN TRANSACTIONS OF YOURS
- *   What attaches, reports or settles a step holds the join's row until you
- *   commit, and others who attach to, report to, wait for or cancel the same
- *   join wait for you: do it last, and commit soon. Who settles a step of it
- *   does not wait on PostgreSQL: the step is then counted by the next claim,
- *   and shows pending until that. Attaching in the transaction that started
- *   the join disturbs nobody. */
+ *   A call that attaches, reports or settles a step locks the join's row until
+ *   you commit, and calls that attach to, report to, wait for or cancel the
+ *   same join wait for you: do it last, and commit soon. On PostgreSQL,
+ *   settling a step does not wait for that lock: the next claim counts the
+ *   step, which shows as pending until then. Attaching in the transaction that
+ *   started the join disturbs nobody. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 
 #ifndef POSTHORN_JOIN_H
@@ -45,10 +45,10 @@ PH_API const char *ph_join_state_text(ph_join_state state);
 
 typedef struct {
     size_t size;              /* set by PH_JOIN_OPTS_INIT; new members are only appended */
-    const char *grouping_key; /* what the join belongs to, at most PH_NAME_MAX code points; NULL or
-                                 "": nothing */
+    const char *grouping_key; /* groups joins that belong together; at most PH_NAME_MAX code points;
+                                 NULL or "": none */
     const char *metadata;     /* kept and shown, never read; NULL: none */
-    int64_t deadline;         /* then an unfinished join is failed; 0: never */
+    int64_t deadline;         /* then an unfinished join fails; 0: never */
 } ph_join_opts;
 #define PH_JOIN_OPTS_INIT                                                                          \
     {                                                                                              \
@@ -56,24 +56,23 @@ typedef struct {
     }
 
 /* Starts a join of expected_steps (1 … PH_JOIN_STEPS_MAX) steps, none of which
- * has ended. A deadline acts when the next claim, reap or scheduler comes by:
- * the join is failed, its counters stay as they are. Until then it is open, and
- * may still be completed.
+ * has ended. The next claim, reap or scheduler run after the deadline fails the
+ * join and leaves its counters as they are. Until then it is open, and may still
+ * be completed.
  * Errors: PH_EINVAL (steps, key, metadata, a deadline outside the years 1 to
  * 9999 or not ahead), … */
 PH_API PH_MUST_CHECK int ph_join_start(ph_store *store, ph_tx tx, int expected_steps,
                                        const ph_join_opts *opts, int timeout_ms,
                                        ph_join_id *ret_join, ph_error *reterr);
 
-/* Makes an outbox message a step of a join; twice is as once. A message that
- * is still to be done is counted when it ends; one that has ended already is
- * counted now. A message that an operator has put back is meant by its newest
- * stay in the queue. A message may be a step of many joins. Of several messages
- * with a message id that was given to them, the first that ends counts, be it
- * enqueued before or after; if the newest has ended already, that one. One that
- * was acked and deleted since counts as completed while its dedupe key is known;
- * otherwise enqueue it with the join (ph_message.join_id), which is safe at any
- * time.
+/* Makes an outbox message a step of a join; attaching it again changes nothing. A
+ * message that is still to be done counts when it ends; one that has ended already
+ * counts now. If an operator has retried a message, its newest work id counts. A
+ * message may be a step of many joins. If producers gave several messages the same
+ * message id, the first to end counts, whether enqueued before or after this call;
+ * but the newest counts if it has ended already. A message that was acked and
+ * deleted since counts as completed while its dedupe key is known; beyond that,
+ * enqueue it with the join (ph_message.join_id), which is safe at any time.
  * Errors, all of which leave your transaction sound: PH_EINVAL (an id is
  * zero), PH_ENOTFOUND (no such join or message), PH_ESTATE (the join has all
  * its steps, was cancelled or ended by its deadline, or the message is a wait), … */
@@ -85,11 +84,11 @@ PH_API PH_MUST_CHECK int ph_join_attach_many(ph_store *store, ph_tx tx, ph_join_
                                              const ph_message_id *messages, size_t count,
                                              int timeout_ms, ph_error *reterr);
 
-/* Counts a step by hand. For exceptions only: a message that never will be
+/* Counts a step by hand. For exceptions only: a message that will never be
  * settled because its work was done elsewhere, say. Handlers need not and
- * should not call it: ack and fail count by themselves. What is said first
- * about a step stands; a later report or settlement of it counts nothing, and
- * neither does a report on a join that has ended.
+ * should not call it: ack and fail count by themselves. The first report or
+ * settlement of a step counts; later ones are ignored, and so are reports on a
+ * join that has ended.
  * Errors: PH_EINVAL, PH_ENOTFOUND (no such join, or the message is not a step
  * of it), … */
 PH_API PH_MUST_CHECK int ph_join_report_completed(ph_store *store, ph_tx tx, ph_join_id join,
@@ -99,7 +98,7 @@ PH_API PH_MUST_CHECK int ph_join_report_failed(ph_store *store, ph_tx tx, ph_joi
                                                ph_message_id message, int timeout_ms,
                                                ph_error *reterr);
 
-/* What to send when a join has ended. Zero means default; everything is borrowed. */
+/* The messages to send when a join has ended. Zero means default; everything is borrowed. */
 typedef struct {
     size_t size;                     /* set by PH_WAIT_INIT; new members are only appended */
     bool fail_if_any_step_failed;    /* false: steps may fail, as long as all have ended */
@@ -107,28 +106,29 @@ typedef struct {
     const char *on_complete_payload; /* required, may be empty */
     const char *on_fail_topic;       /* NULL: a failure sends nothing */
     const char *on_fail_payload;     /* NULL: "" */
-    const char *ns;                  /* of the wait and of what it sends; NULL: "" */
+    const char *ns;                  /* of the wait and of its message; NULL: "" */
 } ph_wait;
 #define PH_WAIT_INIT                                                                               \
     {                                                                                              \
         sizeof(ph_wait), false, NULL, NULL, NULL, NULL, NULL                                       \
     }
 
-/* Sends one message when the join has ended; at once if it has. The wait
- * itself is an outbox message (topic "join.wait", see ph_queue_settings) that
- * no claim hands out: it is PH_WAITING until the join ends, and is
- * done then, in the transaction that ends the join. A join that was cancelled
- * or ended by its deadline sends the message for failure, whatever the flag
- * says. What is sent has the headers {"join_id": …, "join_status": …}.
+/* Sends one message when the join has ended, or at once if it has ended already.
+ * The wait itself is an outbox message (topic "join.wait", see
+ * ph_queue_settings) that no claim hands out: it is PH_WAITING until
+ * the join ends, and is done then, in the transaction that ends the join. A join
+ * that was cancelled or ended by its deadline sends the message for failure, with
+ * or without fail_if_any_step_failed. The message sent has the headers
+ * {"join_id": …, "join_status": …}.
  * *ret_wait, if not NULL: the wait's work id.
  * Errors: PH_EINVAL, PH_ENOTFOUND (no such join; nothing is stored), … */
 PH_API PH_MUST_CHECK int ph_join_wait(ph_store *store, ph_tx tx, ph_join_id join,
                                       const ph_wait *wait, int timeout_ms, ph_work_id *ret_wait,
                                       ph_error *reterr);
 
-/* Ends an open join as cancelled: its counters stay as they are, nothing can
- * be attached any more, its waits take the way of failure. *ret_cancelled, if
- * not NULL: false if it had ended before. Its messages go on.
+/* Ends an open join as cancelled: its counters stay as they are, nothing can be
+ * attached any more, and its waits send their message for failure. Its messages
+ * go on. *ret_cancelled, if not NULL: false if it had ended before.
  * Errors: PH_EINVAL, PH_ENOTFOUND, … */
 PH_API PH_MUST_CHECK int ph_join_cancel(ph_store *store, ph_tx tx, ph_join_id join, int timeout_ms,
                                         bool *ret_cancelled, ph_error *reterr);
@@ -143,7 +143,7 @@ typedef struct {
     const char *topic;   /* NULL: the message was deleted */
 } ph_join_member;
 
-/* We allocate it, and it owns all it points to; new members are only appended. */
+/* We allocate it, and it owns everything it points to; new members are only appended. */
 typedef struct {
     ph_join_id id;
     const char *grouping_key; /* NULL: none */
@@ -154,12 +154,12 @@ typedef struct {
     int64_t created_at, updated_at;
     int64_t deadline;              /* 0: none */
     int64_t finished_at;           /* 0: open */
-    const ph_join_member *members; /* of ph_join_find(), in the order of attaching; those of one
-                                      call in any order */
+    const ph_join_member *members; /* of ph_join_find(), in the order of attaching; members attached
+                                      by one call in any order */
     size_t member_count;
 } ph_join_info;
 
-/* A join with its first member_limit (0: 1 000; at most PH_BATCH_MAX) members.
+/* Finds a join, with its first member_limit (0: 1 000; at most PH_BATCH_MAX) members.
  * Errors: PH_EINVAL, PH_ENOTFOUND, … */
 PH_API PH_MUST_CHECK int ph_join_find(ph_store *store, ph_tx tx, ph_join_id join, int member_limit,
                                       int timeout_ms, ph_join_info **ret_info, ph_error *reterr);
@@ -187,7 +187,7 @@ typedef struct {
 
 typedef struct ph_joins ph_joins;
 
-/* Joins, without their members. Errors: PH_EINVAL, … */
+/* Lists joins, without their members. Errors: PH_EINVAL, … */
 PH_API PH_MUST_CHECK int ph_join_list(ph_store *store, ph_tx tx, const ph_join_list_opts *opts,
                                       int timeout_ms, ph_joins **ret_list, ph_error *reterr);
 PH_API size_t ph_joins_count(const ph_joins *list);

@@ -16,8 +16,8 @@ extern "C" {
  * pipeline mode) and have client_encoding UTF8; it stays the caller's. */
 PH_API ph_tx ph_tx_pg(PGconn *connection);
 
-/* The connection of a transaction, such as a handler's; NULL if it is not one
- * on PostgreSQL. Borrowed: do not close it. */
+/* The connection of a transaction (a handler's, say); NULL if it is not one on
+ * PostgreSQL. Borrowed: do not close it. */
 PH_API PGconn *ph_tx_pg_connection(ph_tx tx);
 
 #ifdef __cplusplus

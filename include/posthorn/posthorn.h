@@ -4,16 +4,16 @@
  *
  * This header is the specification of libposthorn: what each function
  * promises, when it fails, who owns what, which thread may call it, and
- * whether it can take part in a transaction of yours. What is not promised
+ * whether it can take part in a transaction of yours. Anything not promised
  * here may change.
  *
  * IN FOUR SENTENCES
  *   A producer enqueues a message, alone or inside its own transaction. A
  *   worker claims a batch of due messages under a lease, and settles each:
  *   ack (done), abandon (again later), fail (dead letter) or release (as if
- *   never claimed). A lease that runs out is taken back by whoever claims
- *   next. So each committed message is handled at least once: handlers must
- *   be idempotent, or settle in the transaction that holds their effect.
+ *   never claimed). The next claim takes back a lease that has run out. So
+ *   each committed message is handled at least once: handlers must be
+ *   idempotent, or settle in the transaction that holds their effect.
  *
  * RETURN VALUES
  *   A function that can fail returns 0 or a negative ph_status; if reterr is
@@ -33,20 +33,20 @@
  * TIME LIMITS
  *   Every call that can wait takes timeout_ms: 0 means the store's default
  *   (ph_store_opts.timeout_ms), negative is PH_EINVAL. At the limit the call
- *   fails with PH_ETIMEOUT or PH_EBUSY. In your own PostgreSQL transaction
- *   that includes cancelling the statement, so the transaction is dead then.
- *   In your own SQLite transaction the busy handler of your connection
- *   decides how long a lock is waited for.
+ *   fails with PH_ETIMEOUT or PH_EBUSY. In your own PostgreSQL transaction it
+ *   also cancels the statement, which leaves the transaction dead. In your own
+ *   SQLite transaction the busy handler of your connection decides how long
+ *   the call waits for a lock.
  *
  * THREADS
- *   The library starts no thread, except for a dispatcher (dispatcher.h) that
- *   you start. The own connection of a ph_store may be used by one thread at a
- *   time: a call that finds it in use is refused with PH_ESTATE, and so is one
- *   made by a callback of a call (log, join_ended). Open a store for each
- *   thread; different stores are independent, also on the same database. Calls
- *   that are given a transaction of yours only read the store: any number of
- *   threads may make them at once, each with a connection of its own (and the
- *   log callback must then cope with that).
+ *   The library starts no threads, except those of a dispatcher (dispatcher.h)
+ *   that you start. One thread at a time may use the own connection of a
+ *   ph_store: a call that finds it in use fails with PH_ESTATE, and so does a
+ *   call from a callback (log, join_ended). Open a store for each thread;
+ *   stores are independent, even on the same database. A call with a
+ *   transaction of yours only reads the store: any number of threads may make
+ *   such calls at once, each with a connection of its own (the log callback
+ *   must then cope with that).
  *
  * TIMES
  *   int64_t, microseconds since 1970-01-01T00:00:00Z, between the years 1 and
@@ -84,12 +84,12 @@ extern "C" {
 #define PH_NAME_MAX 255                    /* code points: topic, namespace, keys, correlation id */
 #define PH_PAYLOAD_MAX (64 * 1024 * 1024)  /* bytes; a queue's own limit is 1 MiB unless set */
 #define PH_HEADERS_MAX (64 * 1024)         /* bytes of JSON */
-#define PH_ERROR_TEXT_MAX 8192             /* bytes kept of an error text; longer is cut */
+#define PH_ERROR_TEXT_MAX 8192             /* bytes kept of an error text; the rest is cut */
 #define PH_BATCH_MAX 10000                 /* messages per call */
-#define PH_CLAIM_BYTES_MAX (64 * 1024 * 1024) /* payloads and headers that a claim hands out; but one message
-                                                 at least, however large */
-#define PH_ENQUEUE_BYTES_MAX (128 * 1024 * 1024) /* payloads and headers that a call stores */
-#define PH_LEASE_S 30                      /* seconds: what a lease_s of 0 means, everywhere */
+#define PH_CLAIM_BYTES_MAX (64 * 1024 * 1024) /* payloads and headers of one claim; but at least one
+                                                 message, however large */
+#define PH_ENQUEUE_BYTES_MAX (128 * 1024 * 1024) /* payloads and headers that one call stores */
+#define PH_LEASE_S 30                      /* seconds: the default of every lease_s */
 #define PH_LEASE_MAX_S 86400               /* seconds */
 #define PH_ATTEMPTS_MAX 30000
 #define PH_TIME_MIN (-62135596800000000LL) /* 0001-01-01T00:00:00Z */
@@ -129,7 +129,7 @@ typedef enum {
         PH_STATUS_FORCE_INT = 0x7fffffff
 } ph_status;
 
-/* How an error ended. */
+/* The flags of an error. */
 #define PH_RETRY 1u   /* the same call may succeed later */
 #define PH_TX_DEAD 2u /* roll your transaction back first */
 #define PH_UNKNOWN 4u /* the connection was lost while the transaction may have been committing:
@@ -146,15 +146,15 @@ typedef struct {
     unsigned flags;  /* PH_RETRY, PH_TX_DEAD, PH_UNKNOWN */
     char sqlstate[6]; /* PostgreSQL's, or "" */
     char message[PH_ERROR_MESSAGE_SIZE];
-    unsigned short item;       /* of a call with several messages: which is wrong, from 1; or 0 */
-    unsigned char cause_bytes; /* if there is a cure: so many of the message's are before its text */
-    unsigned char cure;        /* a ph_cure; PH_CURE_NONE: only the message says what helps */
+    unsigned short item;       /* which message of several is wrong, from 1; or 0 */
+    unsigned char cause_bytes; /* if there is a cure: the message's length before the cure's text */
+    unsigned char cure;        /* a ph_cure; PH_CURE_NONE: the message alone may name one */
 } ph_error;
 
-/* What helps, for programs: against an error, and against a finding of the
- * doctor. The texts are for C; a program that speaks to others says the same in
- * their words, after the cause (ph_error_cause()). Name, value, word, text. New
- * ones are only appended. */
+/* Cures for an error or for a finding of the doctor, so that programs need not
+ * read sentences. The texts name functions of C; a program for other users puts
+ * words of its own after the cause (ph_error_cause()). Columns: name, value,
+ * word, text. New cures are only appended. */
 #define PH_CURE_MAP(X)                                                         \
     X(NONE, 0, "none", "")                                                     \
     X(MIGRATE, 1, "migrate", "call ph_migrate()")                              \
@@ -228,7 +228,7 @@ typedef enum {
 } ph_cure;
 
 /* Writes the message without the text of its cure, and returns ret_cause. If there
- * is no cure, or the message says it in words of its own, that is all of it. */
+ * is no cure, or the message words it differently, it writes the whole message. */
 PH_API const char *ph_error_cause(const ph_error *err, char ret_cause[PH_ERROR_MESSAGE_SIZE]);
 
 /* If the error is about one message of several, the message begins with "message 3: ". Takes
@@ -236,8 +236,8 @@ PH_API const char *ph_error_cause(const ph_error *err, char ret_cause[PH_ERROR_M
  * that call it by another number, such as that of a line. */
 PH_API long ph_error_take_item(ph_error *err);
 
-/* A cure as a stable word for programs ("migrate"), and as a text for people who
- * write C. Never NULL. */
+/* A cure as a stable word for programs ("migrate"), and as a text for C
+ * programmers. Never NULL. */
 PH_API const char *ph_cure_word(ph_cure cure);
 PH_API const char *ph_cure_text(ph_cure cure);
 
@@ -250,16 +250,16 @@ PH_API const char *ph_version(void);
 /* The backends that were built in, such as "sqlite postgresql". */
 PH_API const char *ph_backends(void);
 
-/* The version of the schema that this library brings. */
+/* The schema version that this library installs. */
 PH_API int ph_schema_version(void);
 
-/* The doors: a queue is a pair of door and namespace. The number is part of every work id and of
- * the stored queues. */
+/* The doors: a door and a namespace name a queue. Every work id and every stored queue contains
+ * the door's number. */
 typedef enum { PH_OUTBOX = 0, PH_INBOX = 1, PH_TIMERS = 2, PH_JOB_RUNS = 3 } ph_door;
 
 /* --------------------------------------------------------------- identifiers */
 
-/* Distinct types of 16 bytes, so that they cannot be mixed up. All zero means
+/* 16 bytes each, in distinct types so that you cannot mix them up. All zero means
  * "none". A work id names one stay of a message in the queue; the message id
  * stays the same when an operator retries a dead message. */
 typedef struct { uint8_t b[16]; } ph_work_id;
@@ -274,13 +274,13 @@ typedef struct { uint8_t b[16]; } ph_join_id;
  * member b) and returns ret_text. */
 PH_API const char *ph_id_text(const uint8_t id[16], char ret_text[PH_ID_TEXT_SIZE]);
 
-/* Reads 32 hex digits, with or without hyphens, either case.
+/* Reads 32 hex digits, with or without hyphens, in either case.
  * Errors: PH_EINVAL. */
 PH_API PH_MUST_CHECK int ph_id_parse(const char *text, uint8_t ret_id[16]);
 
 PH_API bool ph_id_is_zero(const uint8_t id[16]);
 
-/* A fresh random owner token: one per worker process (or thread) and start. */
+/* A fresh random owner token. Each worker process (or thread) needs one per start. */
 PH_API ph_owner ph_owner_new(void);
 
 /* --------------------------------------------------------------------- store */
@@ -312,9 +312,9 @@ typedef struct {
     const char *key, *value;
 } ph_log_field;
 
-/* One line of log. Everything is borrowed for the duration of the callback.
- * Never a payload, a header or a password; the error text of a handler only in
- * the event "handle" at PH_LOG_ERROR. */
+/* One line of log. Everything is borrowed for the duration of the callback. It
+ * never holds a payload, a header or a password; only the event "handle" at
+ * PH_LOG_ERROR holds the error text of a handler. */
 typedef struct {
     ph_log_level level;
     const char *event; /* "enqueue", "claim", "settle", "renew", "reap", "migrate", "connect",
@@ -328,12 +328,12 @@ typedef struct {
 /* Must not call into the same store, and must not throw or jump. */
 typedef void (*ph_log_fn)(void *context, const ph_log_event *event);
 
-/* How long an abandoned message waits: milliseconds, >= 0. retry_count is that
- * after this abandon (1 at the first), attempts counts the claims. A result
- * above a year is cut to a year; a negative one means "as the queue says". */
+/* Returns how many milliseconds an abandoned message waits. retry_count includes
+ * this abandon (1 at the first), attempts counts the claims. A result above a
+ * year is cut to a year; a negative one means the queue's policy. */
 typedef int64_t (*ph_backoff_fn)(void *context, int retry_count, int attempts);
 
-/* How a join stands (join.h). */
+/* The state of a join (join.h). */
 typedef enum {
     PH_JOIN_ANY = -1,      /* only to ask for joins in any state */
     PH_JOIN_PENDING = 0,
@@ -342,22 +342,23 @@ typedef enum {
     PH_JOIN_CANCELLED = 3
 } ph_join_state;
 
-/* A join that a call has ended, whatever the call was: an ack, a claim that buried an expired
- * message, a cancel. */
+/* A join that a call has ended. Many calls can: an ack, a claim that buries an expired message,
+ * a cancel. */
 typedef struct {
     ph_join_id id;
     ph_join_state state;
     int expected_steps, completed_steps, failed_steps;
-    int waits; /* how many waits were settled with it */
+    int waits; /* waits that were settled with it */
 } ph_join_end;
 
-/* Called once per join when the call has succeeded; if it was part of a
- * transaction of yours, that is still to be committed. join is borrowed. Must
- * not call into the same store, and must not throw or jump. */
+/* Called once per join, after the call has succeeded; a transaction of yours is
+ * not committed yet at that time. join is borrowed. Must not call into the same
+ * store, and must not throw or jump. */
 typedef void (*ph_join_fn)(void *context, const ph_join_end *join);
 
 typedef enum {
-    PH_PREPARED_AUTO = 0, /* use prepared statements, stop by itself behind a pooler without them */
+    PH_PREPARED_AUTO = 0, /* use prepared statements, and stop by itself behind a pooler without
+                             them */
     PH_PREPARED_OFF = 1
 } ph_prepared;
 
@@ -374,7 +375,7 @@ typedef struct {
     ph_backoff_fn backoff;   /* NULL: the queue's policy */
     void *backoff_context;
     ph_prepared prepared;    /* PostgreSQL only */
-    ph_join_fn join_ended;   /* NULL: only the log says it */
+    ph_join_fn join_ended;   /* NULL: only the log tells */
     void *join_context;
 } ph_store_opts;
 #define PH_STORE_OPTS_INIT                                                     \
@@ -385,29 +386,29 @@ typedef struct {
  *   sqlite:PATH          a file, made if it does not exist and deploy_schema is set
  *   postgresql://…       or postgres://…, libpq's URL with all its parameters (sslmode=verify-full …)
  *   postgresql:KEY=VALUE … libpq's other form
- * Connects and checks the schema, within timeout_ms. Names that users may set
- * (schema, table_prefix) are letters, digits and underscores, not beginning
- * with a digit, at most 40 characters; anything else is PH_EINVAL.
+ * Connects and checks the schema, within timeout_ms. schema and table_prefix are
+ * at most 40 letters, digits and underscores, and do not begin with a digit;
+ * anything else is PH_EINVAL.
  * *ret_store is owned by the caller: ph_close().
  * Errors: PH_EINVAL, PH_EUNSUPPORTED (backend not built in), PH_ECONNECT,
  * PH_EAUTH, PH_ENOSCHEMA, PH_ETOOOLD, PH_ETOONEW, PH_EBUSY, PH_ETIMEOUT … */
 PH_API PH_MUST_CHECK int ph_open(const char *url, const ph_store_opts *opts, ph_store **ret_store,
                                  ph_error *reterr);
 
-/* The same, but neither connects nor checks the schema: a store for calls
- * inside the caller's transactions only, or for a database that may be down
- * now. The first call that needs a connection makes it. */
+/* The same, but neither connects nor checks the schema: for a store that you use
+ * only inside transactions of yours, or whose database may be down now. The
+ * first call that needs a connection makes it. */
 PH_API PH_MUST_CHECK int ph_open_lazy(const char *url, const ph_store_opts *opts,
                                       ph_store **ret_store, ph_error *reterr);
 
-/* Closes the connection and frees the store. NULL is fine. Batches that the
- * store handed out stay valid. */
+/* Closes the connection and frees the store. NULL is fine. Batches from the
+ * store stay valid. */
 PH_API void ph_close(ph_store *store);
 
 /* The store's name in the log; borrowed from the store. */
 PH_API const char *ph_store_id(const ph_store *store);
 
-/* The engine's time: the database's clock. */
+/* Reads the database's clock. */
 PH_API PH_MUST_CHECK int ph_clock(ph_store *store, ph_tx tx, int timeout_ms, int64_t *ret_time,
                                   ph_error *reterr);
 
@@ -417,42 +418,44 @@ typedef struct {
     size_t size;         /* set by the caller to sizeof(ph_schema_status) */
     int installed;       /* the schema's version; 0: none */
     int serves_from;     /* the oldest library schema version it still serves */
-    int library;         /* the version this library brings */
+    int library;         /* the version this library installs */
     bool usable;         /* this library can work with it as it is */
-    bool pending;        /* migrate would change something */
+    bool pending;        /* ph_migrate() would change something */
 } ph_schema_status;
 #define PH_SCHEMA_STATUS_INIT { sizeof(ph_schema_status), 0, 0, 0, false, false }
 
-/* Brings the schema to the version of this library, in one transaction.
- * Idempotent; two processes may run it at once; forward only: a newer schema
- * stays as it is, and is PH_ETOONEW if it no longer serves this library. Needs
- * the right to create objects, and on PostgreSQL a schema that belongs to the role and in which
- * nobody else may create (PH_EPERM). *ret_applied, if not NULL: how many migrations were applied. */
+/* Brings the schema to the version of this library, in one transaction. It is
+ * idempotent, and two processes may run it at once. It only goes forward: a
+ * newer schema stays as it is, and is PH_ETOONEW if it no longer serves this
+ * library. The role needs the right to create objects; on PostgreSQL it must own
+ * the schema, and nobody else may create objects there (PH_EPERM).
+ * *ret_applied, if not NULL: how many migrations were applied. */
 PH_API PH_MUST_CHECK int ph_migrate(ph_store *store, int timeout_ms, int *ret_applied,
                                     ph_error *reterr);
 
-/* What is installed. A missing schema is not an error here. */
+/* Reports the installed schema. A missing one is not an error here. */
 PH_API PH_MUST_CHECK int ph_schema_inspect(ph_store *store, int timeout_ms,
                                            ph_schema_status *ret_status, ph_error *reterr);
 
-/* The migrations (or, with roles, the statements that create and grant the
- * roles producer, worker, scheduler and reader) as text to review and run by hand. The
- * migrations are those for an empty schema; an older one is brought up by
- * ph_migrate(). The roles can be granted again at any time; the text says how to name them.
- * Needs no connection. *ret_sql is owned by the caller: ph_free(). */
+/* Returns the migrations (or, with roles, the statements that create the roles
+ * producer, worker, scheduler and reader and grant them their rights) as text to
+ * review and run by hand. The migrations start from an empty schema; ph_migrate()
+ * upgrades an older one. The statements for the roles can be run again at any
+ * time; the text says how to name the roles. Needs no connection. *ret_sql is
+ * owned by the caller: ph_free(). */
 PH_API PH_MUST_CHECK int ph_migrate_sql(ph_store *store, bool roles, char **ret_sql,
                                         ph_error *reterr);
 
-/* Frees what this header says is freed with it. NULL is fine. */
+/* Frees memory whose description names this function. NULL is fine. */
 PH_API void ph_free(void *memory);
 
 /* ------------------------------------------------------------------- enqueue */
 
 #define PH_TEXT_LENGTH ((size_t)-1) /* payload_length: the payload ends with NUL */
 
-/* Which of the messages that are due come first. Write the names: the numbers behind them are for C
- * alone. SQL numbers the levels from 0 (urgent) to 3 (bulk); a 1, 2 or 3 from there is refused here,
- * and a 0 is what every member that was not set is: normal. */
+/* The order of messages that are due. Use the names: the numbers behind them are for C alone. SQL
+ * numbers the levels from 0 (urgent) to 3 (bulk). C refuses a 1, 2 or 3 from there; 0, which a
+ * member has until you set it, means normal. */
 typedef enum {
     PH_PRIORITY_URGENT = -10,
     PH_PRIORITY_NORMAL = 0, /* the default */
@@ -478,14 +481,15 @@ typedef struct {
     const ph_message_id *message_id; /* NULL: made by the store */
     ph_priority priority;
     int64_t due_at;            /* 0 or past: at once */
-    int64_t expires_at;        /* 0: never; not claimed after it, but buried as "expired" */
+    int64_t expires_at;        /* 0: never; not claimed after that time, but buried as "expired" */
     int max_attempts;          /* 0: as the queue says (10) */
     const ph_join_id *join_id; /* NULL: none. Makes the message a member of the join, as
                                   ph_join_attach() does; a duplicate attaches the message that has
                                   the key */
-    const char *stream;        /* NULL: none. Messages of a stream are handled one after the other, in
-                                  the order in which their transactions committed (coordination.h);
-                                  due time, priority and expiry count when it is the stream's head */
+    const char *stream;        /* NULL: none. Messages of a stream are handled one after the other,
+                                  in the order in which their transactions committed
+                                  (coordination.h); due time, priority and expiry count once it is
+                                  the stream's head */
 } ph_message;
 #define PH_MESSAGE_INIT                                                        \
     { sizeof(ph_message), NULL, NULL, PH_TEXT_LENGTH, NULL, NULL, NULL, NULL,  \
@@ -494,14 +498,15 @@ typedef struct {
 typedef struct {
     ph_work_id work_id;
     ph_message_id message_id;
-    bool is_new; /* false: the dedupe key was taken, and these are the ids of the message that took it */
+    bool is_new; /* false: the dedupe key was taken, and these are the ids of the message that has
+                    it */
 } ph_enqueued;
 
 /* Stores a message. It can be claimed once the transaction has committed and
  * its due time has come. A duplicate is an answer (is_new = false), not an
- * error. If another transaction is inserting the same dedupe key the call
+ * error. If another transaction is inserting the same dedupe key, the call
  * waits for it. The first message of a new namespace creates its queue, and
- * then waits likewise.
+ * waits likewise for another transaction that is creating it.
  * Errors: PH_EINVAL (says which argument; your transaction is not harmed),
  * PH_ECONFLICT (REPEATABLE READ or a deadlock in your transaction), … */
 PH_API PH_MUST_CHECK int ph_enqueue(ph_store *store, ph_tx tx, const ph_message *message,
@@ -509,19 +514,19 @@ PH_API PH_MUST_CHECK int ph_enqueue(ph_store *store, ph_tx tx, const ph_message 
 
 /* Stores count messages (1 … PH_BATCH_MAX, an array of structs of equal size),
  * all or none, in one transaction and one round trip. ret_enqueued, if not
- * NULL, has room for count. A key that occurs twice among them: the later one
+ * NULL, has room for count. If a key occurs twice among them, the later message
  * is the duplicate. An error names the index of the offending message. All
- * payloads and headers together have PH_ENQUEUE_BYTES_MAX at most (PH_EINVAL):
- * give fewer messages in one call. */
+ * payloads and headers together may have PH_ENQUEUE_BYTES_MAX bytes (beyond that
+ * PH_EINVAL: pass fewer messages per call). */
 PH_API PH_MUST_CHECK int ph_enqueue_many(ph_store *store, ph_tx tx, const ph_message *messages,
                                          size_t count, int timeout_ms, ph_enqueued *ret_enqueued,
                                          ph_error *reterr);
 
-/* Wakes the dispatchers of a namespace (NULL: ""): call it after you have
- * committed a transaction of yours with messages in it, so that they need not
- * wait for the next look. Enqueueing with PH_OWN_TX does it by itself. At most
- * one call in 5 ms reaches the server; it never waits for anyone. On SQLite the
- * commit itself wakes them, and this does nothing. */
+/* Wakes the dispatchers of a namespace (NULL: ""). Call it after you have
+ * committed a transaction of yours with messages in it, so that dispatchers need
+ * not wait for their next poll. Enqueueing with PH_OWN_TX does it by itself. At
+ * most one call in 5 ms reaches the server; it never waits for anyone. On SQLite
+ * the commit itself wakes them, and this function does nothing. */
 PH_API PH_MUST_CHECK int ph_doorbell_ring(ph_store *store, const char *ns, int timeout_ms,
                                           ph_error *reterr);
 
@@ -531,7 +536,7 @@ PH_API PH_MUST_CHECK int ph_doorbell_ring(ph_store *store, const char *ns, int t
 typedef struct {
     ph_work_id work_id;
     ph_message_id message_id;
-    int64_t fence;        /* rises with every claim; hand it to sinks that can compare */
+    int64_t fence;        /* rises with every claim; pass it to systems that can refuse a lower one */
     const char *topic;
     const char *payload;  /* ends with a NUL that is not counted */
     size_t payload_length;
@@ -544,15 +549,16 @@ typedef struct {
     int attempts;         /* this one included: 1 at the first delivery */
     int retry_count;      /* how often it was abandoned */
     int64_t created_at;
-    int64_t due_at;       /* for when it was asked for; created_at if that was not said */
+    int64_t due_at;       /* as the producer asked; created_at if it named no time */
     const char *last_error; /* of the last abandon, or NULL */
     const char *job;      /* of a job run: the job's name; otherwise NULL */
     int64_t scheduled_at; /* of a job run: the instant it stands for; otherwise 0 */
     const char *stream;   /* NULL: none */
     int64_t seq;          /* its number in the stream, from 1; 0: no stream */
-    const char *source;   /* of an inbox message: who sent it, … */
-    const char *source_id; /* … and the id that it has there; otherwise NULL */
-    unsigned flags;       /* PH_WORK_… (coordination.h); 0 unless it comes from ph_process_work_batch() */
+    const char *source;   /* of an inbox message: the name of its source, … */
+    const char *source_id; /* … and its id there; otherwise NULL */
+    unsigned flags;       /* PH_WORK_… (coordination.h); 0 unless it comes from
+                             ph_process_work_batch() */
 } ph_delivery;
 
 typedef struct ph_batch ph_batch;
@@ -569,13 +575,14 @@ typedef struct {
 
 /* Leases up to batch_size due messages to owner, by priority, then due time,
  * then age; every 16th claim reads the priorities in reverse, so that nothing
- * starves. Messages leased by others are passed over, not waited for. Expired
- * leases are taken back on the way (at most 20 in one call), expired and
- * spent messages are buried. Messages whose worker died once come in groups of
- * their own, of up to 8; such as were lost more often come alone. Payloads and
- * headers of a batch have PH_CLAIM_BYTES_MAX together, unless it is one message:
- * what does not fit stays where it is, as if nobody had come. So a short batch
- * does not mean that the queue is empty, nor a full one that there is more.
+ * starves. The claim skips messages leased by others, and does not wait for
+ * them. It takes back expired leases (at most 20 per call), and buries messages
+ * that have expired or spent their attempts. Messages whose worker died once
+ * come in groups of their own, of up to 8; a message that was lost more often
+ * comes alone. Payloads and headers of a batch have at most PH_CLAIM_BYTES_MAX
+ * bytes together, unless it is a single message; the others stay in the queue
+ * untouched. So a short batch does not mean that the queue is empty, nor a full
+ * one that there is more.
  * *ret_batch is owned by the caller (ph_batch_free) and may hold no message.
  * In your own transaction: the lease exists once you commit.
  * Errors: PH_EINVAL (no owner, negative or too large numbers), … */
@@ -591,7 +598,7 @@ PH_API void ph_batch_free(ph_batch *batch);
 
 /* -------------------------------------------------------------------- settle */
 
-/* What one call did to one message. */
+/* The effect of a call on one message. */
 #define PH_OUTCOME_MAP(X)                                                      \
     X(UNKNOWN, 0, "unknown")     /* there is no such message */                \
     X(STALE, 1, "stale")         /* not leased by this owner (or under another fence): nothing changed */ \
@@ -626,7 +633,7 @@ typedef enum { PH_ACK = 1, PH_ABANDON = 2, PH_FAIL = 3, PH_RELEASE = 4 } ph_sett
 
 #define PH_DELAY_POLICY ((int64_t)-1)
 
-/* One message and what becomes of it. Zero-initialise, then fill. */
+/* One message, and how to settle it. Zero-initialise, then fill. */
 typedef struct {
     ph_lease_ref lease;
     ph_settle_verb verb;
@@ -638,21 +645,21 @@ typedef struct {
 
 /* Settles 1 … PH_BATCH_MAX messages, each in its own way, in one transaction.
  * ret_outcomes, if not NULL, has room for count. An id that is not the
- * caller's (wrong owner, lost lease, settled already, never there) is answered
- * with PH_OUTCOME_STALE or PH_OUTCOME_UNKNOWN and disturbs nothing; an id
- * given twice gets the first one's outcome. A lease that has expired but was
- * not yet taken back can still be settled.
- *   ack      done; never claimed again. Repeated by the same owner (and, if a
- *            fence is given, under the fence of the ack) it is answered with
- *            PH_OUTCOME_ACKED again, for as long as the message is kept; but
- *            with PH_OUTCOME_STALE in a transaction of yours, so that an effect
- *            done twice, before or after the ack, is rolled back.
- *   abandon  attempts and retry_count stay counted; due again after the
- *            backoff. If attempts have reached the maximum: dead letter.
+ * caller's (wrong owner, lost lease, settled already, never there) gets
+ * PH_OUTCOME_STALE or PH_OUTCOME_UNKNOWN and disturbs nothing; an id given
+ * twice gets the outcome of the first. A message can still be settled after its
+ * lease has expired, until the lease is taken back.
+ *   ack      done; never claimed again. If the same owner repeats it (under the
+ *            same fence, if one is given), it gets PH_OUTCOME_ACKED again for as
+ *            long as the message is kept; but in a transaction of yours
+ *            PH_OUTCOME_STALE, so that you roll back an effect done twice,
+ *            before or after the ack.
+ *   abandon  counts the attempt and the retry; due again after the backoff. If
+ *            attempts have reached the maximum: dead letter.
  *   fail     dead letter at once.
  *   release  as if it had not been claimed: the attempt is refunded; with a
  *            delay the message is deferred.
- * In your own transaction: holds the lease's row until you commit; settle last.
+ * In your own transaction: locks the lease's row until you commit; settle last.
  * Errors: PH_EINVAL (no owner, count, unknown verb, delay below -1), … */
 PH_API PH_MUST_CHECK int ph_outbox_settle(ph_store *store, ph_tx tx, ph_owner owner,
                                           const ph_settlement *items, size_t count, int timeout_ms,
@@ -660,14 +667,14 @@ PH_API PH_MUST_CHECK int ph_outbox_settle(ph_store *store, ph_tx tx, ph_owner ow
 
 /* Settles 0 … PH_BATCH_MAX messages as ph_outbox_settle(), then claims as
  * ph_outbox_claim(), in one transaction and one round trip: the loop of a
- * worker. claim NULL: only settles, and *ret_batch is left alone. */
+ * worker. claim NULL: it only settles, and leaves *ret_batch alone. */
 PH_API PH_MUST_CHECK int ph_outbox_exchange(ph_store *store, ph_tx tx, ph_owner owner,
                                             const ph_settlement *items, size_t count,
                                             const ph_claim_opts *claim, int timeout_ms,
                                             ph_outcome *ret_outcomes, ph_batch **ret_batch,
                                             ph_error *reterr);
 
-/* The same with one verb for all. An empty list (count 0) is fine here. */
+/* The same, with one verb for all messages. An empty list (count 0) is fine here. */
 PH_API PH_MUST_CHECK int ph_outbox_ack(ph_store *store, ph_tx tx, ph_owner owner,
                                        const ph_lease_ref *items, size_t count, int timeout_ms,
                                        ph_outcome *ret_outcomes, ph_error *reterr);
@@ -683,17 +690,17 @@ PH_API PH_MUST_CHECK int ph_outbox_release(ph_store *store, ph_tx tx, ph_owner o
                                            ph_outcome *ret_outcomes, ph_error *reterr);
 
 /* Extends the leases that hold these messages to lease_s seconds from now (0:
- * PH_LEASE_S), never beyond the queue's max_lease_s after the claim; a lease that has
- * reached that cap, or was lost, answers PH_OUTCOME_STALE. Messages claimed in
- * one batch share a lease, so renewing one renews all of them. */
+ * PH_LEASE_S), never beyond the queue's max_lease_s after the claim. If a lease has
+ * reached that cap, or was lost, the outcome is PH_OUTCOME_STALE. Messages claimed
+ * in one batch share a lease, so renewing one renews all of them. */
 PH_API PH_MUST_CHECK int ph_outbox_renew(ph_store *store, ph_tx tx, ph_owner owner,
                                          const ph_lease_ref *items, size_t count, int lease_s,
                                          int timeout_ms, ph_outcome *ret_outcomes,
                                          ph_error *reterr);
 
-/* Takes back every lease whose time is over: its messages can be claimed
- * again, or are dead if that was their last attempt. Claims do the same by
- * themselves. *ret_count, if not NULL: messages given back or buried. */
+/* Takes back every expired lease: its messages can be claimed again, or are dead
+ * if that was their last attempt. Claims do the same by themselves. *ret_count,
+ * if not NULL: messages given back or buried. */
 PH_API PH_MUST_CHECK int ph_outbox_reap_expired(ph_store *store, ph_tx tx, int timeout_ms,
                                                 int64_t *ret_count, ph_error *reterr);
 
@@ -718,8 +725,8 @@ typedef struct {
     int64_t next_due_at; /* 0: it ended there */
 } ph_attempt;
 
-/* All there is to know of a message. We allocate it, and it owns all it points
- * to; new members are only appended. */
+/* Everything known about a message. We allocate it, and it owns everything it
+ * points to; new members are only appended. */
 typedef struct {
     const ph_delivery *message; /* fence 0 unless it is leased */
     ph_message_state state;
@@ -727,10 +734,10 @@ typedef struct {
     int64_t requested_due_at; /* 0: none */
     int64_t expires_at;       /* 0: never */
     int64_t locked_until;     /* 0: not leased */
-    ph_owner owner;           /* in progress: who; done or failed: by whom */
+    ph_owner owner;           /* in progress: its owner; done or failed: the owner that settled it */
     int64_t processed_at;     /* 0: not settled */
     int64_t updated_at;
-    int64_t next_attempt_at;  /* ready: due; 0 otherwise */
+    int64_t next_attempt_at;  /* ready: when it is due; 0 otherwise */
     const char *dead_reason;  /* "failed", "attempts", "lost", "expired"; NULL: not dead */
     ph_work_id retried_as;    /* zero: not retried */
     const ph_attempt *history;
@@ -743,8 +750,8 @@ PH_API PH_MUST_CHECK int ph_outbox_find(ph_store *store, ph_tx tx, ph_work_id id
                                         ph_message_info **ret_info, ph_error *reterr);
 PH_API void ph_message_info_free(ph_message_info *info);
 
-/* How many messages are where: in one queue, or in all queues of a door. Timers and job runs are
- * counted likewise; they are never parked and never waiting, inbox messages never waiting. */
+/* How many messages of one queue, or of all queues of a door, are in each state. Timers and job
+ * runs, counted likewise, are never parked and never wait for joins; inbox messages never wait. */
 typedef struct {
     size_t size;             /* set by PH_QUEUE_COUNTS_INIT; new members are only appended */
     int64_t ready;           /* due now */
@@ -762,14 +769,15 @@ typedef struct {
 PH_API PH_MUST_CHECK int ph_outbox_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
                                          ph_queue_counts *ret_counts, ph_error *reterr);
 
-/* Puts dead messages back into their queue under a new work id, with attempts
- * from 0; the dead row stays and names it. ret_new_ids, if not NULL, has room
- * for count; zero where the id is not that of a dead, not yet retried message. */
+/* Puts dead messages back into their queue under a new work id, with 0 attempts;
+ * the dead row stays, and names the new id. ret_new_ids, if not NULL, has room
+ * for count; zero for an id that belongs to no dead message, or to one that was
+ * retried before. */
 PH_API PH_MUST_CHECK int ph_dead_retry(ph_store *store, ph_tx tx, const ph_work_id *ids,
                                        size_t count, int timeout_ms, ph_work_id *ret_new_ids,
                                        ph_error *reterr);
 
-/* Deletes dead messages for good, with body and history. Others are left
+/* Deletes dead messages for good, with body and history, and leaves others
  * alone. *ret_count, if not NULL: how many were deleted. */
 PH_API PH_MUST_CHECK int ph_dead_discard(ph_store *store, ph_tx tx, const ph_work_id *ids,
                                          size_t count, int timeout_ms, int64_t *ret_count,
@@ -784,7 +792,7 @@ typedef enum {
 
 #define PH_FOREVER ((int64_t)-1)
 
-/* What a stream does when its head has died. */
+/* How a stream reacts when its head has died. */
 typedef enum {
     PH_DEAD_HEAD_KEEP = 0,
     PH_DEAD_HEAD_SKIP = 1, /* it goes on with the next message */
@@ -793,7 +801,7 @@ typedef enum {
 
 #define PH_NO_GRACE (-1)
 
-/* Settings of a queue. 0 leaves a setting as it is. */
+/* Settings of a queue, with their defaults. 0 leaves a setting as it is. */
 typedef struct {
     size_t size;              /* set by PH_QUEUE_SETTINGS_INIT */
     int max_attempts;         /* 10 */
@@ -802,47 +810,49 @@ typedef struct {
     int64_t backoff_max_ms;   /* 60 000 or 300 000 */
     int64_t retention_s;      /* settled messages: 7 days; PH_FOREVER: keep */
     int64_t dead_retention_s; /* dead messages: PH_FOREVER */
-    int64_t dedupe_retention_s; /* dedupe keys, from enqueue on: never shorter than their message; 7 days;
-                                   of the inbox PH_FOREVER */
+    int64_t dedupe_retention_s; /* dedupe keys, from enqueue on: never shorter than their message; 7
+                                   days; of the inbox PH_FOREVER */
     int64_t max_payload_bytes; /* 1 MiB; up to PH_PAYLOAD_MAX */
-    int max_lease_s;          /* how long renewals may stretch a lease; PH_LEASE_MAX_S */
+    int max_lease_s;          /* renewals stretch a lease to this at most; PH_LEASE_MAX_S */
     int delete_on_ack;        /* 1: acked messages are deleted at once; -1: kept (default) */
-    const char *join_wait_topic; /* outbox: the topic of waits (join.h); NULL: as it is ("join.wait") */
+    const char *join_wait_topic; /* outbox: the topic of waits (join.h); NULL: as it is
+                                    ("join.wait") */
     ph_dead_head dead_head;   /* skip; setting it to skip lets blocked streams go on */
-    int affinity_grace_ms;    /* how long a stream's head is left to the instance that its partition
-                                 belongs to: 1 000; at most 3 600 000; PH_NO_GRACE: not at all */
+    int affinity_grace_ms;    /* how long others leave a stream's head to the instance that owns its
+                                 partition: 1 000; at most 3 600 000; PH_NO_GRACE: not at all */
 } ph_queue_settings;
 #define PH_QUEUE_SETTINGS_INIT                                                 \
     { sizeof(ph_queue_settings), 0, PH_BACKOFF_KEEP, 0, 0, 0, 0, 0, 0, 0, 0, NULL, \
       PH_DEAD_HEAD_KEEP, 0 }
 
-/* Creates the outbox queue of a namespace (NULL: "") if need be, and sets what is not 0. */
+/* Creates the outbox queue of a namespace (NULL: "") if need be, and changes every setting that is
+ * not 0. */
 PH_API PH_MUST_CHECK int ph_outbox_queue_set(ph_store *store, ph_tx tx, const char *ns,
                                              const ph_queue_settings *settings, int timeout_ms,
                                              ph_error *reterr);
-/* A paused queue takes messages and lets leases be settled, but hands out none.
- * One that does not exist yet is created. */
+/* A paused queue accepts messages and settlements, but hands out no messages. A
+ * queue that does not exist yet is created. */
 PH_API PH_MUST_CHECK int ph_outbox_queue_pause(ph_store *store, ph_tx tx, const char *ns,
                                                int timeout_ms, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_outbox_queue_resume(ph_store *store, ph_tx tx, const char *ns,
                                                 int timeout_ms, ph_error *reterr);
-/* Deletes a queue that has nothing in it: no message in any state, settled and
- * dead ones among them, no dedupe key, no stream (one that a consumer has a
- * checkpoint in stays); and into which nothing comes by itself: no timer or job
- * run of its namespace that waits, and no job. Its settings are gone with it.
- * The next use of the name makes it anew, with the defaults, the namespace ""
- * like any other. *ret_deleted, if not NULL: whether there was such a queue.
- * A message that somebody is just enqueueing into it is not lost, whichever
- * commits first: the queue is there again then.
- * Errors: PH_ESTATE (it is not empty; the message says what is in it), … */
+/* Deletes an empty queue with its settings. Empty means: no message in any state,
+ * not even a settled or dead one; no dedupe key; no stream (a consumer's
+ * checkpoint keeps its stream); and no job, and no timer or job run that waits,
+ * in its namespace, since these would bring messages. The next use of the name
+ * makes the queue anew with the defaults, also for the namespace "".
+ * *ret_deleted, if not NULL: whether there was such a queue. A message that
+ * another transaction is enqueueing at that moment is not lost, whichever
+ * commits first: the queue then exists again.
+ * Errors: PH_ESTATE (it is not empty; the message names the contents), … */
 PH_API PH_MUST_CHECK int ph_outbox_queue_delete(ph_store *store, ph_tx tx, const char *ns,
                                                 int timeout_ms, bool *ret_deleted,
                                                 ph_error *reterr);
 
 /* Deletes settled messages (and, where set, dead ones and dedupe keys) whose
- * retention is over, at most limit (0: 1 000) of each kind in this call; never
- * a message that is pending or leased. Finished joins go after the retention of
- * the outbox queue with the namespace "", open ones never. *ret_count, if not
+ * retention is over, at most limit (0: 1 000) of each kind per call; never a
+ * pending or leased message. Finished joins are kept for the retention of the
+ * outbox queue with the namespace "", open joins for ever. *ret_count, if not
  * NULL: messages and joins deleted; call again while it is not 0. */
 PH_API PH_MUST_CHECK int ph_retention_run(ph_store *store, ph_tx tx, int limit, int timeout_ms,
                                           int64_t *ret_count, ph_error *reterr);

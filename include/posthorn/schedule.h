@@ -19,7 +19,8 @@
  *      ph_job_runs_claim(). Then tell the scheduler to keep its hands off
  *      (keep_timers, keep_job_runs); jobs need one in any case, to make runs.
  *
- * Never early by the database's clock; late by as long as nobody looks. */
+ * By the database's clock nothing comes early; it comes when a scheduler or a claim
+ * next looks. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 
 #ifndef POSTHORN_SCHEDULE_H
@@ -31,7 +32,7 @@ extern "C" {
 
 /* -------------------------------------------------------------------- timers */
 
-#define PH_TIMER_MIN 946684800000000LL /* 2000-01-01T00:00:00Z: earlier is a mistake of units */
+#define PH_TIMER_MIN 946684800000000LL /* 2000-01-01T00:00:00Z: earlier times are in a wrong unit */
 
 /* A message for later. Zero means default; everything is borrowed. */
 typedef struct {
@@ -56,14 +57,14 @@ PH_API PH_MUST_CHECK int ph_timer_schedule(ph_store *store, ph_tx tx, const ph_t
 
 /* Cancels a timer that nobody has claimed (and no scheduler turned into a
  * message) yet; it is gone then. *ret_cancelled, if not NULL: false if it was
- * too late, or there is no such timer. If somebody is just claiming it, the
- * call waits for the outcome: exactly one wins, and both know.
+ * too late, or there is no such timer. If another call is claiming it, this one
+ * waits for the outcome: exactly one wins, and both know.
  * Errors: PH_EINVAL (the id is zero), … */
 PH_API PH_MUST_CHECK int ph_timer_cancel(ph_store *store, ph_tx tx, ph_work_id timer,
                                          int timeout_ms, bool *ret_cancelled, ph_error *reterr);
 
-/* For those who work timers themselves. For each see the function of the same name with ph_outbox_;
- * only the door differs. */
+/* To work timers yourself. Each does what its namesake with ph_outbox_ does; only the door
+ * differs. */
 PH_API PH_MUST_CHECK int ph_timers_claim(ph_store *store, ph_tx tx, ph_owner owner,
                                          const ph_claim_opts *opts, int timeout_ms,
                                          ph_batch **ret_batch, ph_error *reterr);
@@ -90,7 +91,7 @@ PH_API PH_MUST_CHECK int ph_timers_renew(ph_store *store, ph_tx tx, ph_owner own
 PH_API PH_MUST_CHECK int ph_timers_reap_expired(ph_store *store, ph_tx tx, int timeout_ms,
                                                 int64_t *ret_count, ph_error *reterr);
 
-/* Looking at timers: as with the outbox. */
+/* To look at timers, as with the outbox. */
 PH_API PH_MUST_CHECK int ph_timers_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                                         ph_message_info **ret_info, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_timers_count(ph_store *store, ph_tx tx, const char *ns, int timeout_ms,
@@ -103,17 +104,17 @@ PH_API PH_MUST_CHECK int ph_timers_list(ph_store *store, ph_tx tx, const ph_mess
 #define PH_CRON_MAX 255 /* bytes of an expression */
 #define PH_MISFIRE_LIMIT_MAX 10000
 
-/* What becomes of instants that passed while no scheduler ran. Up to a minute
+/* The treatment of instants that passed while no scheduler ran. Up to a minute
  * late is not a misfire: then the latest instant runs (with PH_MISFIRE_ALL
  * each of them). */
 typedef enum {
     PH_MISFIRE_DEFAULT = 0,
     PH_MISFIRE_ONCE = 1, /* one run, for the latest of them (default) */
     PH_MISFIRE_SKIP = 2, /* none */
-    PH_MISFIRE_ALL = 3   /* all, but at most misfire_limit: the latest */
+    PH_MISFIRE_ALL = 3   /* all, but at most the latest misfire_limit of them */
 } ph_misfire;
 
-/* What becomes of an instant while an earlier run of the job has not ended. */
+/* The treatment of an instant while an earlier run of the job has not ended. */
 typedef enum {
     PH_OVERLAP_DEFAULT = 0,
     PH_OVERLAP_ALLOW = 1, /* it runs as well (default) */
@@ -126,7 +127,8 @@ typedef struct {
     const char *name;      /* required; unique in the store */
     const char *topic;     /* required: of its runs */
     const char *cron;      /* required: 5 fields (minute hour day month weekday), 6 (second first),
-                              or @yearly @monthly @weekly @daily @hourly; names, ranges, lists, steps */
+                              or @yearly @monthly @weekly @daily @hourly; names, ranges, lists,
+                              steps */
     const char *payload;   /* of its runs; NULL: "" */
     size_t payload_length; /* PH_TEXT_LENGTH (the default of PH_JOB_INIT): strlen(payload) */
     const char *timezone;  /* an IANA name such as "Europe/Berlin"; NULL: "UTC" */
@@ -141,17 +143,15 @@ typedef struct {
             PH_OVERLAP_DEFAULT, NULL                                                               \
     }
 
-/* Creates a job, or changes all of the one with this name. If it is just so
- * already, nothing changes: declare your jobs at every start. Runs that exist
- * stay as they are, and a paused job stays paused. The instants of another
- * expression or zone count from now on; those of the old one that were due by
- * now, and that no scheduler has made yet, are still made, by the misfire
- * policy, as runs of the job as it is now. A job with a problem has nothing
- * due; set again, also to the same, it is tried again. *ret_is_new, if not
- * NULL: it was created.
+/* Creates a job, or changes every member of the job with this name. An equal job
+ * changes nothing, so declare your jobs at every start. Existing runs stay as they
+ * are, and a paused job stays paused. A new expression or zone counts from now on;
+ * instants of the old one that were due by now, and that no scheduler has made
+ * yet, are still made, by the misfire policy, as runs of the job as it is now. A
+ * job with a problem has nothing due; setting it again, even unchanged, makes the
+ * schedulers try again. *ret_is_new, if not NULL: whether it was created.
  * Errors: PH_EINVAL (says which member; also an expression that never fires,
- * and a zone that is not known), PH_EUNSUPPORTED (this machine has no zone
- * files), … */
+ * and an unknown zone), PH_EUNSUPPORTED (this machine has no zone files), … */
 PH_API PH_MUST_CHECK int ph_job_set(ph_store *store, ph_tx tx, const ph_job *job, int timeout_ms,
                                     bool *ret_is_new, ph_error *reterr);
 
@@ -167,15 +167,15 @@ PH_API PH_MUST_CHECK int ph_job_trigger(ph_store *store, ph_tx tx, const char *n
                                         ph_work_id *ret_run, ph_error *reterr);
 
 /* A paused job makes no runs. Resumed, it goes on with the next instant from
- * now; what passed meanwhile is not made up for. Resuming a job with a problem
- * lets the schedulers try again.
+ * now; instants that passed meanwhile are lost. Resuming a job with a problem
+ * makes the schedulers try again.
  * Errors: PH_ENOTFOUND, … */
 PH_API PH_MUST_CHECK int ph_job_pause(ph_store *store, ph_tx tx, const char *name, int timeout_ms,
                                       ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_job_resume(ph_store *store, ph_tx tx, const char *name, int timeout_ms,
                                        ph_error *reterr);
 
-/* We allocate it, and it owns all it points to; new members are only appended. */
+/* We allocate it, and it owns everything it points to; new members are only appended. */
 typedef struct {
     const char *name, *ns, *topic, *cron, *timezone;
     const char *payload; /* NULL: none was given */
@@ -205,25 +205,25 @@ typedef struct {
 
 typedef struct ph_jobs ph_jobs;
 
-/* Jobs by name. Errors: PH_EINVAL, … */
+/* Lists jobs by name. Errors: PH_EINVAL, … */
 PH_API PH_MUST_CHECK int ph_job_list(ph_store *store, ph_tx tx, const ph_job_list_opts *opts,
                                      int timeout_ms, ph_jobs **ret_list, ph_error *reterr);
 PH_API size_t ph_jobs_count(const ph_jobs *list);
 PH_API const ph_job_info *ph_jobs_at(const ph_jobs *list, size_t index);
 PH_API void ph_jobs_free(ph_jobs *list);
 
-/* The next count instants of an expression in a zone (NULL: "UTC") after an
- * instant; needs no store. *ret_count: how many there are before the year
- * 10000.
- * Errors: PH_EINVAL (what is wrong with the expression or the zone), PH_ENOMEM. */
+/* Computes the next count instants of an expression in a zone (NULL: "UTC") after
+ * an instant; needs no store. *ret_count: how many of them there are before the
+ * year 10000.
+ * Errors: PH_EINVAL (says why the expression or the zone is wrong), PH_ENOMEM. */
 PH_API PH_MUST_CHECK int ph_job_next(const char *cron, const char *timezone, int64_t after,
                                      size_t count, int64_t *ret_times, size_t *ret_count,
                                      ph_error *reterr);
 
 /* ------------------------------------------------------------------ job runs */
 
-/* For those who work job runs themselves. For each see the function of the same name with ph_outbox_;
- * only the door differs. */
+/* To work job runs yourself. Each does what its namesake with ph_outbox_ does; only the door
+ * differs. */
 PH_API PH_MUST_CHECK int ph_job_runs_claim(ph_store *store, ph_tx tx, ph_owner owner,
                                            const ph_claim_opts *opts, int timeout_ms,
                                            ph_batch **ret_batch, ph_error *reterr);
@@ -253,7 +253,7 @@ PH_API PH_MUST_CHECK int ph_job_runs_renew(ph_store *store, ph_tx tx, ph_owner o
 PH_API PH_MUST_CHECK int ph_job_runs_reap_expired(ph_store *store, ph_tx tx, int timeout_ms,
                                                   int64_t *ret_count, ph_error *reterr);
 
-/* Looking at job runs: as with the outbox. */
+/* To look at job runs, as with the outbox. */
 PH_API PH_MUST_CHECK int ph_job_runs_find(ph_store *store, ph_tx tx, ph_work_id id, int timeout_ms,
                                           ph_message_info **ret_info, ph_error *reterr);
 PH_API PH_MUST_CHECK int ph_job_runs_count(ph_store *store, ph_tx tx, const char *ns,
@@ -269,9 +269,9 @@ typedef struct ph_scheduler ph_scheduler;
 
 typedef struct {
     size_t size;        /* set by PH_SCHEDULER_OPTS_INIT; new members are only appended */
-    bool keep_timers;   /* leave timers to those who claim them */
+    bool keep_timers;   /* leave timers to workers that claim them */
     bool keep_job_runs; /* likewise for job runs; they are made all the same */
-    int batch_size;     /* most of each kind in one run: 0: 1 000; at most PH_BATCH_MAX */
+    int batch_size;     /* at most so many of each kind per call: 0: 1 000; at most PH_BATCH_MAX */
 } ph_scheduler_opts;
 #define PH_SCHEDULER_OPTS_INIT                                                                     \
     {                                                                                              \
@@ -280,7 +280,7 @@ typedef struct {
 
 /* Makes a scheduler for all namespaces of a store, which is borrowed until
  * ph_scheduler_free(). It starts no thread and touches no database. Any number
- * of them may run on one database; there is no leader.
+ * of schedulers may run on one database; there is no leader.
  * Errors: PH_EINVAL, PH_ENOMEM. */
 PH_API PH_MUST_CHECK int ph_scheduler_new(ph_store *store, const ph_scheduler_opts *opts,
                                           ph_scheduler **ret_scheduler, ph_error *reterr);
@@ -291,7 +291,7 @@ typedef struct {
     int64_t runs;     /* job runs made */
     int64_t job_runs; /* job runs turned into messages */
     int64_t joins;    /* joins whose deadline had passed */
-    int64_t problems; /* jobs found that cannot be run; each is logged and marked */
+    int64_t problems; /* jobs found that cannot run; each is logged and marked */
     int64_t now;      /* the database's clock */
     int64_t next_at;  /* when something is due next, as far as known; 0: nothing is planned */
     bool more;        /* the batch was full: run again at once */
@@ -301,12 +301,12 @@ typedef struct {
         sizeof(ph_schedule), 0, 0, 0, 0, 0, 0, 0, false                                            \
     }
 
-/* Does what is due: makes job runs, turns due timers and job runs into
- * messages, ends joins whose deadline has passed. With nothing due it is one
- * look, and writes nothing. *ret_schedule, if not NULL, is filled. A job that
- * cannot be run (set from SQL, where nobody could check its expression) is
- * marked with its problem and does not hold up the others.
- * Errors: those of the database; what was done before stays done. */
+/* Does all due work: makes job runs, turns due timers and job runs into messages,
+ * and ends joins whose deadline has passed. With nothing due it looks once, and
+ * writes nothing. *ret_schedule, if not NULL, is filled. A job that cannot run
+ * (set from SQL, which cannot check its expression) is marked with its problem and
+ * does not hold up the others.
+ * Errors: those of the database; work done before the error stays done. */
 PH_API PH_MUST_CHECK int ph_scheduler_run(ph_scheduler *scheduler, int timeout_ms,
                                           ph_schedule *ret_schedule, ph_error *reterr);
 
