@@ -262,8 +262,9 @@ typedef struct {
 /* Reports 1 … PH_BATCH_MAX results, in order, all or none. A completion above a
  * gap is remembered; when the gap closes, the checkpoint moves up to the next gap.
  * Messages that retention has deleted are no gap. A completion at or below the
- * checkpoint changes nothing. A failure above it is recorded and moves nothing, and
- * completing that message clears it; a failure at or below it is not recorded.
+ * checkpoint changes nothing. A failure above it is recorded and moves nothing, until
+ * that message is completed or the checkpoint passes it; one at or below it is not
+ * recorded.
  * Errors: PH_ENOTFOUND (no such stream, or seq above its last one), PH_EINVAL,
  * PH_ESTATE (more than PH_CHECKPOINT_AHEAD_MAX gaps), … */
 PH_API PH_MUST_CHECK int ph_checkpoint_report(ph_store *store, ph_tx tx,
@@ -271,8 +272,8 @@ PH_API PH_MUST_CHECK int ph_checkpoint_report(ph_store *store, ph_tx tx,
                                               int timeout_ms, ph_error *reterr);
 
 /* Sets a checkpoint back (or, on purpose, ahead) to seq: the next message to
- * handle is seq + 1. The checkpoint forgets what it remembered above: completions
- * and a failure. The log and rewound_at record it. *ret_old, if not NULL: where it
+ * handle is seq + 1. The checkpoint forgets the completions and the failure that it
+ * remembered. The log and rewound_at record it. *ret_old, if not NULL: where it
  * was.
  * Errors: PH_ENOTFOUND (no such stream, or seq above its last one), PH_EINVAL, … */
 PH_API PH_MUST_CHECK int ph_checkpoint_rewind(ph_store *store, ph_tx tx, ph_door door,

@@ -182,7 +182,8 @@ typedef struct {
                             Never more than the threads, as slow as they are, get to in half a
                             lease; and none while one waits and PH_CLAIM_BYTES_MAX are held */
     int in_flight_max;   /* messages waiting, running, kept and being settled together: 0: prefetch
-                            + threads, and 1 000 or, if that is more, two batches */
+                            + threads, and 1 000 or, if that is more, two batches; at most
+                            1 000 000 */
     int lease_s;         /* 0: PH_LEASE_S */
     int poll_ms;         /* longest time between two looks: 0: 500, or a third of the lease if that
                             is less; more than a third of the lease is refused */
@@ -208,7 +209,7 @@ typedef struct {
     void *select_context;
     int connections;     /* of one store, to talk to its database: 0: 2 if the database serves
                             several at once (PostgreSQL), so that it can report new messages while
-                            others are being settled; 1: only one. Handlers with in_transaction have
+                            others are being settled; 1: only one; at most 2. Handlers with in_transaction have
                             their own */
 } ph_dispatcher_opts;
 #define PH_DISPATCHER_OPTS_INIT                                                \

@@ -22,9 +22,9 @@
  * steps.
  *
  * IN TRANSACTIONS OF YOURS
- *   A call that attaches, reports or settles a step locks the join's row until
- *   you commit, and calls that attach to, report to, wait for or cancel the
- *   same join wait for you: do it last, and commit soon. On PostgreSQL,
+ *   A call that attaches, reports or settles a step, waits for a join or cancels
+ *   one locks the join's row until you commit, and such calls for the same join
+ *   wait for you: do it last, and commit soon. On PostgreSQL,
  *   settling a step does not wait for that lock: the next claim counts the
  *   step, which shows as pending until then. Attaching in the transaction that
  *   started the join disturbs nobody. */

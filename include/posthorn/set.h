@@ -21,7 +21,7 @@
  *   served from then on; an unchanged one keeps its store and its connection; one
  *   that is gone is drained: nothing more of it is claimed, and messages in flight
  *   are finished and settled. A source that fails (or takes for ever) keeps its old
- *   list. An entry that makes no sense (no id, an invalid URL, an id with two URLs)
+ *   list, and a dispatcher asks it again within ten seconds. An entry that makes no sense (no id, an invalid URL, an id with two URLs)
  *   is left out with a warning, and so is a key that another database has; the rest
  *   of the answer counts. For a set file the warning names the line.
  *
@@ -237,7 +237,8 @@ PH_API PH_MUST_CHECK int ph_router_new(ph_set *set, const ph_router_opts *opts,
  * longest are disconnected, and connect again when you use them. A key that is a
  * UUID is found in any spelling (case, hyphens).
  * The call asks the sources first if a refresh is due and nobody else refreshes the
- * set, or if the key is unknown and the last refresh was more than a second ago.
+ * set, or if the key is unknown and the last refresh was more than a second ago;
+ * with PH_SET_NO_REFRESH it never does.
  * timeout_ms as in ph_set_refresh().
  * Errors: PH_ENOTFOUND (no database has this key; with PH_RETRY: a source failed,
  * or the last refresh is too recent for another), PH_EINVAL, PH_ETIMEOUT (the key is
