@@ -81,6 +81,8 @@ struct ph__pick {
 /* A second poller for one database (second.c). */
 struct ph__second {
     bool running;
+    bool calling;         /* it waits for the database */
+    bool said;            /* the log knows that it cannot be used */
     int claiming;         /* messages that may come with its call */
     int64_t off_until_us; /* its last call has failed; 0: it has not */
     int64_t off_us;       /* how long that is */

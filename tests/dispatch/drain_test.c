@@ -113,7 +113,7 @@ TEST(a_drain_does_not_end_when_what_it_has_claimed_is_done_at_once)
     rig_start(&rig);
     rig_drain(&rig);
     CHECK_INT(part.calls, 1);
-    boot_clock_is_quick = true; /* this thread, too: so that the coordinator alone is slow */
+    boot_clock_is_quick = true; /* this thread, too: so that the poller alone is slow */
     for (int i = 0; i < 3; i++)
         rig_put(&rig, "t");
     boot_clock_stall_ms = 40;

@@ -106,7 +106,7 @@ static void on_end(void *context, const ph_join_end *join)
     atomic_fetch_sub(&ends->inside, 1);
 }
 
-/* The store's callback is called by the coordinator, and by handler threads that ack in their own
+/* The store's callback is called by the poller, and by handler threads that ack in their own
  * transactions. */
 TEST(joins_that_end_are_told_one_at_a_time)
 {

@@ -2,6 +2,8 @@
  * only: a file has one writer. */
 #include "rig.h"
 
+#include <unistd.h>
+
 static void open_pg(struct rig *rig)
 {
     if (!t_is_pg())
@@ -139,4 +141,93 @@ TEST(where_the_second_finds_much_the_first_looks_too)
 TEST(a_last_attempt_that_the_second_leaves_is_claimed_by_the_first)
 {
     check_rest(1);
+}
+
+static ph_verdict by_letter(void *context, ph_work *work)
+{
+    struct part *parts = context;
+
+    return play(&parts[*ph_work_delivery(work)->topic - 'a'], work);
+}
+
+static void wait_a_while(void)
+{
+    for (double end = now_s() + 0.3; now_s() < end;)
+        nap();
+}
+
+/* The first sleeps, with nothing to claim for, until the leases must be renewed in twenty minutes. The
+ * second is in a call that waits for the row of one batch. */
+TEST(a_settlement_that_is_held_up_wakes_the_first_for_others)
+{
+    struct gate gates[4] = { GATE_INIT, GATE_INIT, GATE_INIT, GATE_INIT };
+    struct part parts[4];
+    struct rig rig;
+
+    open_pg(&rig);
+    for (int i = 0; i < 4; i++)
+        parts[i] = (struct part){ .verdict = PH_VERDICT_DONE, .gate = &gates[i] };
+    rig.opts.threads = 3;
+    rig.opts.batch_size = 4;
+    rig.opts.prefetch = 8;
+    rig.opts.lease_s = 3600;
+    rig_run(&rig, NULL, by_letter, parts);
+    rig_put(&rig, "a");
+    gate_await(&gates[0], 1);
+    t_begin(rig.conn);
+    t_sql(rig.conn, "DO $$ BEGIN PERFORM FROM {t}lease FOR UPDATE; END $$");
+    rig_put(&rig, "b");
+    gate_await(&gates[1], 1);
+    rig_put(&rig, "c");
+    gate_await(&gates[2], 1);
+    put_many(rig.side, "d", 8, NULL);
+    AWAIT(rig_stats(&rig).waiting == 8);
+    wait_a_while();
+    gate_open(&gates[0]); /* the second settles it, and waits for the row */
+    wait_a_while();
+    gate_open(&gates[1]);
+    AWAIT(rig_stats(&rig).done == 1);
+    t_rollback(rig.conn);
+    for (int i = 0; i < 4; i++)
+        gate_open(&gates[i]);
+    rig_drain(&rig);
+    rig_end(&rig);
+}
+
+/* The role may have one connection. */
+static void put_until_said(struct rig *rig, const char *text)
+{
+    for (int i = 0; i < 1000 && journal_count(rig->journal, PH_LOG_WARN, NULL, text) == 0; i++) {
+        long long done = rig_stats(rig).done;
+
+        rig_put(rig, "t");
+        AWAIT(rig_stats(rig).done > done);
+        for (double end = now_s() + 0.05; now_s() < end;)
+            nap();
+    }
+    CHECK_INT(journal_count(rig->journal, PH_LOG_WARN, NULL, text), 1);
+}
+
+TEST(a_second_connection_that_cannot_be_used_is_told_once)
+{
+    static struct part part = { .verdict = PH_VERDICT_DONE };
+    ph_store_opts opts = rig_store_opts();
+    char url[1000], sql[100];
+    struct rig rig;
+
+    open_pg(&rig);
+    snprintf(sql, sizeof(sql), "CREATE ROLE one_%ld LOGIN CONNECTION LIMIT 1 IN ROLE postgres",
+             (long)getpid());
+    t_sql(rig.conn, sql);
+    snprintf(url, sizeof(url), "%s&user=one_%ld", t_url(), (long)getpid());
+    opts.schema = t_schema();
+    OK(t_try_open(url, &opts, &rig.store));
+    rig_run(&rig, NULL, play, &part);
+    put_until_said(&rig, "the second connection cannot be used");
+    CHECK_INT(rig_stats(&rig).outages, 0);
+    snprintf(sql, sizeof(sql), "ALTER ROLE one_%ld CONNECTION LIMIT 2", (long)getpid());
+    t_sql(rig.conn, sql);
+    put_until_said(&rig, "the second connection is back");
+    CHECK_INT(journal_count(rig.journal, PH_LOG_WARN, NULL, "cannot be used"), 1);
+    rig_end(&rig);
 }

@@ -357,7 +357,7 @@ TEST(a_log_callback_cannot_stop_the_dispatcher_it_is_called_by)
     rig.store = t_open(&opts);
     rig_run(&rig, NULL, play, &part);
     rig_drain(&rig);
-    caller.dispatcher = rig.dispatcher; /* the next line is the coordinator's: a claim */
+    caller.dispatcher = rig.dispatcher; /* the next line is the poller's: a claim */
     AWAIT(caller.stop_result != 0);
     CHECK_INT(caller.stop_result, PH_EINVAL);
     CHECK_INT(caller.drain_result, PH_EINVAL);

@@ -582,3 +582,42 @@ TEST(two_dispatchers_keep_the_order_of_streams_whose_handlers_fail)
     rig_end(&second);
     rig_end(&rig);
 }
+
+static ph_verdict play_two(void *context, ph_work *work)
+{
+    struct part *parts = context; /* the stream's, the others' */
+
+    return play(&parts[ph_work_delivery(work)->stream == NULL], work);
+}
+
+/* Nothing else wakes a poller: both threads are at work, there is no room, and the leases are renewed in
+ * twenty minutes. */
+TEST(a_run_that_is_cut_is_settled_at_once)
+{
+    struct gate head = GATE_INIT, others = GATE_INIT;
+    struct part parts[2] = { { .verdict = PH_VERDICT_FAIL, .gate = &head },
+                             { .verdict = PH_VERDICT_DONE, .gate = &others } };
+    struct rig rig;
+    double begin;
+
+    rig_open(&rig);
+    rig.opts.threads = 2;
+    rig.opts.batch_size = 8;
+    rig.opts.prefetch = 8;
+    rig.opts.lease_s = 3600;
+    rig_put_stream(&rig, "stream", "s", 3);
+    rig_run(&rig, NULL, play_two, parts);
+    gate_await(&head, 1);
+    put_many(rig.side, "t", 7, NULL);
+    gate_await(&others, 1);
+    AWAIT(rig_stats(&rig).waiting == 8); /* no room until they are taken */
+    for (double end = now_s() + 0.3; now_s() < end;)
+        nap();
+    begin = now_s();
+    gate_open(&head);
+    AWAIT(rig_stats(&rig).failed == 1);
+    CHECK(now_s() - begin < 30); /* a poller looks around once a minute */
+    gate_open(&others);
+    rig_drain(&rig);
+    rig_end(&rig);
+}

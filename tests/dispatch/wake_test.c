@@ -1,4 +1,4 @@
-/* wake_test.c - the coordinator wakes when there is something to do, and only then. The lease is
+/* wake_test.c - the poller wakes when there is something to do, and only then. The lease is
  * long and the doorbell off: nothing else would wake it in time. */
 #include "rig.h"
 

@@ -7,7 +7,7 @@
 #include "dispatch/poll/poll.h"
 
 #define FLUSH_US 2000       /* a decided work waits at most so long for company */
-#define OFF_US 5000000      /* so long the first does without, after a call that failed */
+#define OFF_US 1000000      /* so long the first does without, after a call that failed */
 #define OFF_MAX_US 60000000 /* … and twice as long each time, up to this */
 #define NOTHING_US 10000    /* the first looks no sooner, if the second has found nothing */
 #define SOME_US 5000        /* … and no later, if it has found as much as it asked for */
@@ -28,11 +28,14 @@ bool ph__second_is_on(const ph_dispatcher *dispatcher)
            dispatcher->second.off_until_us == 0 && !db->last.waits && !db->last.came;
 }
 
+/* If the call of the second is held up, the first settles what that call is not about. */
 void ph__wake_to_settle(struct ph__db *db)
 {
-    if (ph__second_is_on(db->dispatcher))
+    bool second = ph__second_is_on(db->dispatcher);
+
+    if (second)
         pthread_cond_signal(&db->dispatcher->wait.second_ready);
-    else
+    if (!second || db->dispatcher->second.calling)
         ph__wake_for(db);
 }
 
@@ -144,6 +147,7 @@ static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, 
                                     : twice_us < OFF_MAX_US ? twice_us
                                                             : OFF_MAX_US;
         dispatcher->second.off_until_us = ph__boot_us() + dispatcher->second.off_us;
+        db->claim.stream_free |= room > 0; /* it has not been looked */
         ph__wake_for(db);
         return;
     }
@@ -159,6 +163,26 @@ static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, 
         ph__wake_for(db);
 }
 
+/* An outage is found by the first, which says so. But if the first is well and the second has failed
+ * twice in a row, it is the second connection. With the lock held, which it lets go meanwhile. */
+static void say(struct ph__db *db, int r, const ph_error *err)
+{
+    struct ph__second *second = &db->dispatcher->second;
+    bool failed = r < 0 && r != PH_EEVICTED && second->off_us > 0 && db->health.connected;
+
+    if (second->said ? r < 0 : !failed)
+        return;
+    second->said = failed;
+    ph__unlock(db->dispatcher);
+    if (failed)
+        ph__say(db, PH_LOG_WARN,
+                "the second connection cannot be used; going on with one until it can", NULL,
+                "error", err->message);
+    else
+        ph__say(db, PH_LOG_WARN, "the second connection is back", NULL, NULL, NULL);
+    ph__lock(db->dispatcher);
+}
+
 /* With the lock held, which it lets go meanwhile. False: it came to nothing. */
 static bool act(struct ph__poller *poller, struct ph__db *db)
 {
@@ -170,12 +194,15 @@ static bool act(struct ph__poller *poller, struct ph__db *db)
     share(dispatcher, room, &io);
     dispatcher->works.claims += room > 0;
     dispatcher->second.claiming = room;
+    dispatcher->second.calling = true;
     dispatcher->room.claiming += room;
     ph__unlock(dispatcher);
     r = ph__exchange(poller, db, &io, &err);
     ph__lock(dispatcher);
+    dispatcher->second.calling = false;
     dispatcher->room.claiming -= room;
     dispatcher->second.claiming = 0;
+    say(db, r, &err);
     note(db, &io, room, r);
     return io.settled || io.claimed[PH_OUTBOX] + io.claimed[PH_INBOX] > 0;
 }

@@ -13,7 +13,8 @@
 #define FINISH_NAP_MS 50
 #define LATE_CALL_MS 200
 
-/* Is there nothing to do for the moment? */
+/* Is there nothing to do for the moment? Beside a second poller, which may do it first, the doorbell
+ * is armed in any case. */
 static bool may_rest(struct ph__db *db)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
@@ -23,7 +24,7 @@ static bool may_rest(struct ph__db *db)
 
     ph__lock(dispatcher);
     plan = ph__plan(db, ph__room(dispatcher, &wake_at), ph__boot_us());
-    rests = !ph__plan_is_due(&plan) && !dispatcher->phase.ending;
+    rests = !dispatcher->phase.ending && (!ph__plan_is_due(&plan) || dispatcher->second.running);
     ph__unlock(dispatcher);
     return rests;
 }

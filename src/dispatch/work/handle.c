@@ -8,7 +8,7 @@ const ph_delivery *ph_work_delivery(const ph_work *work)
     return work ? work->delivery : NULL;
 }
 
-/* When its time is over anyway, whether or not the pollers gets round to say so. */
+/* When its time is over anyway, whether or not a poller gets round to saying so. */
 static int64_t end_us(const ph_work *work)
 {
     int64_t fenced_us = atomic_load(&work->batch->fenced_us);

@@ -161,7 +161,7 @@ static struct ph_work *next_work(struct ph__thread *thread)
     }
 }
 
-/* The pollers fetches more when there is room for a batch. */
+/* A poller fetches more when there is room for a batch. */
 static void wake_for_more(ph_dispatcher *dispatcher)
 {
     if (dispatcher->room.wake_at >= 0 &&

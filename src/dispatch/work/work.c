@@ -71,6 +71,7 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
     ph_dispatcher *dispatcher = work->batch->dispatcher;
     struct ph__db *db = work->batch->db;
     bool unblocks = db->settle.blocked && !work->batch->settled_by;
+    bool first = db->settle.decided.count == 0; /* a run that is cut adds more of them below */
 
     if (work->state == PH__BEHIND) {
         dispatcher->works.behind--;
@@ -78,7 +79,7 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
     }
     work->state = PH__DECIDED;
     work->decision.verb = verb;
-    if (db->settle.decided.count == 0)
+    if (first)
         db->settle.since_us = ph__boot_us();
     ph__work_push(&db->settle.decided, work);
     db->settle.blocked &= !unblocks;
@@ -91,7 +92,7 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
         ph__run_cut(work);
     /* A poller wakes up for the first one that it may settle (its timer), for a full load, and when there
      * is nothing more to wait for. */
-    if (db->settle.decided.count == 1 || unblocks || db->settle.decided.count >= PH__SETTLE_MAX ||
+    if (first || unblocks || db->settle.decided.count >= PH__SETTLE_MAX ||
         db->works.waiting + db->works.running == 0)
         ph__wake_to_settle(db);
 }
