@@ -117,7 +117,7 @@ int ph__work_batch(ph_store *store, struct ph__work_batch *batch, int timeout_ms
 
 /* ------------------------------------------------------------ the public call */
 
-/* What a call makes of its options, and what it hands out. */
+/* A call's options as the backend takes them, and its results. */
 struct whole {
     ph_work_batch result; /* first: the public pointer is cast back */
     struct ph__arena arena;

@@ -5,8 +5,8 @@
 #include "store/store.h"
 
 /* Does what batch says, in a transaction of its own. Claims, messages and the instance are taken
- * as they are; settlements are made fit to store (their delays, their errors) and logged. A batch
- * for each claim was made by the caller, zeroed. PH_EEVICTED: see ph_process_work_batch(). */
+ * as they are; settlements are made fit to store (their delays, their errors) and logged. The
+ * caller has made a zeroed batch for each claim. PH_EEVICTED: see ph_process_work_batch(). */
 int ph__work_batch(ph_store *store, struct ph__work_batch *batch, int timeout_ms, ph_error *reterr);
 
 #endif

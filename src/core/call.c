@@ -48,7 +48,7 @@ static int connect(struct ph__call *call, bool check_schema)
     if (r == 0)
         r = store->backend->connect(call, check_schema);
     PH__ASSERT(r < 0 || store->own);
-    if (r < 0) /* whoever began it may close the store now */
+    if (r < 0) /* the thread that called may close the store now */
         ph__call_end(call);
     return r;
 }

@@ -51,7 +51,7 @@ int ph__claim_load(ph_door door, ph_owner owner, const ph_claim_opts *from, stru
     return r < 0 ? r : ph__name_check(to->ns, "namespace", true, err);
 }
 
-/* What every backend gives: leased messages, with all that a delivery must have. */
+/* Every backend gives leased messages, with all that a delivery must have. */
 PH__ONLY_ASSERTED static bool is_leased(const ph_delivery *item)
 {
     return !ph_id_is_zero(item->work_id.b) && item->fence > 0 && item->attempts > 0 && item->topic;
@@ -81,7 +81,7 @@ void ph__claim_log(const ph_store *store, const struct ph__claim *claim, const p
     ph__log(store, PH_LOG_DEBUG, "claim", "leased", fields, 3);
 }
 
-/* What a delivery of this door has besides, read from its headers. */
+/* Sets the members that only job runs have, from their headers. */
 static int finish(const struct ph__call *call, ph_door door, ph_batch *batch)
 {
     for (size_t i = 0; door == PH_JOB_RUNS && i < batch->count; i++) {

@@ -186,7 +186,7 @@ static int examine_counts(struct ph__call *call, struct ph__examination *examina
     return 0;
 }
 
-/* What is said of the other doors. */
+/* The findings about the other doors. */
 static const struct {
     const char *check;
     ph_cure waiting;
@@ -218,7 +218,7 @@ static int examine_door(struct ph__call *call, struct ph__examination *examinati
     return 0;
 }
 
-/* What is to be said of instances. */
+/* The findings about instances. */
 struct instances {
     int64_t live, late, silent, hasty, apart;
     const ph_instance_info *late_one, *silent_one, *hasty_one, *apart_one; /* the first of each */
@@ -380,7 +380,7 @@ static int look_at_streams(struct ph__call *call, ph_door door, const char *ns, 
     return r;
 }
 
-/* Only where dead heads block, and somebody is dead, can a stream stand still. */
+/* A stream can stand still only in a queue that dead heads block and that has dead messages. */
 static int look_at_queues(struct ph__call *call, ph_door door, struct blocked *to)
 {
     ph_queues list = { 0 };
@@ -420,7 +420,7 @@ static int examine_streams(struct ph__call *call, struct ph__examination *examin
     return r;
 }
 
-/* Topics that wait and that nobody claims, where anything has waited for so long. */
+/* Topics with messages that have waited for so long, and that no live instance claims. */
 static int look_for_unclaimed(struct ph__call *call, struct ph__examination *examination,
                               ph_door door, const char *ns)
 {

@@ -1,5 +1,5 @@
 /* door.h - the verbs that outbox, inbox, timers and job runs have in common; door.c gives them
- * their public names. What each promises stands in posthorn.h. */
+ * their public names. posthorn.h says what each promises. */
 #ifndef PH_CORE_DOOR_H
 #define PH_CORE_DOOR_H
 

@@ -1,4 +1,4 @@
-/* instance.c - who works here, and ordered streams as operators see them. */
+/* instance.c - instances, and ordered streams as operators see them. */
 #include "core/call.h"
 #include "core/coordination.h"
 #include "core/error.h"
@@ -120,7 +120,7 @@ static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *
                  : ph__stream_load(&name, opts.door, opts.ns, opts.stream ? opts.stream : "-", err);
 }
 
-/* By how many partitions the service that was asked for shares its streams, as its live instances
+/* The number of partitions by which the requested service shares its streams, as its live instances
  * have registered it. */
 static int partitions_load(struct ph__call *call, struct ph__stream_query *query)
 {

@@ -26,8 +26,8 @@ int ph__join_problem(ph_error *err, enum ph__join_problem problem, ph_join_id jo
  * Returns r. */
 int ph__call_joins(struct ph__call *call, int r);
 
-/* Logs the attaching of one message; from its index on, *repeated goes along call->ends, which must
- * be there still: 0 for the first message. */
+/* Logs the attaching of one message. *repeated is a position in call->ends, which must still be
+ * there, and moves on from message to message; it begins at 0. */
 void ph__attached_log(const struct ph__call *call, ph_join_id join, const ph_message_id *message,
                       size_t index, size_t *repeated);
 

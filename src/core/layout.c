@@ -1,5 +1,5 @@
-/* layout.c - what programs that were built against an older or a newer header rely on; checked by the
- * compiler, no code. */
+/* layout.c - the layout on which programs built against an older or a newer header rely; checked by
+ * the compiler, no code. */
 #include "core/options.h"
 #include "store/store.h"
 
@@ -63,7 +63,8 @@ _Static_assert(offsetof(ph_delivery, work_id) == 0 && offsetof(ph_delivery, mess
                    offsetof(ph_delivery, fence) == 32,
                "members of ph_delivery are only appended");
 
-/* What a caller gets, and gives back to be freed: the whole begins with it. */
+/* A caller gets the public struct, and gives it back to be freed: it is the first member of the
+ * whole. */
 _Static_assert(offsetof(struct ph__info, info) == 0, "ph_message_info_free() casts it back");
 _Static_assert(offsetof(struct ph__join_found, info) == 0, "ph_join_info_free() casts it back");
 

@@ -45,7 +45,7 @@ static int list_of(ph_door door, const ph_message_list_opts *from, struct ph__li
     return r < 0 || !to->ns ? r : ph__name_check(to->ns, "namespace", true, err);
 }
 
-/* Which job a run is of stands in its headers: they are read in any case, and shown if asked for. */
+/* A run's headers name its job: they are always read, and shown if asked for. */
 static bool name_jobs(ph_messages *list, bool with_payload)
 {
     for (size_t i = 0; i < list->count; i++) {

@@ -4,10 +4,11 @@
 
 #include "store/store.h"
 
-/* Who speaks, and to whom: a store, or something that outlives it or has none. */
+/* The name and the callback for log lines: of a store, or of something that outlives it or has
+ * none. */
 struct ph__log_source {
     const char *id; /* "store=" in the line */
-    ph_log_fn log;  /* NULL: nobody listens */
+    ph_log_fn log;  /* NULL: no log */
     void *context;
     ph_log_level level;
 };

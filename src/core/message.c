@@ -30,7 +30,7 @@ int ph__name_check(const char *name, const char *what, bool may_be_empty, ph_err
     return 0;
 }
 
-/* Of what may be left out. */
+/* For a key that may be left out. */
 static int key_check(const char *key, const char *what, ph_error *err)
 {
     if (!key)

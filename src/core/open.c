@@ -66,7 +66,7 @@ static int backend_of(const char *url, const struct ph__backend **ret_backend, p
             return backends[i]->check_url ? backends[i]->check_url(url, err) : 0;
         }
     }
-    /* What stands before the colon is shown: so only if it is one of these words. */
+    /* The error shows the text before the colon, so only if it is one of these words. */
     if (strncmp(url, "sqlite:", 7) == 0 || strncmp(url, "postgres:", 9) == 0 ||
         strncmp(url, "postgresql:", 11) == 0)
         return ph__fail(err, PH_EUNSUPPORTED, "this build has no backend for %.*s; it has: %s",

@@ -1,4 +1,4 @@
-/* queue_delete.c - deletes a queue, if nothing is in it; otherwise says what is. */
+/* queue_delete.c - deletes an empty queue; for any other, says what it holds. */
 #include "core/call.h"
 #include "core/door.h"
 #include "core/error.h"

@@ -1,5 +1,5 @@
-/* scheduler.c - what is due: the database turns timers and job runs into messages, and names the
- * jobs whose instant has come; here the instants are computed. */
+/* scheduler.c - a look at what is due. The database turns timers and job runs into messages, and
+ * names the jobs whose instant has come; this file computes the instants. */
 #include "core/scheduler.h"
 
 #include "core/call.h"
@@ -98,7 +98,7 @@ static struct kept_zone *zone_keep(ph_scheduler *scheduler, const char *name)
     return kept;
 }
 
-/* A file that has changed and cannot be read is just being written, or damaged: what we know is
+/* A changed file that cannot be read is being written, or is damaged: the zone loaded before is
  * better. */
 static int zone_get(ph_scheduler *scheduler, const char *name, const struct ph__zone **ret_zone,
                     ph_error *err)
@@ -146,8 +146,8 @@ static size_t runs_most(const struct ph__due_job *job, int64_t from, int64_t now
     return limit < seconds ? limit : seconds;
 }
 
-/* The instant that was planned is not one any more: the rules of the zone have changed since. If it
- * is now one that has passed, that one runs; if it is one to come, its time will come. */
+/* The rules of the zone have changed, and the planned instant is no longer one. If its replacement
+ * has passed, it runs now; if it is yet to come, it runs then. */
 static size_t find_moved(const struct ph__due_job *job, const struct ph__cron *cron,
                          const struct ph__zone *zone, int64_t *instants)
 {
@@ -214,8 +214,8 @@ static int plan_instants(const struct ph__due_job *job, const struct ph__cron *c
     return r;
 }
 
-/* What was due when the job got another expression. If the old one cannot be read, nobody can say
- * what that was. */
+/* Adds the instants that were due when the job got another expression. If the old one cannot be
+ * read, they are unknown. */
 static int plan_owed(ph_scheduler *scheduler, const struct ph__due_job *job, int64_t now,
                      struct ph__arena *arena, struct ph__job_step *step, ph_error *err)
 {
@@ -282,8 +282,8 @@ static void log_problem(const ph_store *store, const struct ph__job_step *step)
     ph__log(store, PH_LOG_ERROR, "job", "cannot be run; set it anew", fields, 2);
 }
 
-/* After a long time down there may be thousands of instants for each job: those of so many jobs are
- * made as fill a batch, so that it is done in time; the others have their turn at the next look. */
+/* After a long downtime each job may have thousands of instants. One look handles as many jobs as
+ * fill a batch, so that it ends in time; the others have their turn at the next look. */
 static int advance(ph_scheduler *scheduler, struct ph__call *call, struct ph__ticked *ticked,
                    ph_schedule *done)
 {
@@ -321,7 +321,7 @@ static int advance(ph_scheduler *scheduler, struct ph__call *call, struct ph__ti
 
 /* --------------------------------------------------------------------- run */
 
-/* One look, and what it leads to. */
+/* One look: a tick, then the runs of the jobs that are due. */
 static int tick(ph_scheduler *scheduler, struct ph__call *call, ph_schedule *done)
 {
     struct ph__tick wanted = { .owner = scheduler->owner,
@@ -363,7 +363,7 @@ int ph__scheduler_run_in(ph_scheduler *scheduler, ph_tx tx, int timeout_ms,
     if (r == 0)
         r = tick(scheduler, &call, &done);
     if (r == 0 && done.runs > 0 && !scheduler->opts.keep_job_runs)
-        r = tick(scheduler, &call, &done); /* what was just made is due */
+        r = tick(scheduler, &call, &done); /* the new runs are due */
     if (r == 0 && ret_schedule)
         ph__options_store(ret_schedule, &done, sizeof(done));
     return r;

@@ -1,14 +1,15 @@
-/* use.h - who uses a store's own connection.
+/* use.h - the use of a store's own connection.
  *
- * One at a time, and nobody else's: a second use is refused, not waited for, since it is a mistake
- * in the program. It costs one atomic operation per call; calls in a transaction of the caller's
- * do not come here. */
+ * One thread uses it at a time, and only a thread of its keeper if it has one. Any other use is
+ * refused, not waited for, since it is a mistake in the program. It costs one atomic operation per
+ * call; calls in a transaction of the caller's do not come here. */
 #ifndef PH_CORE_USE_H
 #define PH_CORE_USE_H
 
 #include "store/store.h"
 
-/* A call begins or ends on the store's own connection. PH_ESTATE: somebody else has it. */
+/* A call begins or ends on the store's own connection. PH_ESTATE: it is in use, or belongs to a
+ * keeper. */
 int ph__use_begin(ph_store *store, ph_error *err);
 void ph__use_end(ph_store *store);
 

@@ -13,9 +13,9 @@ struct ph__watch {
     int folder;          /* the number of the watch */
 };
 
-/* What the database itself says when there are messages. */
+/* How the database itself tells of messages. */
 struct ph__doorbell {
-    int fd;           /* -1: none; of who visits it */
+    int fd;           /* -1: none; belongs to the visitor */
     bool armed;       /* the pollers wait for it */
     bool hear;        /* it may have rung */
     bool rung;        /* since the last claim */
@@ -34,14 +34,14 @@ enum ph__health {
     PH__REFUSED  /* schema, rights or credentials will not do */
 };
 
-/* How many of the pollers may be with such ones at the same time: any number; all but a quarter, if
- * there are others; a quarter. */
+/* How many of the pollers may be with databases of such health at the same time: all; all but a
+ * quarter, if there are others; a quarter. */
 enum ph__share { PH__SHARE_ALL, PH__SHARE_MOST, PH__SHARE_FEW };
 
-/* What a state of health means. */
+/* The meaning of a state of health. */
 struct ph__health_meaning {
     enum ph__share share;
-    bool holds_room; /* what may come with its claim takes room from others */
+    bool holds_room; /* the messages that its claim may bring take room from others */
     int64_t first_us, longest_us, longest_set_us; /* pauses before it is tried again */
 };
 
@@ -93,11 +93,11 @@ struct ph__turn {
     bool greeting; /* it is busy, and was not when that began */
 };
 
-/* What a database needs, as far as can be seen without asking it. */
+/* The needs of a database, as far as can be seen without asking it. */
 struct ph__plan {
     bool act;        /* an exchange is due, whether or not it may claim */
     bool claim;      /* … or it would be, to claim */
-    bool outage;     /* it cannot be used: only what must not wait is done */
+    bool outage;     /* it cannot be used: only things that must not wait are done */
     bool chores;     /* something else is due that is worth a visit */
     unsigned due;    /* chores, a bit each, whether or not they are worth a visit of their own */
     int room;        /* messages to claim; 0: none */
@@ -161,14 +161,15 @@ struct ph__heart {
 struct ph__schedule_state {
     ph_scheduler *scheduler; /* NULL: none was asked for */
     int64_t due_us;          /* its next run */
-    int64_t next_us;         /* … if nobody plans anything before */
+    int64_t next_us;         /* … unless something is planned before */
 };
 
-/* One database. All with the lock held, but: dispatcher, entry, store, serial, server, id and log do not
- * change, and these belong to who visits it, and to who holds the lock while nobody does: schedule,
- * retention_us, unclaimed_us, visit.cost_us and .worked_us, of doorbell all but armed and hear, of
- * health what is not told to others (state, connected, outages and last_error are), claim.next_us,
- * .found, .backoff_us, .empty, .in_hand and .door_turn, heart.registered and .beat_us. */
+/* One database. The lock guards all members, except that dispatcher, entry, store, serial, server,
+ * id and log do not change, and that these belong to the poller that visits it, and between visits
+ * to the holder of the lock: schedule, retention_us, unclaimed_us, visit.cost_us and .worked_us, of
+ * doorbell all but armed and hear, of health all but state, connected, outages and last_error
+ * (which are shown to others), claim.next_us, .found, .backoff_us, .empty, .in_hand and .door_turn,
+ * heart.registered and .beat_us. */
 struct ph__db {
     ph_dispatcher *dispatcher;
     struct ph__entry *entry; /* of the set; NULL: the store is the user's */
@@ -191,7 +192,7 @@ struct ph__db {
     struct ph__heart heart;
     struct ph__schedule_state schedule;
     int64_t retention_us; /* next run; 0: never */
-    int64_t unclaimed_us; /* next look for topics that nobody claims */
+    int64_t unclaimed_us; /* next look for topics that no instance claims */
     int64_t leaving_us;   /* since when it is leaving */
     bool leaving;         /* the set has it no more: it is drained */
     bool has_connection;

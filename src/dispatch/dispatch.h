@@ -2,8 +2,8 @@
  *
  * The threads that talk to databases are the pollers: each picks a database, which is then busy and its
  * own, visits it, and picks the next. Handler threads in transactions have stores of their own. One lock
- * guards everything below it in struct ph_dispatcher, and in each database. Nobody calls the database, a
- * handler or the log while holding it. */
+ * guards everything below it in struct ph_dispatcher, and in each database. No thread calls a
+ * database, a handler or the log while holding it. */
 #ifndef PH_DISPATCH_DISPATCH_H
 #define PH_DISPATCH_DISPATCH_H
 
@@ -69,7 +69,7 @@ struct ph__pick {
     bool any_well;         /* there is one that is neither */
     bool urgent_first;     /* it is their turn, not that of a claim */
     bool selecting;        /* the callback is being asked: no database is freed */
-    bool others_ready;     /* there was more to do than for the one who picked last */
+    bool others_ready;     /* the last pick left something for others to do */
     size_t urgent_turn;    /* where the search for urgent ones begins */
     size_t claim_turn;     /* where the search for the next one begins */
     struct ph__db *chosen; /* to be claimed from next; NULL: not chosen yet */
@@ -116,10 +116,10 @@ struct ph__logging {
     void *log_context;
     ph_join_fn join_ended; /* likewise */
     void *join_context;
-    bool silent; /* freed: nobody may be called any more */
+    bool silent; /* freed: no callback may be called any more */
     char *warned_topics[PH__WARNED_TOPICS_MAX];
     size_t warned_count;
-    struct { /* said to be claimed by nobody */
+    struct { /* reported as claimed by no instance */
         char *topic;
         int door;
         int64_t said_us;
@@ -160,7 +160,7 @@ struct ph__reserve {
     int count;
     size_t waiting;   /* databases that wait for one */
     size_t turn;      /* where the search for the next of them begins */
-    bool others_turn; /* … but first a thread is for what waits in memory */
+    bool others_turn; /* … but the next free thread is for works that wait in memory */
 };
 
 struct ph__works {
@@ -178,17 +178,17 @@ struct ph__works {
 struct ph__stop {
     int drain_waiters;
     int64_t until_us;         /* until then handlers may end by themselves */
-    int64_t asked_us;         /* the time limit of who asked for it; the shortest, if several did */
-    bool in_grace;            /* they were cancelled, and have a moment that nobody cuts short */
-    atomic_bool leave_failed; /* not everybody heard it */
+    int64_t asked_us;         /* the shortest time limit of the calls that asked */
+    bool in_grace;            /* they were cancelled, and have a moment that no call cuts short */
+    atomic_bool leave_failed; /* not all stores heard it */
     int64_t leave_us;         /* until then they are told good-bye */
     int64_t finish_us;        /* until then the pollers try to settle the last ones */
     int result;
     ph_error error;
 };
 
-/* All with the lock held, but: set, opts, host, handlers, times (without limit_us) and the file
- * descriptors of wakeups do not change after the start; logging has a lock of its own. */
+/* The lock guards all members, except that set, opts, host, handlers, times (without limit_us) and
+ * the file descriptors of wakeups do not change after the start; logging has a lock of its own. */
 struct ph_dispatcher {
     ph_set *set; /* NULL: one store */
     struct ph__set_observer observer;
@@ -218,7 +218,7 @@ struct ph_dispatcher {
 
 /* dispatcher.c */
 void ph__dispatcher_drop(ph_dispatcher *dispatcher); /* one reference; the lock not held */
-/* Gives its connections back to the set, and hears of it no more; no lock. */
+/* Gives its connections back to the set, and stops observing it; no lock. */
 void ph__dispatcher_leave_set(ph_dispatcher *dispatcher);
 
 /* options.c */
@@ -233,11 +233,12 @@ bool ph__discovery_end(ph_dispatcher *dispatcher);
 /* Is the caller a handler, or the log callback on a thread of ours? With the lock held. */
 bool ph__thread_is_ours(const ph_dispatcher *dispatcher);
 
-/* What the work half asks of the poll half (poll/): with the lock held, unless they say otherwise. */
+/* The functions of the poll half (poll/) that the work half calls: with the lock held, unless they
+ * say otherwise. */
 void ph__wake(ph_dispatcher *dispatcher);        /* with or without the lock */
 void ph__wake_asleep(ph_dispatcher *dispatcher); /* with the lock; does nothing if it is awake */
-void ph__wake_for(struct ph__db *db);            /* likewise, and if somebody is there already */
-/* Somebody has to settle what was decided. */
+void ph__wake_for(struct ph__db *db);            /* likewise, and if a poller is there already */
+/* A poller has to settle the decided works. */
 void ph__wake_to_settle(struct ph__db *db);
 void ph__db_wake(struct ph__db *db);          /* there may be messages; busy or not */
 int ph__db_limit_ms(const struct ph__db *db); /* of a call, at first; no lock */
@@ -247,7 +248,7 @@ void ph__log_serially(void *dispatcher, const ph_log_event *event);
 void ph__join_serially(void *dispatcher, const ph_join_end *join);
 void ph__say(const struct ph__db *db, ph_log_level level, const char *what,
              const struct ph_work *work, const char *key, const char *value);
-/* What came of a handler; outcome as in ph__run_in_transaction(). */
+/* The result of a handler; outcome as in ph__run_in_transaction(). */
 void ph__say_verdict(const struct ph_work *work, ph_verdict verdict, ph_outcome outcome);
 
 #endif

@@ -81,7 +81,7 @@ static void set_times(ph_dispatcher *dispatcher, int timeout_ms)
     dispatcher->times.limit_us = INT64_MAX;
 }
 
-/* On failure what it has copied is freed by free_options(). */
+/* On failure free_options() frees the copies. */
 static int init(ph_dispatcher *dispatcher, int timeout_ms, ph_error *err)
 {
     int r = ph__instance_init(dispatcher, err);
@@ -102,7 +102,7 @@ static int init(ph_dispatcher *dispatcher, int timeout_ms, ph_error *err)
     return 0;
 }
 
-/* What both kinds have in common. */
+/* The parts that both kinds have in common. */
 static int new_dispatcher(ph_set *set, const ph_dispatcher_opts *opts, int batches, int timeout_ms,
                           ph_dispatcher **ret_dispatcher, ph_error *err)
 {
@@ -255,8 +255,8 @@ static bool needs_transactions(const ph_dispatcher *dispatcher)
     return any;
 }
 
-/* What is left of the set's connections: for transactions of handlers, one per thread; the rest for
- * talking to the stores. */
+/* Shares out the set's remaining connections: one per thread for transactions of handlers, the
+ * others for talking to the stores. */
 static int take_connections(ph_dispatcher *dispatcher, ph_error *err)
 {
     int for_handlers = needs_transactions(dispatcher) ? dispatcher->opts.threads : 0;

@@ -1,4 +1,4 @@
-/* lock.c - the one lock of a dispatcher, and what holds whenever it is let go. */
+/* lock.c - the one lock of a dispatcher, and the invariants that hold whenever it is released. */
 #include "dispatch/lock.h"
 
 #include "dispatch/dispatch.h"
@@ -20,7 +20,7 @@ bool ph__is_locked(const ph_dispatcher *dispatcher)
 
 #ifdef PH__CHECKED
 
-/* What the dispatcher counts for all of its databases, added up. */
+/* The counters of all databases, added up. */
 struct totals {
     size_t waiting, running, in_flight, behind, decided, last_waiting;
     int claiming, reserved, connections_used, failing, slow;

@@ -1,4 +1,4 @@
-/* options.c - what a dispatcher may be asked for, and what it does unasked. */
+/* options.c - the options of a dispatcher, checked, and their defaults. */
 #include "dispatch/poll/poll.h"
 
 #include "core/claim.h"

@@ -1,4 +1,5 @@
-/* say.c - what the dispatcher writes to the stores' log, and says of joins, one at a time. */
+/* say.c - the dispatcher's log lines and reports of joins, through the stores' callbacks, one at a
+ * time. */
 #include "dispatch/dispatch.h"
 
 #include <stdio.h>

@@ -43,8 +43,8 @@ static bool start_poller(ph_dispatcher *dispatcher, ph_store *store)
     return started;
 }
 
-/* Where the database serves several connections at once, nothing must be counted across calls, and
- * nobody wants to be asked before each claim. */
+/* Only where the database serves several connections at once, and if nothing is counted across
+ * calls and no callback is asked before each claim. */
 static bool wants_second(const ph_dispatcher *dispatcher)
 {
     return !dispatcher->set && dispatcher->handlers.count > 0 &&
@@ -130,7 +130,7 @@ bool ph__thread_is_ours(const ph_dispatcher *dispatcher)
 
 void ph__pollers_join(ph_dispatcher *dispatcher)
 {
-    int count = dispatcher->pollers.count; /* nobody is added any more */
+    int count = dispatcher->pollers.count; /* no thread is added any more */
 
     for (int i = 0; i < count; i++)
         pthread_join(dispatcher->pollers.items[i]->id, NULL);

@@ -231,7 +231,7 @@ int ph__arg_owner(struct ph__ext_call *call, int index, ph_owner *ret_owner)
     return 0;
 }
 
-/* Texts of what was parsed before may be in use. */
+/* Texts of values parsed before may be in use. */
 static int keep_json(struct ph__ext_call *call)
 {
     json_t *before = call->json;

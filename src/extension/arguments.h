@@ -1,4 +1,4 @@
-/* arguments.h - what SQL passes, as the library wants it.
+/* arguments.h - the arguments that SQL passes, as the library wants them.
  *
  * index is the argument's place in the signature. An argument that is not
  * given, or NULL, is an error if it is required; otherwise the answer says

@@ -26,7 +26,7 @@ enum { INSTANCE_ID, SERVICE_NAME, HOST_NAME, PROCESS_ID, METADATA,
 
 /* ------------------------------------------------------------------ results */
 
-/* What an element of a list of results can say. */
+/* The members that an element of a list of results can have. */
 struct result {
     ph_work_id work_id;
     int64_t fence, seq, delay_ms;
@@ -168,7 +168,7 @@ static int element_load(struct ph__ext_call *call, const struct form *form, cons
     return 0;
 }
 
-/* A list, appended to what another one has given; *count rises. */
+/* A list, appended to the results of another one; *count rises. */
 static int results_load(struct ph__ext_call *call, const struct form *form, struct result **results,
                         size_t *count)
 {
@@ -195,7 +195,7 @@ static int results_load(struct ph__ext_call *call, const struct form *form, stru
     return 0;
 }
 
-/* Two lists, what went well and what did not, as one. */
+/* Two lists, of completions and of failures, as one. */
 struct both {
     const struct result *results;
     size_t well, count; /* how many are of the first list; of both */
@@ -375,7 +375,7 @@ struct late {
     ph_work_id id;
 };
 
-/* What the call brought of one door, and what came of it. */
+/* One door's settlements and renewals, and their outcomes. */
 struct brought {
     const ph_settlement *settled;
     const ph_lease_ref *renewed;
@@ -404,8 +404,8 @@ static size_t find_late(const struct brought *from, struct late *to)
     return count;
 }
 
-/* Behind the rows of what was claimed. The call has happened: without memory for the report it is
- * undone, since a call that fails is. */
+/* Adds them behind the rows of claimed messages. The call has happened: without memory for the
+ * report it fails, and so is undone. */
 static int late_load(struct ph__ext_call *call, const ph_work_batch_opts *opts,
                      struct ph__answer *answer)
 {

@@ -94,7 +94,7 @@ int ph__ext_end(struct ph__ext_call *call, int r)
     return r;
 }
 
-/* Cures in SQL, where the library's text names what only C has; NULL: it suits SQL, too. */
+/* Cures in SQL, where the library's text names things that only C has; NULL: it suits SQL, too. */
 static const char *cure_text(ph_cure cure)
 {
     static const char *const texts[] = {

@@ -10,7 +10,7 @@
 
 #define PH__EXT_ARGUMENTS_MAX 25
 
-/* What one connection of the host has. Every function of the connection holds it. */
+/* The state of one connection of the host. Every function of the connection holds it. */
 struct ph__ext {
     sqlite3 *db;
     ph_store *store; /* used only inside transactions on db */
@@ -33,7 +33,7 @@ struct ph__ext_call {
     ph_tx tx;                                        /* after ph__ext_begin() */
     bool began;                                      /* the transaction is ours */
     bool saved;                                      /* the savepoint is */
-    struct ph__arena arena;                          /* for what arguments are turned into */
+    struct ph__arena arena;                          /* for converted arguments */
     json_t *json; /* the argument that was parsed last; NULL: it was not given */
     json_t *kept; /* those before it; they live as long as the call, too */
     ph_error err;
@@ -49,11 +49,11 @@ int ph__ext_begin_read(struct ph__ext_call *call);
  * That needs a savepoint, so it is refused inside a statement that writes. */
 int ph__ext_begin_steps(struct ph__ext_call *call);
 
-/* Refuses to go on inside a statement that writes; what says what cannot be done there. */
+/* Refuses to go on inside a statement that writes; what: the action that is impossible there. */
 int ph__ext_alone(struct ph__ext_call *call, const char *what);
 
-/* Ends the call, commits or rolls back what was begun, and returns r or, if r is 0,
- * how that went. Nothing is left to free. */
+/* Ends the call, commits or rolls back its transaction, and returns r or, if r is 0, the result of
+ * that. Nothing is left to free. */
 int ph__ext_end(struct ph__ext_call *call, int r);
 
 /* The call's error in the words of SQL, from sqlite3_malloc(); NULL: no memory. */

@@ -1,4 +1,4 @@
-/* coordination.c - instances, receptors, checkpoints, and a stream that is read. */
+/* coordination.c - instances, receptors, checkpoints, and reading a stream. */
 #include "core/error.h"
 #include "extension/arguments.h"
 #include "extension/delivery.h"

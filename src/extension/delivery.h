@@ -5,7 +5,7 @@
 #include "extension/verbs.h"
 
 /* As in CREATE TABLE, and how many they are. source is that of inbox messages, whose message_id is
- * the one that they have there. */
+ * their id there. */
 #define PH__DELIVERY_COLUMNS                                                                       \
     "work_id TEXT, message_id TEXT, fence INTEGER, topic TEXT, payload TEXT, tenant_id TEXT, "     \
     "dedupe_key TEXT, correlation_id TEXT, stream TEXT, headers TEXT, attempts INTEGER, "          \

@@ -1,5 +1,5 @@
-/* door.c - the verbs of workers, which outbox, inbox, timers and job runs have alike: call->door says
- * whose they are. */
+/* door.c - the verbs of workers, which outbox, inbox, timers and job runs have alike: call->door
+ * says which door is meant. */
 #include "core/door.h"
 
 #include "core/error.h"
@@ -61,7 +61,7 @@ static void outcome_column(const struct ph__answer *answer, size_t row, int colu
         ph__result_text(result, column == 1 ? ph_outcome_text(outcome->outcome) : outcome->joins);
 }
 
-/* What one call settles. */
+/* The settlements of one call. */
 struct settling {
     ph_owner owner;
     ph_lease_ref *leases;

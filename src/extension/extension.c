@@ -1,4 +1,4 @@
-/* extension.c - the entry point, and what belongs to one connection of the host. */
+/* extension.c - the entry point, and the state of one connection of the host. */
 #include "core/error.h"
 #include "extension/arguments.h"
 #include "extension/rows.h"
@@ -11,7 +11,7 @@
 #define FLAGS (SQLITE_UTF8 | SQLITE_DIRECTONLY)
 /* Newer hosts want to be told that a result may be marked as JSON; older ones ignore the flag. */
 #define RESULT_SUBTYPE 0x001000000
-#define JSON_SUBTYPE 'J' /* what SQLite's own JSON functions mark their results with */
+#define JSON_SUBTYPE 'J' /* the mark of results of SQLite's own JSON functions */
 #define URL "sqlite:the connection that loaded the extension"
 
 const sqlite3_api_routines *sqlite3_api; /* the host's SQLite: see through_host.h */

@@ -17,8 +17,8 @@ struct key {
     size_t offset; /* of the member of the message */
 };
 
-/* What a message may have, in the order of the verb's arguments; those that have a place of their
- * own there come first. */
+/* The members that a message may have, in the order of the verb's arguments; those that have a
+ * place of their own there come first. */
 struct form {
     const struct key *keys;
     size_t count, positional;

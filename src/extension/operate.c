@@ -1,4 +1,4 @@
-/* operate.c - the verbs of operators, and what concerns the connection. */
+/* operate.c - the verbs of operators, and those about the connection. */
 #include "core/call.h"
 #include "core/error.h"
 #include "extension/arguments.h"

@@ -125,8 +125,8 @@ static int find_arguments(sqlite3_vtab *vtab, const sqlite3_index_info *plan,
     return SQLITE_OK;
 }
 
-/* SQLite compares with the column what comes late among the conditions or the arguments, although
- * it is asked not to: harmless if the column is the argument's own. */
+/* SQLite compares a late condition or argument with the column, too, although it is asked not to:
+ * harmless if the column is the argument's own. */
 static bool is_ours(const struct ph__rows_verb *verb, const sqlite3_index_info *plan, int condition,
                     int argument)
 {
@@ -254,7 +254,7 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *name, int ar
     int r, rc = SQLITE_OK;
 
     (void)name, (void)argc;
-    PH__ASSERT(argc == __builtin_popcount((unsigned)given)); /* what best_index has said */
+    PH__ASSERT(argc == __builtin_popcount((unsigned)given)); /* the plan of best_index */
     for (int i = 0; i < PH__EXT_ARGUMENTS_MAX; i++)
         call.arguments[i] = given & (1 << i) ? *argv++ : NULL;
     cursor->row = 0;

@@ -4,7 +4,7 @@
 
 #include "extension/verbs.h"
 
-/* A registered verb and its connection; what SQLite keeps for us. */
+/* A registered verb and its connection, which SQLite keeps for us. */
 struct ph__binding {
     struct ph__ext *ext;
     const struct ph__scalar_verb *scalar; /* one of these */

@@ -12,12 +12,12 @@ struct ph__scalar_verb {
     ph_door door; /* of a verb that each door has */
 };
 
-/* The rows of an answer, with what they need to live. */
+/* The rows of an answer, and the memory that they need. */
 struct ph__answer {
     size_t count;
     struct ph__arena arena;
     const void *items; /* as the verb likes, from the arena */
-    /* What the library has allocated; NULL: nothing of that kind. */
+    /* Memory that the library has allocated; NULL: none of that kind. */
     ph_batch *batch;
     ph_messages *messages;
     ph_work_batch *work;
@@ -30,7 +30,7 @@ struct ph__rows_verb {
     int column_count;
     bool repeats; /* asked again with the same arguments by one statement, it answers the same
                      without acting again; otherwise that is an error */
-    bool leases;  /* what it answers is leased: nothing of it may be filtered away */
+    bool leases;  /* its rows are leased: none of them may be filtered away */
     int alias;    /* not 0: "column = value" with this column of the answer is the argument… */
     int aliased;  /* …of this number: both have the same name, as on PostgreSQL */
     int (*run)(struct ph__ext_call *call, struct ph__answer *answer);
@@ -45,7 +45,7 @@ extern const struct ph__scalar_verb ph__enqueue_scalars[], ph__door_scalars[], p
 extern const struct ph__rows_verb ph__enqueue_rows[], ph__door_rows[], ph__schedule_rows[],
     ph__coordination_rows[], ph__batch_rows[], ph__operate_rows[];
 
-/* What posthorn_enqueue does, for those who allow it in triggers. */
+/* posthorn_enqueue, for connections that allow it in triggers. */
 extern const struct ph__scalar_verb *const ph__enqueue_verb;
 
 /* Lets triggers and views of this connection call posthorn_enqueue. */

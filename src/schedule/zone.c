@@ -323,7 +323,7 @@ bool ph__zone_is_stale(const struct ph__zone *zone)
 {
     struct stat now;
 
-    if (!zone->path || stat(zone->path, &now) < 0) /* one that is gone: what we know is better */
+    if (!zone->path || stat(zone->path, &now) < 0) /* one that is gone: the loaded zone is better */
         return false;
     return now.st_dev != zone->device || now.st_ino != zone->inode || now.st_size != zone->size ||
            now.st_mtim.tv_sec != zone->modified.tv_sec ||

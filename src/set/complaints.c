@@ -19,7 +19,7 @@ static const char *keep(struct ph__complaints *complaints, const char *text)
     return kept;
 }
 
-/* Who mixes up the columns of a query gives a URL as the id. */
+/* A query that mixes up its columns gives a URL as the id. */
 static const char *keep_name(struct ph__complaints *complaints, const char *name)
 {
     char shown[PH__SHOWN_SIZE];

@@ -1,4 +1,5 @@
-/* complaints.h - what made no sense in an answer: said when it is new, not at every look. */
+/* complaints.h - the parts of an answer that made no sense: said when they are new, not at every
+ * look. */
 #ifndef PH_SET_COMPLAINTS_H
 #define PH_SET_COMPLAINTS_H
 

@@ -1,4 +1,4 @@
-/* entry.c - one database of a set, for as long as somebody holds it. */
+/* entry.c - one database of a set, which lives until its last holder lets go. */
 #include "core/error.h"
 #include "set/inner.h"
 #include "util/alloc.h"

@@ -44,7 +44,7 @@ static int read_all(int fd, struct ph__buffer *text, ph_error *err)
 
 static int read_file(const char *path, struct ph__buffer *text, ph_error *err)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), r; /* nobody may keep us waiting */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), r; /* a FIFO must not block us */
     struct stat what;
 
     if (fd < 0)
@@ -119,7 +119,7 @@ static int take_store(struct line *line, ph_error *err)
         database.key = i < words->count ? words->items[i] : NULL;
         r = ph_found_add(line->found, &database, err);
     }
-    return r == PH_ENOMEM ? r : ph__ok(err); /* what makes no sense is left out */
+    return r == PH_ENOMEM ? r : ph__ok(err); /* an entry that makes no sense is left out */
 }
 
 static int take_folder(struct line *line, ph_error *err)

@@ -21,7 +21,7 @@ struct names {
     size_t count, room;
 };
 
-/* What SQLite puts beside a database. */
+/* The files that SQLite puts beside a database. */
 static bool is_beside(const char *name)
 {
     static const char *const endings[] = { "-wal", "-shm", "-journal" };
@@ -105,7 +105,7 @@ static int name_one(const char *path, const char *name, const char *pattern, ph_
     r = id.failed || url.failed ? ph__fail_memory(err) : ph_found_add(found, &database, err);
     ph__buffer_free(&id);
     ph__buffer_free(&url);
-    return r == PH_ENOMEM ? r : ph__ok(err); /* what makes no sense is left out */
+    return r == PH_ENOMEM ? r : ph__ok(err); /* a file that makes no sense is left out */
 }
 
 static int by_name(const void *one, const void *other)

@@ -1,8 +1,8 @@
 /* inner.h - what the files of sets and routers share.
  *
- * One lock guards everything below it in struct ph_set. Nobody calls a source, a
- * database, an observer or the log while holding it. What a refresh gathers
- * belongs to the one thread that does it, until it is put in under the lock. */
+ * One lock guards everything below it in struct ph_set. No thread calls a source, a database, an
+ * observer or the log while holding it. The answers that a refresh gathers belong to its thread
+ * alone until they are merged under the lock. */
 #ifndef PH_SET_INNER_H
 #define PH_SET_INNER_H
 
@@ -55,7 +55,7 @@ struct ph_set {
     void *log_context;
     ph_join_fn join_ended;
     void *join_context;
-    bool silent; /* freed: nobody may be called any more */
+    bool silent; /* freed: no callback may be called any more */
 
     /* Taken before lock. Held while observers are called: so an end waits for them. */
     pthread_mutex_t observers_lock;
@@ -74,7 +74,7 @@ struct ph_set {
     uint64_t version;
 
     bool refreshing;
-    bool due;              /* sources have come that nobody has asked yet */
+    bool due;              /* there are sources that were never asked */
     uint64_t looks;        /* refreshes that have ended */
     int64_t looked_us;     /* when the last one did */
     ph_error look_error;   /* of the last one; code 0: none */
@@ -89,7 +89,7 @@ void ph__set_say(const ph_set *set, ph_log_level level, const char *what,
 /* After the version has risen, or a source has come; without the lock. */
 void ph__set_tell(ph_set *set);
 bool ph__set_is_freed(ph_set *set);
-/* For those who will ask databases: sets one connection apart, if none is. */
+/* For sources that query databases: sets one connection apart, if none is. */
 int ph__set_reserve_reader(ph_set *set, ph_error *err);
 
 /* ------------------------------------------------------------- database.c */
@@ -116,16 +116,16 @@ void ph__entry_drop(struct ph__entry *entry);
 
 /* ---------------------------------------------------------------- merge.c */
 
-/* What a merge has brought. */
+/* The outcome of a merge. */
 struct ph__merged {
     size_t databases, appeared, left;
     bool changed;
     struct ph__complaints news; /* conflicts that there were not before */
 };
-/* With the lock: makes the list of the set anew from what was added and what the sources named.
- * report, which may be NULL, gets what came and went. */
+/* With the lock: makes the list of the set anew from the databases that were added and those that
+ * the sources named. report, which may be NULL, gets the changes. */
 int ph__set_merge(ph_set *set, ph_set_report *report, struct ph__merged *ret_merged, ph_error *err);
-/* Without the lock: the log, and those who want to know. */
+/* Without the lock: tells the log and the observers. */
 void ph__set_merged(ph_set *set, struct ph__merged *merged);
 void ph__roster_drop(struct ph__roster *roster); /* with its entries; with the lock */
 
@@ -135,7 +135,7 @@ void ph__source_free(struct ph__source *source);
 
 /* -------------------------------------------------------------- refresh.c */
 
-/* What a refresh does while somebody else is about it. */
+/* What a refresh does while another one is under way. */
 enum ph__look {
     PH__LOOK_ALONE, /* nothing */
     PH__LOOK_JOIN,  /* waits for its end, and is content with that */
@@ -143,9 +143,9 @@ enum ph__look {
 };
 int ph__set_refresh(ph_set *set, int timeout_ms, enum ph__look look, ph_set_report **ret_report,
                     ph_error *err);
-/* Is it for a router to refresh now? Never while somebody else does, or will. */
+/* Should a router refresh now? Never while another thread does, or an observer will. */
 bool ph__set_is_due(ph_set *set);
-/* May a look find what is not known? *ret_later: not yet, since the last one is too recent. */
+/* May a look find an unknown key? *ret_later: not yet, since the last one is too recent. */
 bool ph__set_may_learn(ph_set *set, bool *ret_later);
 
 /* ----------------------------------------------------------------- list.c */

@@ -1,4 +1,5 @@
-/* merge.c - one list from several: what was added first, then the sources in their order. */
+/* merge.c - one list from several: first the databases that were added, then those of the sources
+ * in their order. */
 #include "core/error.h"
 #include "set/inner.h"
 #include "util/alloc.h"
@@ -6,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Takes a database over, and the keys that nobody before it has. */
+/* Takes a database over, and those of its keys that no database before it has. */
 static int take_node(struct ph__roster *into, const struct ph__node *node,
                      struct ph__complaints *conflicts, ph_error *err)
 {

@@ -3,7 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The code point at the front, and how many bytes it has. What is no UTF-8 is a byte for itself. */
+/* The code point at the front, and how many bytes it has. A byte that is not UTF-8 stands for
+ * itself. */
 static uint32_t code_point(const char *text, size_t *ret_length)
 {
     const uint8_t *b = (const uint8_t *)text;

@@ -41,7 +41,7 @@ static int on_row(void *context, const char *const *texts, ph_error *err)
     database.table_prefix = reading->columns > 4 ? texts[4] : NULL;
     r = url.failed ? ph__fail_memory(err) : ph_found_add(reading->found, &database, err);
     ph__buffer_free(&url);
-    return r == PH_ENOMEM ? r : ph__ok(err); /* what makes no sense is left out */
+    return r == PH_ENOMEM ? r : ph__ok(err); /* a row that makes no sense is left out */
 }
 
 int ph__query_ask(const char *url, const char *sql, ph_found *found, ph_error *err)

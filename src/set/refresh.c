@@ -1,4 +1,4 @@
-/* refresh.c - asking the sources: who does it, when, and what becomes of the answers. */
+/* refresh.c - asks the sources: in which thread, when, and what becomes of the answers. */
 #include "core/error.h"
 #include "set/inner.h"
 #include "util/boot.h"
@@ -156,8 +156,8 @@ static int refresh(ph_set *set, int timeout_ms, ph_set_report **ret_report, ph_e
     return r;
 }
 
-/* With the lock. The look that is under way may have asked a source before we came: so those who
- * want to be sure wait for the one after it, which the first of them begins. *ret_mine: that is us. */
+/* With the lock. The look under way may have asked a source before this call came. A call that must
+ * be sure waits for the next look, which the first such call begins; *ret_mine: this one does. */
 static int wait_for_look(ph_set *set, ph__deadline deadline, bool sure, bool *ret_mine,
                          ph_set_report **ret_report, ph_error *reterr)
 {
@@ -235,7 +235,7 @@ int64_t ph__set_refresh_in_us(ph_set *set)
     return in_us;
 }
 
-/* After a failed look, too, only in its turn: those who enqueue would wait for it. */
+/* A failed look, too, is repeated only when the next is due: producers would wait for it. */
 bool ph__set_is_due(ph_set *set)
 {
     bool due;

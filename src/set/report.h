@@ -1,4 +1,5 @@
-/* report.h - what a refresh has found: for those who asked for it, whoever did it. */
+/* report.h - the findings of a refresh, for every caller that asked for one, in whichever thread it
+ * ran. */
 #ifndef PH_SET_REPORT_H
 #define PH_SET_REPORT_H
 
@@ -6,7 +7,7 @@
 
 #include <posthorn/set.h>
 
-/* Never changes once it is handed out; lives until the last who holds it lets go. */
+/* Never changes once it is handed out; lives until its last holder lets go. */
 struct ph_set_report {
     _Atomic unsigned refs;
     struct ph__arena arena;

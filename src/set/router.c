@@ -112,7 +112,7 @@ void ph_router_free(ph_router *router)
     ph__dealloc(router);
 }
 
-/* ------------------------------------------------------- who is connected */
+/* ------------------------------------------------------------ connections */
 
 static void take_out(ph_router *router, struct handle *handle)
 {
@@ -212,7 +212,7 @@ static int store_of(ph_router *router, const struct ph__entry *entry, ph_store *
     return 0;
 }
 
-/* What came of asking the sources for a key. */
+/* The outcome of asking the sources for a key. */
 struct look {
     ph_error err; /* code 0: none */
     bool later;   /* it was too soon for it */

@@ -1,4 +1,4 @@
-/* set.c - making and freeing a set; its connections, its voice, and who wants to know of changes. */
+/* set.c - making and freeing a set; its connections, its log, and its observers. */
 #include "core/error.h"
 #include "core/options.h"
 #include "set/inner.h"
@@ -29,7 +29,7 @@ static int load_options(const ph_set_opts *from, ph_set_opts *to, ph_error *err)
     return 0;
 }
 
-/* What a store would refuse is refused now: any URL will do. */
+/* Options that a store would refuse are refused now: any URL will do. */
 static int check_stores(const ph_store_opts *opts, ph_error *err)
 {
     const char *url = strstr(ph_backends(), "sqlite") ? "sqlite:x" : "postgresql:";

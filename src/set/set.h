@@ -4,7 +4,7 @@
 
 #include "store/store.h"
 
-/* One database of a set. Never changes; lives until the last who holds it lets go. */
+/* One database of a set. Never changes; lives until its last holder lets go. */
 struct ph__entry;
 
 const char *ph__entry_id(const struct ph__entry *entry);
@@ -21,9 +21,9 @@ int ph__set_entries(ph_set *set, struct ph__entry ***ret_entries, size_t *ret_co
 /* Rises with every change of the list. */
 uint64_t ph__set_version(ph_set *set);
 
-/* Somebody who wants to know of changes: called without the set's lock, from any thread, after
- * the version has risen; and when there is a new source to be asked. Must not observe or end
- * observing itself, and who ends it must hold no lock that changed() takes. */
+/* An observer of changes: called without the set's lock, from any thread, after the version has
+ * risen; and when there is a new source to be asked. It must not begin or end observing itself, and
+ * a thread that ends it must hold no lock that changed() takes. */
 struct ph__set_observer {
     struct ph__set_observer *next;
     void (*changed)(void *context);
@@ -34,8 +34,8 @@ struct ph__set_observer {
 void ph__set_observe(ph_set *set, struct ph__set_observer *observer);
 void ph__set_observe_end(ph_set *set, struct ph__set_observer *observer);
 
-/* How long until the sources are due, on the boot-time clock: 0: now; INT64_MAX: never. For who has a
- * thread for it: a look that failed is due again after 10 s at the latest. */
+/* How long until the sources are due, on the boot-time clock: 0: now; INT64_MAX: never. For a
+ * caller that has a thread for it: a look that failed is due again after 10 s at the latest. */
 int64_t ph__set_refresh_in_us(ph_set *set);
 
 /* A dispatcher, and with it a source that never returns, may outlive ph_set_free(). */

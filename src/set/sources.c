@@ -1,4 +1,4 @@
-/* sources.c - who is asked for databases, and what they answer. */
+/* sources.c - the sources of a set, and what they answer. */
 #include "core/error.h"
 #include "set/inner.h"
 #include "set/sources.h"
@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------ what is found */
 
-/* Is it only the key that another has? */
+/* Would the database be fine without its key, which another one has? */
 static bool has_place(ph_found *found, const struct ph__checked *checked)
 {
     struct ph__addition addition;

@@ -44,21 +44,22 @@ struct ph_store {
     void *own;   /* the backend's connection; NULL until it is needed */
     bool begun;  /* the transaction of the present call was begun for it (the extension) */
     bool deploy; /* bring the schema up before the first call on that connection */
-    /* Asked before each call on that connection, also before it is made; NULL: nobody is. */
+    /* Asked before each call on that connection, also before it is made; may be NULL. */
     int (*admit)(void *context, ph_error *err);
     void *admit_context;
-    /* Who uses that connection now (core/use.c); own_use, or one that all stores of a router share. */
+    /* The state of that connection (core/use.c): own_use, or one that all stores of a router
+     * share. */
     _Atomic unsigned own_use, *use;
     _Atomic(const void *) keeper; /* the dispatcher that it belongs to */
 };
 
-/* What came of a call besides its answer, mostly to joins (core/join.c logs it and tells the
+/* The effects of a call besides its answer, mostly on joins (core/join.c logs them and tells the
  * caller). */
 struct ph__wait_end {
     ph_work_id wait, continuation; /* continuation zero: nothing was sent */
     ph_join_id join;
     bool failure;           /* the way it took */
-    const char *topic, *ns; /* of what was sent; from the arena */
+    const char *topic, *ns; /* of the continuation; from the arena */
 };
 struct ph__join_ends {
     struct ph__arena arena;
@@ -66,7 +67,7 @@ struct ph__join_ends {
     struct ph__wait_end *waits; /* from the arena */
     size_t *repeated; /* from the arena: which messages of the call, ascending, were steps before */
     size_t join_count, join_room, wait_count, wait_room, repeated_count, repeated_room;
-    int64_t reaped; /* messages whose leases were taken back, unless that is what was asked for */
+    int64_t reaped; /* messages whose leases were taken back, unless the call is a reap */
 };
 /* Room for one more, zeroed; NULL when memory is out. */
 ph_join_end *ph__join_ends_add(struct ph__join_ends *ends);
@@ -80,10 +81,10 @@ struct ph__call {
     void *connection; /* the caller's, in an open transaction; NULL: the store's own */
     ph__deadline deadline;
     ph_error *err;             /* never NULL */
-    ph_error spare;            /* what err points to if the caller wants none */
+    ph_error spare;            /* err points to it if the caller wants none */
     bool commit_follows;       /* in a lent transaction: at once, or it may be given up */
     bool uses_own;             /* the store's own connection is in use by this call */
-    struct ph__join_ends ends; /* what the backend says of joins; freed when the call ends */
+    struct ph__join_ends ends; /* the backend's report of joins; freed when the call ends */
 };
 
 /* A checked message: every text is valid, optional ones are NULL. */
@@ -105,7 +106,7 @@ struct ph__message {
 enum ph__last {
     PH__LAST_ANY,   /* like others */
     PH__LAST_ALONE, /* one comes alone, and is begun at once */
-    PH__LAST_NOT    /* not now: it, and what stands behind it, waits */
+    PH__LAST_NOT    /* not now: it waits, and so do those behind it */
 };
 
 struct ph__claim {
@@ -120,7 +121,7 @@ struct ph__claim {
     enum ph__last last; /* the dispatcher's; in ph__work_batch() without results and messages */
 };
 
-/* What a claim collects into; becomes the caller's. */
+/* The batch that a claim fills; becomes the caller's. */
 struct ph_batch {
     struct ph__arena arena;
     ph_delivery *items; /* from the arena */
@@ -130,13 +131,13 @@ struct ph_batch {
     bool last;       /* the one that came is a last attempt, with PH__LAST_ALONE */
 };
 
-/* What a lookup collects into; becomes the caller's. */
+/* The answer that a lookup fills; becomes the caller's. */
 struct ph__info {
     ph_message_info info; /* first: the public pointer is cast back */
     struct ph__arena arena;
 };
 
-/* What is in a queue, or will come into it by itself. */
+/* The contents of a queue, and the messages that will come into it by themselves. */
 struct ph__queue_contents {
     int64_t messages; /* in any state */
     int64_t keys, streams;
@@ -189,7 +190,7 @@ struct ph__wait {
     const char *ns;
 };
 
-/* What a look at a join collects into; becomes the caller's. */
+/* The answer that a look at a join fills; becomes the caller's. */
 struct ph__join_found {
     ph_join_info info; /* first: the public pointer is cast back */
     struct ph__arena arena;
@@ -231,14 +232,14 @@ struct ph_jobs {
     size_t count;
 };
 
-/* What a scheduler asks for. */
+/* A scheduler's request. */
 struct ph__tick {
-    ph_owner owner;        /* who is said to have settled timers and job runs */
+    ph_owner owner;        /* the owner recorded for settled timers and job runs */
     int limit;             /* of each kind */
     bool timers, job_runs; /* turn them into messages */
 };
 
-/* What setting a job found. */
+/* The outcome of setting a job. */
 enum ph__job_was { PH__JOB_MISSING, PH__JOB_OTHER, PH__JOB_SAME };
 
 /* A job that must be looked at: its next instant is due, or not known. */
@@ -264,7 +265,7 @@ struct ph__ticked {
     size_t job_count;
 };
 
-/* What a scheduler makes of a due job. */
+/* A scheduler's plan for a due job. */
 struct ph__job_step {
     const char *name;
     int64_t generation, old_next_at; /* as seen: if they differ by now, the step is left out */
@@ -328,7 +329,7 @@ struct ph_checkpoints {
     size_t count;
 };
 
-/* What is wrong with results: of receptors, or of checkpoints (core/consumer.c has the words). */
+/* The problem of a result, of a receptor or a checkpoint (core/consumer.c has the words). */
 enum ph__result_problem {
     PH__RESULT_OK = 0,
     PH__RESULT_NO_MESSAGE = 1, /* a receptor's message does not exist */
@@ -340,7 +341,8 @@ enum ph__result_problem {
 int ph__result_problem(ph_error *err, enum ph__result_problem problem, size_t index, size_t count);
 
 /* Of a renewal: as PH_OUTCOME_RENEWED, but the lease ends earlier than was asked for, at the
- * queue's max_lease_s. Who counts on it must know; callers of the library see "renewed". */
+ * queue's max_lease_s. The dispatcher, which counts on it, must know; callers of the library see
+ * "renewed". */
 #define PH__OUTCOME_CAPPED ((ph_outcome)8)
 
 /* One door's part of an exchange. Counts may be 0. */
@@ -360,10 +362,11 @@ struct ph__work_part {
 
 /* The one call: everything in it happens in one transaction, in the order of the members. */
 struct ph__work_batch {
-    /* Heartbeat, written if the stored one is old; stale ones removed. service NULL: the id is that of an
-     * owner that is no instance. Then there are only settlements and a claim, of the outbox. */
+    /* Heartbeat, written if the stored one is old; stale instances removed. service NULL: the id is
+     * that of an owner that is no instance. Then there are only settlements and a claim, of the
+     * outbox. */
     struct ph__instance instance;
-    bool keep;                           /* acked messages stay, whatever their queue says */
+    bool keep;                           /* acked messages stay, even if their queue deletes them */
     const ph_receptor_result *receptors; /* errors are fit to store */
     size_t receptor_count;
     const struct ph__checkpoint *checkpoints;
@@ -390,7 +393,7 @@ struct ph__unclaimed {
     int64_t now;
 };
 
-/* What the doctor collects into (core/doctor.c). */
+/* The report that the doctor fills (core/doctor.c). */
 struct ph__examination {
     bool deep;
     bool usable; /* the schema can be worked with: only then are its tables looked at */
@@ -398,7 +401,7 @@ struct ph__examination {
     void *progress_context;
     ph_report *report;
 };
-/* What helps against a finding, and what it is about. */
+/* The cure for a finding, and its subject. */
 struct ph__remedy {
     ph_cure cure;
     const char *advice; /* a literal; NULL: the cure's text */
@@ -414,13 +417,14 @@ void ph__finding(struct ph__examination *examination, const char *check, ph_find
                  struct ph__remedy remedy, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* What the database was given when the schema was made: a copy has the same. */
+/* The id that the database got with its schema; a copy has the same. */
 void ph__finding_identity(struct ph__examination *examination, int64_t store_id);
 /* How many joins there are, how many are wrong, and one of those. */
 void ph__finding_joins(struct ph__examination *examination, int64_t joins, int64_t wrong,
                        ph_join_id example);
 
-/* Who reads what a query gives. A negative answer ends it, and is the call's; err is filled then. */
+/* The reader of a query's rows. A negative answer ends the query, and is the call's; err is filled
+ * then. */
 struct ph__reader {
     int (*columns)(void *context, int count, ph_error *err); /* first, also if there are no rows */
     int (*row)(void *context, const char *const *texts, ph_error *err); /* NULL: null */
@@ -445,9 +449,9 @@ struct ph__backend {
     /* 0 if the caller's connection is in a healthy open transaction. */
     int (*check_tx)(void *connection, ph_error *err);
 
-    /* What time alone will bring to these doors (1 << PH_OUTBOX, 1 << PH_INBOX) of ns: how long
-     * until a message comes due, a lease runs out or a join is overdue (INT64_MAX: never), and whether
-     * something is so already that a claim may have left, or somebody is just writing. Only where
+    /* The work that time alone will bring to these doors (1 << PH_OUTBOX, 1 << PH_INBOX) of ns: how
+     * long until a message comes due, a lease runs out or a join is overdue (INT64_MAX: never), and
+     * whether something already is that a claim may have left, or a write is under way. Only where
      * there is a file. */
     int (*outlook)(struct ph__call *call, const char *ns, unsigned doors, int64_t *ret_in_us,
                    bool *ret_due);

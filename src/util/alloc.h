@@ -10,8 +10,9 @@
 void *ph__alloc(size_t size);
 void *ph__alloc_zero(size_t count, size_t size);
 void *ph__realloc(void *memory, size_t size);
-/* Room for so many items of a size: items, or what was in them in more room. NULL when memory is
- * out: items are as they were. *room: how many items have room; 0 at first. */
+/* Room for `needed` items of `size` bytes: returns items, or a larger block that replaces them.
+ * NULL when memory is out: items stay as they were. *room: how many items there is room for; 0 at
+ * first. */
 void *ph__grow(void *items, size_t needed, size_t *room, size_t size);
 char *ph__strdup(const char *text);
 void ph__dealloc(void *memory);

@@ -1,7 +1,7 @@
 /* assert.h - invariants: checked in test and debug builds, free in release builds.
  *
- * A failed one ends the process and names what was not true. Only for mistakes of our own: what a
- * caller or a database does wrong is an error. The condition must have no effects, since release
+ * A failed one ends the process and names what was not true. Only for mistakes of our own: a
+ * mistake of a caller or a database is an error. The condition must have no effects, since release
  * builds do not evaluate it. */
 #ifndef PH_UTIL_ASSERT_H
 #define PH_UTIL_ASSERT_H

@@ -1,5 +1,5 @@
-/* hash.h - FNV-1a: tells texts apart, and finds them again; no help against somebody who wants two
- * to be taken for one. */
+/* hash.h - FNV-1a, to find texts and tell them apart; no protection against deliberate
+ * collisions. */
 #ifndef PH_UTIL_HASH_H
 #define PH_UTIL_HASH_H
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The number that so many digits are, at most 16; false if one of them is none. */
+/* The number that `count` digits stand for, at most 16; false if one is no digit. */
 bool ph__hex_read(const char *digits, size_t count, uint64_t *ret_number);
 
 #endif

@@ -58,7 +58,7 @@ static void add_block(uint32_t state[8], const uint8_t *block)
         state[i] += v[i];
 }
 
-/* What is left of the message, a bit 1, zeros, and its length in bits. */
+/* The rest of the message, a bit 1, zeros, and its length in bits. */
 static void add_end(uint32_t state[8], const uint8_t *rest, size_t rest_length, uint64_t length)
 {
     uint8_t block[2 * BLOCK_SIZE] = { 0 };

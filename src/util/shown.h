@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A code point that is obeyed instead of shown: a control character, the end of a line, what turns
- * the direction of text around, what cannot be seen. */
+/* A code point that is obeyed instead of shown: a control character, a line end, a change of the
+ * text's direction, an invisible one. */
 bool ph__text_obeyed(uint32_t code);
 
 #endif

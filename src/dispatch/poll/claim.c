@@ -1,5 +1,5 @@
-/* claim.c - the exchange of a visit: how much is claimed from which door, and what follows from what
- * came. */
+/* claim.c - the exchange of a visit: how much it claims from which door, and what follows from the
+ * messages that came. */
 #include "dispatch/poll/poll.h"
 
 #define SHORT_CLAIM_US 5000    /* after a claim that found less than it asked for */
@@ -57,7 +57,7 @@ static bool has_found(struct ph__db *s, const struct ph__exchange_io *io, bool *
 
 /* How things were when a claim began. */
 struct before {
-    bool quiet; /* nothing was in flight anywhere but what is settled with it */
+    bool quiet; /* nothing was in flight anywhere but the works that it settles */
     uint64_t claim, arrivals;
 };
 
@@ -72,7 +72,8 @@ static void note_dry(struct ph__db *s, const struct ph__exchange_io *io,
                  dispatcher->second.claiming == 0 && dispatcher->works.arrivals == before->arrivals;
     uint64_t drained = UINT64_MAX;
 
-    /* What came since, perhaps from elsewhere, may have stored something behind either door. */
+    /* Handlers of messages that came since, perhaps from elsewhere, may have stored something
+     * behind either door. */
     if (s->claim.dry_arrivals != before->arrivals)
         s->claim.dry[PH_OUTBOX] = s->claim.dry[PH_INBOX] = 0;
     s->claim.dry_arrivals = before->arrivals;
@@ -103,7 +104,8 @@ static void note_in_hand(struct ph__db *s, const struct ph__exchange_io *io)
     ph__unlock(s->dispatcher);
 }
 
-/* When to look again. Who drains one store first does not rest until it has nothing. */
+/* When to look again. A dispatcher that drains one store first does not rest until it has
+ * nothing. */
 static int64_t claim_pause_us(struct ph__db *s, bool again)
 {
     const ph_dispatcher *dispatcher = s->dispatcher;
@@ -160,7 +162,7 @@ static void adapt(struct ph__db *s, int room, int count, int64_t took_us)
         s->claim.max = (int)ph__earlier((int64_t)s->claim.max * 2, PH__CLAIM_MAX);
 }
 
-/* What the call came to. */
+/* The result of the call. */
 static void acted(struct ph__db *s, const struct ph__exchange_io *io, int room,
                   const struct before *before, int64_t took_us)
 {
@@ -175,8 +177,8 @@ static void acted(struct ph__db *s, const struct ph__exchange_io *io, int room,
         claimed(s, io, before);
 }
 
-/* Somebody waits for the end: what is left to other instances for a while is taken, too, since they
- * may be dead; but not of more streams than there may be partitions. */
+/* A caller waits for the end: then messages that are left to other instances for a while are taken,
+ * too, since those may be dead; but not of more streams than there may be partitions. */
 static int room_in(const struct ph__db *s, int room, bool any_stream)
 {
     int most = s->dispatcher->opts.max_partitions;

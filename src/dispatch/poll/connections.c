@@ -1,5 +1,5 @@
-/* connections.c - connections of which there may be fewer than databases: who gets one, who gives its own up,
- * and how long a database without one is left alone. */
+/* connections.c - connections, of which there may be fewer than databases: which database gets one,
+ * which gives its own up, and how long one without is left alone. */
 #include "dispatch/poll/poll.h"
 
 #include "core/call.h"
@@ -30,7 +30,8 @@ struct ph__db *ph__connection_spare(const ph_dispatcher *dispatcher)
     return found;
 }
 
-/* How long a database without a connection is left alone: its share of what may be spent. */
+/* How long a database without a connection is left alone, so that all of them together cost no more
+ * than their share. */
 static int64_t cold_pause_us(const struct ph__db *db)
 {
     const ph_dispatcher *dispatcher = db->dispatcher;
@@ -51,15 +52,15 @@ void ph__connection_end(struct ph__db *db)
     db->dispatcher->connections.used--;
 }
 
-/* What is due already waits for its turn, and not for longer. */
+/* Puts off something that is not due yet; if it is due, it waits for its turn only. */
 static void put_off(int64_t *time_us, int64_t now_us, int64_t until_us)
 {
     if (*time_us > now_us && *time_us < until_us)
         *time_us = until_us;
 }
 
-/* Its doorbell has rung lately, and what it rang for may not be visible yet: then the next look is soon,
- * and later ones ever more rarely. INT64_MAX: it has not. */
+/* Its doorbell has rung lately, and the message may not be visible yet: the next look is soon, and
+ * later ones come ever more rarely. INT64_MAX: it has not. */
 static int64_t fresh_pause_us(const struct ph__db *db, int64_t now_us)
 {
     int64_t since_us = now_us - db->doorbell.rung_us;
@@ -69,8 +70,8 @@ static int64_t fresh_pause_us(const struct ph__db *db, int64_t now_us)
     return since_us > FRESH_PAUSE_US / 2 ? 2 * since_us : FRESH_PAUSE_US;
 }
 
-/* What time alone will bring: how long until something comes due, and whether something is that was
- * not for us. */
+/* How long until something comes due by itself, and whether something is due already that was not
+ * for us. */
 struct outlook {
     bool known, due;
     int64_t in_us; /* INT64_MAX: never */
@@ -112,7 +113,7 @@ static void cool(struct ph__db *db, const struct outlook *outlook)
         return; /* it is waited for */
     if (known && !outlook->due)
         pause_us = COLD_PAUSE_MAX_US;
-    else if (known) /* if its doorbell has rung lately that may be for us */
+    else if (known) /* a ring of its doorbell a moment ago may be for us */
         pause_us = ph__earlier(pause_us, fresh_pause_us(db, now_us));
     planned_us = known ? ph__earlier(pause_us, fresh_pause_us(db, now_us)) : pause_us;
     put_off(&db->schedule.due_us, now_us, ph__earlier(db->schedule.next_us, now_us + planned_us));
@@ -121,7 +122,8 @@ static void cool(struct ph__db *db, const struct outlook *outlook)
     put_off(&db->claim.next_us, now_us, now_us + pause_us);
 }
 
-/* Who has gone to sleep meanwhile did not count with it, and we go elsewhere now. */
+/* A poller that has gone to sleep meanwhile did not reckon with this database, and we go elsewhere
+ * now. */
 static void wake_if_due(struct ph__db *db)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
@@ -139,7 +141,7 @@ void ph__connection_give_up(struct ph__db *victim)
     ph_dispatcher *dispatcher = victim->dispatcher;
     struct outlook outlook = look_ahead(victim);
 
-    (void)ph__db_rang(victim); /* what was not heard yet would be lost */
+    (void)ph__db_rang(victim); /* a ring not heard yet would be lost */
     ph__db_disconnect(victim);
     ph__lock(dispatcher);
     cool(victim, &outlook);

@@ -154,13 +154,13 @@ void ph__db_disconnect(struct ph__db *db)
 
 void ph__db_leave(struct ph__db *db)
 {
-    if (!db->health.retry_us) /* otherwise nobody would hear it */
+    if (!db->health.retry_us) /* otherwise no poller would hear it */
         ph__instance_leave(db);
     ph__db_disconnect(db);
     ph__say(db, PH_LOG_INFO, "left: the set has this database no more", NULL, NULL, NULL);
 }
 
-/* All is settled, and nobody has more to say. */
+/* All is settled, and nothing more is to be said. */
 static int64_t leave_us(const struct ph__chore_look *look)
 {
     return look->db->leaving && look->db->works.in_flight == 0 ? 0 : INT64_MAX;

@@ -1,4 +1,4 @@
-/* databases.c - which databases there are, as those of a set come and go. */
+/* databases.c - the list of databases, as those of a set come and go. */
 #include "dispatch/poll/poll.h"
 
 #include "core/error.h"
@@ -141,8 +141,8 @@ static void drain(struct ph__db *db)
     ph__waiting_release(db, INT64_MAX);
 }
 
-/* Drains what the set has no more, and keeps the entries that have no database yet; both lists are by
- * id. */
+/* Drains databases that the set has no more, and keeps the entries that have no database yet; both
+ * lists are by id. */
 static size_t compare(ph_dispatcher *dispatcher, struct ph__entry **entries, size_t count)
 {
     size_t at = 0, kept = 0;
@@ -189,7 +189,7 @@ void ph__databases_update(ph_dispatcher *dispatcher)
     ph__dealloc(entries);
     if (whole)
         return;
-    ph__lock(dispatcher); /* there was no memory for all that has changed: another time */
+    ph__lock(dispatcher); /* there was no memory for all changes: again later */
     dispatcher->dbs.changed = true;
     dispatcher->dbs.update_us = ph__boot_us() + NO_MEMORY_US;
     ph__unlock(dispatcher);
@@ -210,7 +210,7 @@ void ph__databases_changed(void *context)
 
 /* ------------------------------------------------------------------- discovery */
 
-/* Who drains waits for that. */
+/* A drain waits for that. */
 static void set_discovered(ph_dispatcher *dispatcher)
 {
     PH__NEEDS_LOCK(dispatcher);

@@ -1,5 +1,5 @@
-/* exchange.c - the one call: settle what is decided, renew what must be renewed, claim what
- * comes next, and beat the heart, in one round trip. */
+/* exchange.c - the one call: settles the decided works, renews leases, claims the next messages,
+ * and beats the heart, in one round trip. */
 #include "dispatch/poll/poll.h"
 
 #include "core/batch.h"
@@ -69,7 +69,7 @@ static void add_batch(struct ph__batch *batch)
     ph__unlock(dispatcher);
 }
 
-/* Makes room for what is claimed, before it is claimed. */
+/* Makes room for the messages before it claims them. */
 static int ask(struct call *call, int door, const struct ph__exchange_io *io, ph_error *err)
 {
     const ph_dispatcher *dispatcher = call->db->dispatcher;
@@ -143,7 +143,7 @@ static int make(struct call *call, struct ph__exchange_io *io, ph_error *err)
         ph__settle_begin(&poller->settle, db, &call->batch);
     io->settled = poller->settle.count > 0;
     io->alone = db->dispatcher->works.in_flight == poller->settle.count;
-    /* What is released by a stop that has just begun must not come back with the same call. */
+    /* Messages that a stop has just released must not come back with the same call. */
     call->ends = db->dispatcher->phase.stopping || db->leaving;
     poller->settle.claims = !call->ends && io->room[PH_OUTBOX] + io->room[PH_INBOX] > 0;
     ph__unlock(db->dispatcher);
@@ -155,7 +155,7 @@ static int make(struct call *call, struct ph__exchange_io *io, ph_error *err)
     if (r == 0)
         r = ph__work_batch(poller->store ? poller->store : db->store, &call->batch,
                            db->health.limit_ms, err);
-    /* A handler must not find that the store whose message it has cannot be used. */
+    /* A handler must never find that its message's store cannot be used. */
     if (r == 0 && !poller->store && (io->settle || !db->health.exchange_failed))
         ph__db_succeeded(db);
     ph__settle_end(&poller->settle, db, r, err);

@@ -1,5 +1,5 @@
 /* health.c - how a database is doing, what that means for its share of the pollers, and how it is
- * tried again when it cannot be used: ever more slowly, and said once. */
+ * retried when it cannot be used: ever more slowly, and logged once. */
 #include "dispatch/poll/poll.h"
 
 #include "util/random.h"
@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A pause is somewhere between half of its length and all of it, and doubled each time. Refused: it
- * may just be made, or it takes somebody to change it. In a set others wait for the connection. */
+/* A pause is somewhere between half of its length and all of it, and doubled each time. Refused:
+ * the database may just be being made, or an operator must change something. In a set others wait
+ * for the connection. */
 static const struct ph__health_meaning meanings[] = {
     [PH__NEW] = { PH__SHARE_ALL, true, 0, 0, 0 },
     [PH__DOUBTFUL] = { PH__SHARE_FEW, false, 0, 0, 0 },
@@ -58,7 +59,7 @@ static int64_t retry_us(const struct ph__chore_look *look)
 
 const struct ph__chore ph__chore_retry = { .in_outage = true, .due_us = retry_us };
 
-/* Time does not help, but somebody may. */
+/* Against some errors only an operator helps, not time. */
 static enum ph__health health_after(const struct ph__db *db, const ph_error *err)
 {
     bool for_others = err->code == PH_EPERM || err->code == PH_EAUTH || err->code == PH_ENOSCHEMA ||
@@ -91,8 +92,9 @@ static void set_retry(struct ph__db *db, enum ph__health after, int64_t now_us)
                        (int64_t)(ph__random_u64() % (uint64_t)(health->step_us / 2 + 1));
 }
 
-/* Who had to wait long for nothing here may have to there: no more than a few pollers shall find
- * out. A server that has said why is there; and whoever was doubted in vain is so only once. */
+/* A call to this server took long and failed, so other databases on it may be no better: only a few
+ * pollers shall find out. A server that gave a reason is alive; and an outage of one database
+ * raises the doubt only once. */
 static void doubt_server(struct ph__db *db, const ph_error *err, int64_t now_us)
 {
     ph_dispatcher *dispatcher = db->dispatcher;

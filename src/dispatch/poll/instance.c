@@ -1,5 +1,5 @@
-/* instance.c - what a dispatcher is for others: an instance that registers, beats its heart with
- * every exchange, is taken for dead when it does not, and says good-bye. */
+/* instance.c - the dispatcher as an instance that registers, beats its heart with every exchange,
+ * is taken for dead when it does not, and says good-bye. */
 #include "dispatch/poll/poll.h"
 
 #include "core/error.h"

@@ -1,9 +1,11 @@
-/* listen.c - the doorbell of one database: asked for, heard, and what follows from it. */
+/* listen.c - the doorbell of one database: how it is asked for and heard, and what follows from a
+ * ring. */
 #include "dispatch/poll/poll.h"
 
 #include "core/call.h"
 
-/* A producer that has rung does not ring again for 5 ms: what it stores then is found by a look. */
+/* A producer that has rung does not ring again for 5 ms: a look finds the messages that it stores
+ * then. */
 #define RING_GAP_US 5500
 #define FALSE_ALARM_US 500 /* after one that a doorbell had called for in vain; more each time */
 #define WARM_US 5000000    /* so long a store without work is taken for a busy one */
@@ -49,7 +51,7 @@ void ph__db_wake(struct ph__db *db)
         return;
     db->claim.backoff_us = 0;
     db->schedule.due_us =
-        db->watch.name ? 0 : db->schedule.due_us; /* somebody may have planned something */
+        db->watch.name ? 0 : db->schedule.due_us; /* a producer may have planned something */
     ph__db_rung(db);
 }
 
@@ -90,7 +92,7 @@ static void listen_again(struct ph__db *db)
     PH__CALL(call);
     ph_error err;
 
-    /* Who listens goes on, or what comes would pile up unheard. */
+    /* A connection that listens goes on, or its notifications would pile up unheard. */
     if (dispatcher->opts.doorbell == PH_DOORBELL_OFF || db->watch.name || db->health.retry_us ||
         (before < 0 && !keeps_connection(db))) {
         db->doorbell.fd = -1; /* it may be another's by now */

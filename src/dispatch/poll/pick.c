@@ -1,7 +1,7 @@
 /* pick.c - which database comes next: urgent things and claims take turns. */
 #include "dispatch/poll/poll.h"
 
-/* What a look at all databases has shown. */
+/* The result of a look at all databases. */
 struct survey {
     bool connections_left;
     struct ph__db *urgent;
@@ -25,7 +25,7 @@ static uint64_t mark_of(const struct ph__db *db)
     return (mark ^ mark >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-/* What all databases together mean for each. */
+/* Counts the states of all databases, which matter to each. */
 static void look_at_all(ph_dispatcher *dispatcher, int64_t now_us)
 {
     dispatcher->pick.any_well = false;
@@ -38,7 +38,7 @@ static void look_at_all(ph_dispatcher *dispatcher, int64_t now_us)
     }
 }
 
-/* Transactions are waited for: what is held up, and so what may be claimed, changes by itself. */
+/* Works wait for transactions: how many do, and so how much may be claimed, changes by itself. */
 static bool may_be_held_up(const ph_dispatcher *dispatcher, int room)
 {
     bool busy = (long)dispatcher->works.running > dispatcher->pool.hung;
@@ -47,7 +47,7 @@ static bool may_be_held_up(const ph_dispatcher *dispatcher, int room)
            (room == 0 && dispatcher->set && dispatcher->connections.handlers > 0 && busy);
 }
 
-/* How much there is, and what to wake up for if there is none. */
+/* How much room there is; if there is none, notes what to wake up for. */
 static int look_for_room(ph_dispatcher *dispatcher)
 {
     long wake_at;
@@ -117,7 +117,7 @@ static bool make_choice(ph_dispatcher *dispatcher, const struct survey *survey, 
     return true;
 }
 
-/* Would somebody else find something to do now? */
+/* Would another poller find something to do now? */
 static bool is_more(ph_dispatcher *dispatcher, const struct survey *survey,
                     const struct ph__db *picked)
 {
@@ -140,7 +140,7 @@ static bool is_more(ph_dispatcher *dispatcher, const struct survey *survey,
     return room;
 }
 
-/* One store, and nobody who chooses: there is nothing to choose. */
+/* One store and no callback: there is nothing to choose. */
 static struct ph__db *pick_only(ph_dispatcher *dispatcher, struct ph__db **ret_victim,
                                 int64_t *ret_wake_us)
 {
@@ -168,7 +168,8 @@ static struct ph__db *pick_among(ph_dispatcher *dispatcher, struct ph__db **ret_
             dispatcher->pick.chosen = NULL;
     }
     *ret_wake_us = survey.wake_us;
-    /* The strategy wants to wait, but not for ever; who asks it now goes on by itself. */
+    /* The strategy wants to wait, but not for ever. A thread that is asking it now goes on by
+     * itself. */
     if (survey.ready > 0 && !dispatcher->pick.chosen && !dispatcher->pick.selecting)
         *ret_wake_us =
             ph__earlier(*ret_wake_us, dispatcher->opts.select ? dispatcher->pick.choose_us

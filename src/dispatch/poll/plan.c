@@ -1,5 +1,5 @@
-/* plan.c - what a database needs now, and when to look again: told from memory alone. Chores are rows
- * of a table; only claims, which wait for their turn and for room, are more than that. */
+/* plan.c - the present needs of a database, and when to look again: told from memory alone. Chores
+ * are rows of a table; only claims, which wait for their turn and for room, are more than that. */
 #include "dispatch/poll/poll.h"
 
 #define FLUSH_US 2000        /* a decided work waits at most so long for company */
@@ -42,7 +42,7 @@ const struct ph__chore ph__chore_renew = { .in_outage = true, .due_us = renew_us
 #define CHORE_OF(NUMBER, name) &ph__chore_##name,
 const struct ph__chore *const ph__chores[PH__CHORES] = { PH__CHORE_MAP(CHORE_OF) };
 
-/* What is due goes into the plan; what is not is a reason to wake up later. */
+/* A chore that is due goes into the plan; any other is a reason to wake up later. */
 static void plan_chores(const struct ph__chore_look *look, struct ph__plan *plan)
 {
     for (unsigned i = 0; i < PH__CHORES; i++) {

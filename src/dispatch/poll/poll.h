@@ -1,13 +1,13 @@
-/* poll.h - the poll half: threads that talk to databases, and which comes next. Nothing in work/ knows of
- * it. */
+/* poll.h - the poll half: threads that talk to databases, and the choice of the next one. Nothing
+ * in work/ knows of it. */
 #ifndef PH_DISPATCH_POLL_POLL_H
 #define PH_DISPATCH_POLL_POLL_H
 
 #include "dispatch/dispatch.h"
 
-/* instance.c: what it is for others */
+/* instance.c: the dispatcher as an instance */
 int ph__instance_options(ph_dispatcher_opts *opts, ph_error *err); /* defaults, and checks */
-int ph__instance_init(ph_dispatcher *dispatcher, ph_error *err);   /* copies what the options say */
+int ph__instance_init(ph_dispatcher *dispatcher, ph_error *err);   /* copies its options */
 void ph__instance_free(ph_dispatcher *dispatcher);
 struct ph__instance ph__instance_of(const struct ph__db *db, ph_owner owner);
 /* It was taken for dead: nothing that it has claimed is its own any more. The pollers; no lock. */
@@ -22,7 +22,7 @@ void ph__db_free(struct ph__db *db);
 void ph__db_give_callbacks_back(struct ph__db *db);
 /* A call needed longer than that: more for the next one; others wait for the thread, so not at once. */
 void ph__db_extend(const struct ph__db *db, const ph_error *err, int *limit_ms);
-void ph__db_disconnect(struct ph__db *db); /* by who has it; no lock */
+void ph__db_disconnect(struct ph__db *db); /* the caller has it; no lock */
 void ph__db_leave(struct ph__db *db);      /* likewise */
 
 /* databases.c: which databases there are */
@@ -33,11 +33,11 @@ void ph__databases_changed(void *dispatcher);         /* the set says so; no loc
 void ph__databases_free(ph_dispatcher *dispatcher);
 void *ph__discover(void *dispatcher); /* the thread that asks the sources of the set */
 
-/* What a chore may look at. */
+/* The state that a chore may look at. */
 struct ph__chore_look {
     const struct ph__db *db;
     int64_t now_us;
-    bool lazy;   /* what is decided can wait for its turn to claim */
+    bool lazy;   /* decided works can wait for its turn to claim */
     bool second; /* the second poller settles */
 };
 
@@ -49,7 +49,7 @@ struct ph__chore {
     int64_t (*due_us)(const struct ph__chore_look *look); /* INT64_MAX: never */
     /* When it is worth a visit; NULL: when due. */
     int64_t (*visit_us)(const struct ph__chore_look *look);
-    /* By who has the database, no lock; NULL: the exchange, or the visit itself, does it. */
+    /* The caller has the database; no lock. NULL: the exchange, or the visit itself, does it. */
     void (*run)(struct ph__db *db, int64_t now_us);
 };
 
@@ -87,12 +87,13 @@ bool ph__second_is_on(const ph_dispatcher *dispatcher);
 /* strategy.c: with the lock held */
 #define PH__STUCK_US 1000000 /* a claim that lasts longer does not keep drain-first from the next */
 size_t ph__db_index(const ph_dispatcher *dispatcher, uint64_t serial); /* dbs.count: it is gone */
-/* Nobody talks to it, it has a connection or can get one, and it is not kept back. */
+/* No poller is visiting it, it has a connection or can get one, and it is not kept back. */
 bool ph__db_can_be_served(const struct ph__db *db, bool connections_left);
 bool ph__db_is_ready(const struct ph__db *db, bool connections_left); /* … to be claimed from */
 /* Which to claim from next; NULL: none for now. */
 struct ph__db *ph__choose(ph_dispatcher *dispatcher, bool connections_left, int64_t now_us);
-/* What the callback says; lets go of the lock while it asks: afterwards things may be different. */
+/* The callback's choice; lets go of the lock while it asks, so afterwards things may be
+ * different. */
 struct ph__db *ph__ask(ph_dispatcher *dispatcher, bool connections_left, int64_t now_us);
 /* The turn moves on to this one. Those before it that are just settling, and may have more, come
  * first afterwards. */
@@ -100,16 +101,16 @@ void ph__turn_on(ph_dispatcher *dispatcher, size_t to);
 
 /* pick.c: with the lock held */
 /* The database to be served next, by its plan; NULL: none before *ret_wake_us. It has a connection, or
- * may make one once *ret_victim (NULL: nobody), which is made busy, has given its own up. Lets go of
+ * may make one once *ret_victim (NULL: none), which is made busy, has given its own up. Lets go of
  * the lock while it asks a callback. */
 struct ph__db *ph__pick(ph_dispatcher *dispatcher, struct ph__db **ret_victim,
                         int64_t *ret_wake_us);
 
 /* connections.c: connections, of which there may be fewer than databases; with the lock held */
-/* Who has had nothing to do for longest, and does nothing now; NULL: nobody. */
+/* The database that has been idle for longest, and is idle now; NULL: there is none. */
 struct ph__db *ph__connection_spare(const ph_dispatcher *dispatcher);
-/* Makes sure that the database may connect. *ret_victim: who must give its own up before, and is busy
- * until then; NULL: nobody. False: all connections are in use. */
+/* Makes sure that the database may connect. *ret_victim: the database that must give its own up
+ * before, and is busy until then; NULL: none. False: all connections are in use. */
 bool ph__connection_take(struct ph__db *db, struct ph__db **ret_victim);
 /* For another's sake; no lock. */
 void ph__connection_give_up(struct ph__db *victim);
@@ -117,7 +118,8 @@ void ph__connection_give_up(struct ph__db *victim);
 void ph__connection_end(struct ph__db *db);
 
 /* poller.c */
-/* Somebody must watch the wake-ups while the caller does something else; with the lock held. */
+/* Another poller must watch the wake-ups while the caller does something else; with the lock
+ * held. */
 void ph__poller_call(ph_dispatcher *dispatcher);
 void *ph__poll(void *poller);
 /* Is it of a set, and was never reached? */
@@ -136,7 +138,7 @@ void ph__wakeups_wait(ph_dispatcher *dispatcher, int64_t wait_us);
 /* unclaimed.c: no lock */
 void ph__unclaimed_free(ph_dispatcher *dispatcher);
 
-/* visit.c: by who has the database; no lock */
+/* visit.c: the caller has the database; no lock */
 void ph__serve(struct ph__poller *poller, struct ph__db *db, const struct ph__plan *plan);
 void ph__db_finish(struct ph__poller *poller, struct ph__db *db);
 
@@ -144,20 +146,21 @@ void ph__db_finish(struct ph__poller *poller, struct ph__db *db);
 void ph__act(struct ph__poller *poller, struct ph__db *db, const struct ph__plan *plan);
 
 /* listen.c: the doorbell of one database */
-/* When a ring is followed: others may have rung for others, or been quicker. */
+/* When a ring is followed: it may have been for others, or they were quicker. */
 int64_t ph__ring_us(const struct ph__db *db);
-/* When to look for what was stored after a ring and did not ring for itself; INT64_MAX: that is over. */
+/* When to look for messages that were stored after a ring without a ring of their own; INT64_MAX:
+ * no longer. */
 int64_t ph__unrung_us(const struct ph__db *db, int64_t now_us);
-/* There may be messages: of one that is not busy, or by who has it; with the lock held. */
+/* There may be messages. The database is not busy, or the caller has it; with the lock held. */
 void ph__db_rung(struct ph__db *db);
-/* Has it rung? Then it is noted. By who has it; no lock. */
+/* Has it rung? Then it is noted. The caller has it; no lock. */
 bool ph__db_rang(struct ph__db *db);
-/* It is left alone for a while: only its doorbell, or time, brings somebody back. Likewise. */
+/* It is left alone for a while: only its doorbell, or time, brings a poller back. Likewise. */
 void ph__db_rest(struct ph__db *db);
 
-/* health.c: by who has the database; no lock */
+/* health.c: the caller has the database; no lock */
 const struct ph__health_meaning *ph__health_meaning(enum ph__health health);
-/* Are enough of the pollers with such ones? */
+/* Are enough of the pollers with databases of such health? */
 bool ph__share_is_used_up(enum ph__share share, const struct ph__pollers_use *use);
 /* The pause after this one; 0: the first. */
 int64_t ph__retry_step_us(enum ph__health health, int64_t step_us, bool in_set);
@@ -166,7 +169,7 @@ void ph__db_succeeded(struct ph__db *db);
 /* A call that succeeded took so long; with the lock held. */
 void ph__db_took(struct ph__db *db, int64_t took_us);
 
-/* exchange.c: the one call, by who has the database; no lock. */
+/* exchange.c: the one call. The caller has the database; no lock. */
 int ph__exchange(struct ph__poller *poller, struct ph__db *db, struct ph__exchange_io *io,
                  ph_error *err);
 

@@ -5,7 +5,7 @@
 #include "core/use.h"
 
 #define SLEEP_MAX_US 60000000
-#define HEAR_US 10000 /* so often the wake-ups are heard even if nobody has time to watch them */
+#define HEAR_US 10000 /* so often the wake-ups are heard even if no poller has time to watch them */
 
 bool ph__db_is_new(const struct ph__db *db)
 {
@@ -19,7 +19,7 @@ void ph__poller_call(ph_dispatcher *dispatcher)
         pthread_cond_signal(&dispatcher->wait.pollers_ready);
 }
 
-/* Somebody must watch, and somebody may help. */
+/* One poller must watch, and another may help. */
 static void call_others(ph_dispatcher *dispatcher)
 {
     PH__NEEDS_LOCK(dispatcher);
@@ -106,8 +106,8 @@ static void watch(ph_dispatcher *dispatcher, int64_t wait_us)
     dispatcher->pollers.heard_us = ph__boot_us();
 }
 
-/* While all of them have something to do nobody watches, and a store without a connection, or with
- * nothing to do until then, would not be heard before that is over. */
+/* While all pollers are busy none watches, and a store that has no connection, or had nothing to
+ * do, would not be heard until one is free. */
 static void hear_in_passing(ph_dispatcher *dispatcher)
 {
     if (dispatcher->set && !dispatcher->pollers.watched &&
@@ -139,8 +139,8 @@ static void rest(ph_dispatcher *dispatcher, int64_t wake_us)
     watch(dispatcher, wake_us - now_us);
 }
 
-/* What concerns no database, or all of them; by one at a time. Lets go of the lock meanwhile. True: time
- * has passed. */
+/* Does what concerns no database, or all of them; one poller at a time. Lets go of the lock
+ * meanwhile. True: time has passed. */
 static bool tend(ph_dispatcher *dispatcher)
 {
     int64_t now_us = ph__boot_us();
@@ -164,7 +164,7 @@ static bool tend(ph_dispatcher *dispatcher)
     dispatcher->pollers.maintaining = false;
     again = dispatcher->dbs.changed && ph__boot_us() >= dispatcher->dbs.update_us;
     if (dispatcher->dbs.changed || dispatcher->times.limit_us < dispatcher->pollers.asleep_until_us)
-        ph__wake_asleep(dispatcher); /* who watches has left that to us */
+        ph__wake_asleep(dispatcher); /* the one that watches has left that to us */
     return dbs || again;
 }
 
@@ -184,7 +184,7 @@ static struct ph__db *next_to_finish(const ph_dispatcher *dispatcher)
     return found;
 }
 
-/* The last words: what is decided is settled, or the leases run out; then good-bye. */
+/* The end: decided works are settled, or their leases run out; then the instance leaves. */
 static void finish_all(struct ph__poller *poller)
 {
     ph_dispatcher *dispatcher = poller->dispatcher;
@@ -200,7 +200,7 @@ static void finish_all(struct ph__poller *poller)
     }
 }
 
-/* What it could not settle comes back, and gets its time. */
+/* Works that it could not settle come back, and get their time. */
 static void wait_for_second(ph_dispatcher *dispatcher)
 {
     int64_t least_us;

@@ -1,4 +1,4 @@
-/* retention.c - what is old is deleted: in an idle moment, or else after twice the time. */
+/* retention.c - deletes old rows: in an idle moment, or else after twice the time. */
 #include "dispatch/poll/poll.h"
 
 #define RETENTION_LIMIT 1000
@@ -9,7 +9,7 @@ static int64_t every_us(const struct ph__db *db)
     return (int64_t)db->dispatcher->opts.retention_ms * 1000;
 }
 
-/* Is there time for what can wait? */
+/* Is there time for work that can wait? */
 static bool is_idle(const struct ph__db *db)
 {
     return !db->claim.found || db->dispatcher->room.short_of_it;

@@ -1,9 +1,9 @@
 /* second.c - a second poller for one database that serves several connections at once.
  *
- * It has a connection of its own and settles, so that the first one can listen, and claim at once what
- * it hears of. Where there is plenty it claims, too: one batch is fetched while another is handed
- * out. Whatever else is to be done is left to the first, and so is everything when a call of the
- * second has failed: then the first finds out what is the matter. */
+ * It has a connection of its own and settles, so that the first one can listen, and claim at once
+ * when the doorbell rings. Where there is plenty it claims, too: one batch is fetched while another
+ * is handed out. All else is left to the first, and so is everything when a call of the second has
+ * failed: then the first finds out why. */
 #include "dispatch/poll/poll.h"
 
 #define FLUSH_US 2000       /* a decided work waits at most so long for company */
@@ -13,9 +13,9 @@
 #define SOME_US 5000        /* … and no later, if it has found as much as it asked for */
 #define SLEEP_MAX_US 60000000
 
-/* Last attempts, and the threads that are kept for them, are the first one's affair: it settles what was
- * handled before it claims the next, so that no more of them are lost with the process than it has
- * threads. */
+/* Last attempts, and the threads that are kept for them, are the first one's affair: it settles the
+ * handled ones before it claims the next, so that no more of them are lost with the process than it
+ * has threads. */
 bool ph__second_is_on(const ph_dispatcher *dispatcher)
 {
     const struct ph__db *db;
@@ -133,7 +133,7 @@ static void note_claim(struct ph__db *db, const struct ph__exchange_io *io)
         let_first_rest(db);
 }
 
-/* What came of it; with the lock held. */
+/* Its result; with the lock held. */
 static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, int r)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
@@ -157,7 +157,7 @@ static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, 
     if (room > 0)
         note_claim(db, io);
     ph__drain_look(dispatcher);
-    /* The room that it saw taken is free again, or there is some by what was settled. */
+    /* The room that it saw taken is free again, or the settlements made some. */
     if ((room > 0 && was_short) ||
         ((was_short || db->claim.more) && ph__room(dispatcher, &ignored) > 0))
         ph__wake_for(db);

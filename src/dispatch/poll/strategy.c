@@ -14,7 +14,7 @@ size_t ph__db_index(const ph_dispatcher *dispatcher, uint64_t serial)
     return i;
 }
 
-/* Are enough of the pollers with such ones? */
+/* Are enough of the pollers with databases of such health? */
 static bool is_kept_back(const struct ph__db *db)
 {
     const ph_dispatcher *dispatcher = db->dispatcher;
@@ -44,8 +44,9 @@ static bool holds_on(const struct ph__db *db, int64_t now_us)
     return !db->claim.through && !db->leaving && !db->health.retry_us && !is_kept_back(db);
 }
 
-/* Is somebody with one that was never claimed from? Then those that had their batch wait for it, so
- * that each gives one before any gives a second; but not for long, and not if it has failed before. */
+/* Is a poller with a database that was never claimed from? Then those that had their batch wait for
+ * it, so that each gives one before any gives a second; but not for long, and not if it has failed
+ * before. */
 static bool is_greeting(const ph_dispatcher *dispatcher, int64_t now_us)
 {
     for (size_t i = 0; i < dispatcher->dbs.count; i++) {
@@ -71,7 +72,7 @@ void ph__turn_on(ph_dispatcher *dispatcher, size_t to)
     dispatcher->pick.claim_turn = to + 1;
 }
 
-/* Who comes first: those that were never claimed from, then those that missed their turn. */
+/* Lower comes first: databases that were never claimed from, then those that missed their turn. */
 static int rank(const struct ph__db *db)
 {
     if (!db->turn.met)

@@ -1,5 +1,6 @@
-/* unclaimed.c - messages that this dispatcher could claim, but has no handler for, and that no live
- * instance claims: somebody should know. Looked for once a minute, with a visit that is made anyway. */
+/* unclaimed.c - finds messages that this dispatcher could claim, but has no handler for, and that
+ * no live instance claims: operators should know. It looks once a minute, with a visit that is made
+ * anyway. */
 #include "dispatch/poll/poll.h"
 
 #include "core/call.h"
@@ -76,7 +77,7 @@ static int look(struct ph__db *db, int door, int64_t now_us)
     return r;
 }
 
-/* Nobody wakes up for it. */
+/* No poller wakes up for it. */
 static int64_t due_us(const struct ph__chore_look *look)
 {
     return look->db->leaving || look->now_us < look->db->unclaimed_us ? INT64_MAX : 0;

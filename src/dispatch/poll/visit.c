@@ -1,5 +1,5 @@
-/* visit.c - a poller's visit to a database: greet it if it is new, hear its doorbell, exchange, do what
- * else is due, and see whether it can be left alone; and the last visit of all. */
+/* visit.c - a poller's visit to a database: greet it if it is new, hear its doorbell, exchange, do
+ * the chores that are due, and see whether it can be left alone; and the last visit of all. */
 #include "dispatch/poll/poll.h"
 
 #include "core/call.h"
@@ -29,8 +29,8 @@ static bool may_rest(struct ph__db *db)
     return rests;
 }
 
-/* What a visit costs: processor time where the database is a file, and otherwise time, since most of
- * it is spent by the server. */
+/* The cost of a visit: processor time where the database is a file, and otherwise time, since the
+ * server spends most of it. */
 static int64_t cost_clock_us(const struct ph__db *db)
 {
     struct timespec now;
@@ -47,8 +47,8 @@ static void note_cost(struct ph__db *db, int64_t cost_us)
     db->visit.cost_us += (cost_us - db->visit.cost_us) / (db->visit.cost_us ? 4 : 1);
 }
 
-/* To make a schema may take longer than any call: it has the time that the user allows. That the
- * database is there is found out before. */
+/* To make a schema may take longer than any call, so it has the time that the user allows. A call
+ * before it finds out whether the database is there. */
 static bool deploy(struct ph__db *db)
 {
     ph_schema_status status = PH_SCHEMA_STATUS_INIT;
@@ -104,7 +104,7 @@ static void exchange(struct ph__poller *poller, struct ph__db *db, struct ph__pl
     ph__act(poller, db, &plan);
 }
 
-/* What is due and does not go with the exchange. */
+/* Does the chores that are due and do not go with the exchange. */
 static void run_chores(struct ph__db *db, const struct ph__plan *plan)
 {
     for (unsigned i = 0; i < PH__CHORES && !db->health.retry_us; i++) {
@@ -123,7 +123,7 @@ void ph__serve(struct ph__poller *poller, struct ph__db *db, const struct ph__pl
         plan.claim = false, plan.room = 0; /* it was nothing, or not for us */
     if (plan.act || plan.claim)
         exchange(poller, db, plan);
-    /* Notifications that nobody takes pile up. */
+    /* Notifications that are not read pile up. */
     if (now_us - db->doorbell.heard_us >= HEAR_US)
         (void)ph__db_rang(db);
     run_chores(db, &plan);
@@ -156,7 +156,7 @@ void ph__db_finish(struct ph__poller *poller, struct ph__db *db)
         if (db->health.retry_us)
             (void)poll(NULL, 0, FINISH_NAP_MS);
     }
-    /* Otherwise nobody would hear it; and where some did not, not for ever. */
+    /* Otherwise no poller would hear it; and where some did not, not for ever. */
     if (!db->health.retry_us &&
         (ph__boot_us() < dispatcher->stop.leave_us || !dispatcher->stop.leave_failed) &&
         !ph__instance_leave(db))

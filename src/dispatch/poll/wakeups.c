@@ -1,6 +1,6 @@
-/* wakeups.c - what wakes the pollers: an eventfd of our own, the sockets on which databases ring, and, for
- * the SQLite files of a set, a watch on their folders, which needs no connection and counts once for
- * all files of a folder. */
+/* wakeups.c - wakes the pollers: through an eventfd of our own, the sockets on which databases
+ * ring, and, for the SQLite files of a set, a watch on their folders, which needs no connection and
+ * counts once for all files of a folder. */
 #include "dispatch/poll/poll.h"
 
 #include "util/alloc.h"
@@ -44,7 +44,7 @@ void ph__doorbell_disarm(struct ph__db *db)
     struct epoll_event event = { .events = EPOLLONESHOT, .data.u64 = db->serial };
 
     if (!db->doorbell.armed || !db->dispatcher->set || db->dispatcher->pollers.count == 1)
-        return; /* nobody watches while its answers come in */
+        return; /* no poller watches while its answers come in */
     db->doorbell.armed = false;
     (void)!epoll_ctl(db->dispatcher->wakeups.poll_fd, EPOLL_CTL_MOD, db->doorbell.fd, &event);
 }
@@ -73,7 +73,7 @@ void ph__file_watch(struct ph__db *db)
     if (!file || dispatcher->wakeups.inotify_fd < 0 ||
         dispatcher->opts.doorbell == PH_DOORBELL_OFF || !realpath(file, path) ||
         !(slash = strrchr(path, '/')))
-        return; /* a file that is not there yet is polled until somebody asks again */
+        return; /* a file that is not there yet is polled until the next call */
     name = ph__strdup(slash + 1);
     *(slash == path ? slash + 1 : slash) = '\0';
     folder = name ? inotify_add_watch(dispatcher->wakeups.inotify_fd, path, IN_MODIFY) : -1;
@@ -107,8 +107,8 @@ void ph__file_unwatch(struct ph__db *db)
     db->watch.lost = false;
 }
 
-/* Somebody has written to the log of this file, which every commit does. It is written before its
- * commit can be seen: who finds nothing yet looks again soon, and then less and less often. */
+/* The log of this file was written to, as by every commit. That comes before the commit can be
+ * seen: a look that finds nothing yet is repeated soon, and then less and less often. */
 static void rings(ph_dispatcher *dispatcher, int folder, const char *name)
 {
     size_t length = strlen(name), wal = strlen(WAL);
@@ -210,7 +210,7 @@ void ph__wake_asleep(ph_dispatcher *dispatcher)
 void ph__wake_for(struct ph__db *db)
 {
     PH__NEEDS_LOCK(db->dispatcher);
-    if (!db->visit.busy) /* otherwise who has it looks at it again before leaving */
+    if (!db->visit.busy) /* otherwise the poller that has it looks at it again before leaving */
         ph__wake_asleep(db->dispatcher);
 }
 

@@ -1,4 +1,4 @@
-/* batch.c - claimed batches: each with its lease, freed when nobody holds any of it. */
+/* batch.c - claimed batches: each with its lease, freed when no part of it is held. */
 #include "dispatch/dispatch.h"
 
 #include "core/id.h"
@@ -159,7 +159,7 @@ bool ph__settles_other(const struct ph_work *work)
     return false;
 }
 
-/* What was delivered before and has not been handled yet will not be: its lease was lost. */
+/* An earlier delivery that has not been handled yet never will be: its lease was lost. */
 static void cancel_earlier(const struct ph_work *work)
 {
     for (struct ph_work *w = *slot_of(work); w; w = w->slot_next) {
@@ -228,7 +228,7 @@ size_t ph__works_forget(struct ph__db *db)
     return count;
 }
 
-/* Somebody holds it no longer. */
+/* A holder lets go of it. */
 static bool end_batch(struct ph__batch *batch)
 {
     if (--batch->live > 0)

@@ -1,4 +1,5 @@
-/* handle.c - what handlers call: their message, whether to give up, and the verdict that comes later. */
+/* handle.c - the functions that handlers call: for their message, whether to give up, and a later
+ * verdict. */
 #include "dispatch/dispatch.h"
 
 #include "core/error.h"
@@ -8,7 +9,7 @@ const ph_delivery *ph_work_delivery(const ph_work *work)
     return work ? work->delivery : NULL;
 }
 
-/* When its time is over anyway, whether or not a poller gets round to saying so. */
+/* When its time is over, whether or not a poller gets round to saying so. */
 static int64_t end_us(const ph_work *work)
 {
     int64_t fenced_us = atomic_load(&work->batch->fenced_us);

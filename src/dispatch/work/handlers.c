@@ -1,4 +1,4 @@
-/* handlers.c - who handles what: one handler per door and topic, and what is claimed for them. */
+/* handlers.c - one handler per door and topic, and the topics that are claimed for them. */
 #include "dispatch/dispatch.h"
 
 #include "core/error.h"

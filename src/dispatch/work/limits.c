@@ -18,15 +18,15 @@ static void give_up(struct ph_work *work)
         dispatcher->pool.missing++;
 }
 
-/* Is its handler, or who keeps it, to be told when the time is over? A handler also when the work
- * was settled, or forgotten, before it has returned. */
+/* Is its handler, or the program that keeps it, to be told when the time is over? A handler also if
+ * the work was settled, or forgotten, before it has returned. */
 static bool has_limit(const struct ph_work *work)
 {
     return work->hold.limit_us != NEVER && !work->hold.given_up &&
            (work->state == PH__RUNNING || !work->hold.returned);
 }
 
-/* Finds one work whose time is over, does what is due, and says which line to log. */
+/* Finds one work whose time is over, tells it or gives it up, and says which line to log. */
 static struct ph_work *over_time(ph_dispatcher *dispatcher, int64_t now_us, const char **ret_what)
 {
     for (struct ph_work *work = dispatcher->works.active; work; work = work->hold.older) {

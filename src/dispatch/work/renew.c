@@ -15,7 +15,7 @@ struct ph__renewal {
     size_t count;
 };
 
-/* Collects what must be renewed of one door, and holds it. */
+/* Collects the leases of one door that must be renewed, and holds their works. */
 static void collect(struct ph__db *db, ph_door door, int64_t now_us, struct ph__renewal *renewal)
 {
     int64_t lease_us = db->dispatcher->times.lease_us;
@@ -91,7 +91,8 @@ int ph__renewal_begin(struct ph__db *db, struct ph__work_batch *batch,
         ph__unlock(dispatcher);
         return ph__fail_memory(err);
     }
-    /* Messages that have waited for a thread for a whole lease are better off with somebody else. */
+    /* Messages that have waited for a thread for a whole lease are better off with another
+     * instance. */
     ph__waiting_release(db, now_us - dispatcher->times.lease_us);
     for (int door = 0; door < PH__SIDES; door++) {
         size_t before = renewal->count;

@@ -1,5 +1,5 @@
-/* reserve.c - handler threads that are kept for last attempts: what is lost with this process before a
- * handler has begun with it would be dead, and nobody would have seen it.
+/* reserve.c - handler threads that are kept for last attempts: a message lost with this process
+ * before its handler has begun would be dead, and no handler would have seen it.
  *
  * A thread is kept from before the claim until the handler begins. Claims of a set are many at the same
  * time, and one whose database hangs would keep a thread from all others: there a thread is kept only
@@ -68,7 +68,7 @@ static void note(struct ph__db *db, bool waits, bool came)
     db->last.waits = waits;
     db->last.came = came;
     if (db->settle.decided.count > 0)
-        ph__wake_to_settle(db); /* by whom may have changed */
+        ph__wake_to_settle(db); /* another poller may have to do it now */
 }
 
 void ph__reserve(struct ph__db *db, struct ph__exchange_io *io)

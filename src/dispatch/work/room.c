@@ -1,8 +1,8 @@
 /* room.c - how many messages may be claimed now: for threads that are idle, and ahead. */
 #include "dispatch/dispatch.h"
 
-/* What the handlers, as slow as they are lately, will not get to within half a lease is better
- * left to other dispatchers. */
+/* Messages that the handlers, at their present speed, will not get to within half a lease are
+ * better left to other dispatchers. */
 static long useful_prefetch(const ph_dispatcher *dispatcher)
 {
     int64_t prefetch = dispatcher->opts.prefetch > 0 ? dispatcher->opts.prefetch : 0;
@@ -14,8 +14,7 @@ static long useful_prefetch(const ph_dispatcher *dispatcher)
     return (long)prefetch;
 }
 
-/* A store in trouble, or a slow one, may be long about it: others need not wait for what comes from
- * there. */
+/* A store in trouble, or a slow one, may take long: others need not wait for its messages. */
 static long claiming(const ph_dispatcher *dispatcher)
 {
     return dispatcher->room.claiming - dispatcher->room.doubtful;
@@ -81,7 +80,7 @@ bool ph__claim_allowed(const ph_dispatcher *dispatcher)
     return left_in_flight(dispatcher) > 0;
 }
 
-/* What is behind others of its stream counts as prefetched, but keeps no thread from its work. */
+/* A work behind others of its stream counts as prefetched, but keeps no thread from its work. */
 int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at)
 {
     const ph_dispatcher_opts *opts = &dispatcher->opts;

@@ -1,9 +1,9 @@
 /* run.c - messages of one stream in one batch: each gets its turn when the one before it is done.
  *
  * Settlements leave in the order in which they were decided, so the database sees a run settled
- * from its front. Whatever is not an ack ends the run there, on both sides: the database gives the
- * rest back by itself, and what is asked for it besides is answered with "released" or, in a later
- * call, with "stale". */
+ * from its front. Any settlement but an ack ends the run there, on both sides: the database gives
+ * the rest back by itself, and answers settlements of the rest with "released" or, in a later call,
+ * with "stale". */
 #include "dispatch/dispatch.h"
 
 #include <string.h>
@@ -45,7 +45,8 @@ void ph__run_turn(struct ph_work *work)
     }
 }
 
-/* A handler in a transaction acknowledges there, and not what is yet to be sent. */
+/* A handler in a transaction acknowledges its message there, but not those whose settlements are
+ * yet to be sent. */
 static bool needs_settled(const struct ph_work *work)
 {
     return work->handler && work->handler->in_transaction;

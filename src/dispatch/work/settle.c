@@ -1,4 +1,4 @@
-/* settle.c - what was decided leaves for the database, and what came of it.
+/* settle.c - sends the decided works to the database, and takes the outcomes.
  *
  * Two calls may be under way at the same time, but never about the same batch: works of one stream
  * are in one batch, and their settlements arrive in the order of the decisions. */
@@ -50,7 +50,7 @@ void ph__settle_begin(struct ph__settle_call *call, struct ph__db *db, struct ph
     db->settle.blocked = call->count == 0 && db->settle.decided.count > 0;
 }
 
-/* What had to wait for the end of this call need not any longer; with the lock held. */
+/* The works that had to wait for the end of this call need not any longer; with the lock held. */
 static void unblock(struct ph__db *db)
 {
     db->settle.blocked = false;
@@ -141,7 +141,7 @@ static void settled(const struct ph__settle_call *call, struct ph__db *db)
     }
     if (db->settle.decided.count > 0)
         db->settle.since_us = ph__boot_us();
-    if (db->works.waiting > waiting) /* what was behind these in its stream */
+    if (db->works.waiting > waiting) /* the works behind these in their stream */
         ph__threads_call(dispatcher);
     if (freed && !call->claims) { /* a claim before this could not find it */
         db->claim.stream_free = true;

@@ -1,4 +1,4 @@
-/* stop.c - ending well: drain, stop, and what is given back. */
+/* stop.c - ending well: drain, stop, and giving works back. */
 #include "dispatch/dispatch.h"
 
 #include "core/error.h"
@@ -160,7 +160,7 @@ static void cancel_all(ph_dispatcher *dispatcher)
     }
 }
 
-/* What has not come to an end is given back; returns how many handlers still run. */
+/* Gives unfinished works back; returns how many handlers still run. */
 static size_t give_back(ph_dispatcher *dispatcher)
 {
     size_t running = 0;
@@ -174,7 +174,7 @@ static size_t give_back(ph_dispatcher *dispatcher)
     return running;
 }
 
-/* What could not be settled; true: there was some, and err says why. */
+/* Works that could not be settled; true: there were some, and err says why. */
 static bool forget_all(ph_dispatcher *dispatcher, ph_error *err)
 {
     bool any = false;
@@ -189,8 +189,9 @@ static bool forget_all(ph_dispatcher *dispatcher, ph_error *err)
     return any;
 }
 
-/* So long the last settlements are tried: for the time of one call, and until whoever stops it has waited
- * for long enough; but of many stores, one that does not answer must not hold up the end. */
+/* How long the last settlements are tried: for the time of one call, and as long as the caller of
+ * the stop is willing to wait; but of many stores, one that does not answer must not hold up the
+ * end. */
 static void limit_finish(ph_dispatcher *dispatcher)
 {
     int64_t began_us = dispatcher->stop.leave_us - LEAVE_US;

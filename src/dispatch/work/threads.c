@@ -1,4 +1,5 @@
-/* threads.c - the pool of handler threads: each takes what waits, runs its handler, and decides. */
+/* threads.c - the pool of handler threads: each takes a waiting work, runs its handler, and
+ * decides. */
 #include "dispatch/dispatch.h"
 
 #include "core/error.h"
@@ -46,7 +47,7 @@ static ph_verdict run(struct ph__thread *thread, struct ph_work *work, ph_outcom
     return verdict;
 }
 
-/* What a handler in a transaction has settled by itself needs no exchange. */
+/* A work that its handler's transaction has settled needs no exchange. */
 static bool settled_in_transaction(struct ph__thread *thread, struct ph_work *work,
                                    ph_outcome outcome)
 {
@@ -73,7 +74,7 @@ void ph__threads_call(ph_dispatcher *dispatcher)
         pthread_cond_signal(&dispatcher->wait.work_ready);
 }
 
-/* A thread that takes a message makes sure that somebody looks after the others, in case its own
+/* A thread that takes a message makes sure that another one looks after the rest, in case its own
  * handler takes long. */
 static void call_helper(ph_dispatcher *dispatcher)
 {
@@ -152,7 +153,7 @@ static struct ph_work *next_work(struct ph__thread *thread)
             call_helper(dispatcher);
             return work;
         }
-        if (work) /* the lease may be somebody else's by now */
+        if (work) /* another worker may have the lease by now */
             ph__work_release(work, 0);
         else if (dispatcher->phase.stopping)
             return NULL;
@@ -171,7 +172,7 @@ static void wake_for_more(ph_dispatcher *dispatcher)
         ph__wake_asleep(dispatcher);
 }
 
-/* Nobody will join it; with the lock held. */
+/* No thread will join it; with the lock held. */
 static void detach(struct ph__thread *thread)
 {
     struct ph__thread **at = &thread->dispatcher->pool.threads;
@@ -279,7 +280,7 @@ void ph__threads_replace(ph_dispatcher *dispatcher)
 
     ph__lock(dispatcher);
     missing = dispatcher->pool.missing;
-    /* So many hanging handlers eat memory, not messages: at some point somebody must look. */
+    /* So many hanging handlers eat memory, not messages: at some point an operator must look. */
     if (dispatcher->phase.stopping || dispatcher->pool.hung > dispatcher->opts.threads)
         missing = 0;
     ph__unlock(dispatcher);

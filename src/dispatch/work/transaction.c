@@ -1,8 +1,7 @@
 /* transaction.c - a handler whose effect and whose ack are one transaction.
  *
- * The ack comes last, since it holds the lease's row; and the commit follows
- * only if the lease was still ours: otherwise somebody else has the message,
- * and with it the effect. */
+ * The ack comes last, since it holds the lease's row; and the commit follows only if the lease was
+ * still ours: otherwise another worker has the message, and makes the effect. */
 #include "dispatch/dispatch.h"
 
 #include "core/call.h"
@@ -189,7 +188,8 @@ static void keep_error(struct ph_work *work, const char *what, const ph_error *e
     ph_work_error(work, text);
 }
 
-/* Nobody waits for it any more: the message was abandoned or released, and the effect goes too. */
+/* Has the dispatcher stopped waiting for the handler? Then the message was abandoned or released,
+ * and the effect must go, too. */
 static bool is_given_up(struct ph__thread *thread)
 {
     bool given_up;
@@ -200,8 +200,8 @@ static bool is_given_up(struct ph__thread *thread)
     return given_up;
 }
 
-/* Waiting for the transaction has taken time: is the message still ours, and does anybody still
- * wait for the handler? */
+/* Waiting for the transaction has taken time: is the message still ours, and does the dispatcher
+ * still wait for the handler? */
 static bool may_call(struct ph__thread *thread, struct ph_work *work)
 {
     bool may;

@@ -55,7 +55,7 @@ static void waited(struct ph_work *work)
 }
 
 /* A database in which transactions do not begin, or not end, must not get hold of all threads; and
- * those that are kept for last attempts are nobody else's. */
+ * those that are kept for last attempts are for nothing else. */
 static bool must_wait(const struct ph_work *work)
 {
     const ph_dispatcher *dispatcher = work->batch->dispatcher;

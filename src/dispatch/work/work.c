@@ -90,8 +90,8 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
         ph__run_go_on(work);
     else if (!work->given_back)
         ph__run_cut(work);
-    /* A poller wakes up for the first one that it may settle (its timer), for a full load, and when there
-     * is nothing more to wait for. */
+    /* A poller wakes up for the first one that it may settle (its timer), for a full load, and when
+     * there is nothing more to wait for. */
     if (first || unblocks || db->settle.decided.count >= PH__SETTLE_MAX ||
         db->works.waiting + db->works.running == 0)
         ph__wake_to_settle(db);
@@ -132,7 +132,7 @@ void ph__work_release(struct ph_work *work, int64_t delay_ms)
     PH__NEEDS_LOCK(work->batch->dispatcher);
     if (work->state == PH__DECIDED || work->state == PH__SETTLED)
         return;
-    work->decision.verdict = 0; /* nobody's */
+    work->decision.verdict = 0; /* not decided */
     work->decision.delay_ms = delay_ms;
     put_on_decided(work, PH_RELEASE);
 }
@@ -212,7 +212,7 @@ bool ph__work_returned(struct ph_work *work, ph_verdict verdict)
         ph__work_decide(work, verdict);
     }
     if (dispatcher->room
-            .short_of_it) /* what was kept, or settled in a transaction, wakes nobody else */
+            .short_of_it) /* a work kept, or settled in a transaction, wakes no other thread */
         ph__wake_asleep(dispatcher);
     if (!work->hold.kept || work->hold.user_settled)
         is_free = ph__work_let_go(work);

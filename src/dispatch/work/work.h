@@ -1,10 +1,10 @@
-/* work.h - the work half: works, batches, and what can be done with them.
+/* work.h - the work half: works, batches, and the functions on them.
  *
  * The life of a work:
  *     (behind) → waiting → running → (kept) → decided → settled
- * Whoever decides first (the handler's verdict, ph_work_settle(), the time limit, the stop) puts the
- * work on the list of decided ones of its database; later verdicts are ignored. A poller settles what is
- * decided. A work stays in memory until it is settled and its handler has let go of it; so does its
+ * The first to decide (the handler's verdict, ph_work_settle(), the time limit, the stop) puts the
+ * work on its database's list of decided ones; later verdicts are ignored. A poller settles decided
+ * works. A work stays in memory until it is settled and its handler has let go of it; so does its
  * batch, and so does the dispatcher itself.
  *
  * Works of one stream stand together in a batch, in order: a run. Only its first is waiting, the others
@@ -26,34 +26,34 @@
 #define PH__SETTLE_MAX PH__CLAIM_MAX /* settlements in one exchange: a whole batch */
 #define PH__CANCEL_GRACE_MS 5000     /* from a handler's time limit until it is given up */
 #define PH__STOP_GRACE_MS 1000       /* from the stop's cancelling until handlers are given up */
-#define PH__HELD_UP_US 50000 /* who waits so long for transactions is in the way of nobody */
+#define PH__HELD_UP_US 50000         /* works held up for so long take no room from others */
 #define PH__SIDES 2 /* doors that have handlers: PH_OUTBOX and PH_INBOX, by their numbers */
 
 struct ph__db;
 
 enum ph__work_state { PH__BEHIND, PH__WAITING, PH__RUNNING, PH__DECIDED, PH__SETTLED };
 
-/* What its handler, or who keeps it, does with a work. */
+/* The state of a work's handler, or of the program that keeps it. */
 struct ph__hold {
     struct ph_work *newer, *older; /* in the list of held ones */
     bool active;                   /* the handler has not let go of it */
-    bool returned, kept;           /* what the handler did */
+    bool returned, kept;           /* the handler has returned, or kept it */
     bool user_settled;             /* ph_work_settle() was called */
-    bool given_up;                 /* nobody waits for the handler any more */
+    bool given_up;                 /* the dispatcher no longer waits for the handler */
     int64_t started_us;            /* when the handler was called; 0: not yet */
     int64_t limit_us;              /* when its time is over; INT64_MAX: never, or not yet called */
 };
 
-/* What is to be told to the database. */
+/* The settlement for the database. */
 struct ph__decision {
-    ph_verdict verdict; /* 0: nobody's */
+    ph_verdict verdict; /* 0: not decided */
     ph_settle_verb verb;
-    char *error;      /* what the handler said; ph__alloc */
+    char *error;      /* the handler's text; ph__alloc */
     int64_t delay_ms; /* PH_DELAY_POLICY: none given */
 };
 
-/* All with the lock held, but: batch, delivery, lease, handler and no_handler do not change, and tx and
- * store belong to the thread that runs it. */
+/* The lock guards all members, except that batch, delivery, lease, handler and no_handler do not
+ * change, and tx and store belong to the thread that runs it. */
 struct ph_work {
     struct ph__batch *batch;
     size_t refs; /* not settled, held by a handler, held by a poller for a moment */
@@ -79,20 +79,20 @@ struct ph_work {
     bool evicted;  /* forgotten, since the instance was taken for dead */
 };
 
-/* One claimed batch: one lease. All with the lock held, but: dispatcher, db, door, owner, messages, count
- * and claimed_us do not change once it is added. */
+/* One claimed batch: one lease. The lock guards all members, except that dispatcher, db, door,
+ * owner, messages, count and claimed_us do not change once it is added. */
 struct ph__batch {
     ph_dispatcher *dispatcher;
     struct ph__db *db;
     ph_door door;
-    ph_owner owner; /* who claimed it */
+    ph_owner owner; /* its claimer */
     struct ph__batch *next, *previous;
     ph_batch *messages; /* NULL: each work has its delivery for itself */
     size_t count;
     bool last;                          /* of one work, whose last attempt it is */
     size_t unsettled;                   /* works */
     struct ph__settle_call *settled_by; /* the call under way about some of them; NULL: none */
-    size_t live;                        /* works that somebody holds */
+    size_t live;                        /* works that are held */
     int64_t claimed_us;                 /* when the batch had come */
     int64_t renew_us;                   /* next renewal */
     _Atomic(int64_t) fenced_us;         /* from then on the lease counts as lost */
@@ -108,13 +108,13 @@ struct ph__thread {
     pthread_t id;
     ph_dispatcher *dispatcher;
     struct ph__thread *next;
-    struct ph_work *work; /* what it runs */
+    struct ph_work *work; /* the work that it runs */
     ph_store *store;      /* its own, for transactions; NULL until needed */
     uint64_t serial;      /* of the database that it is of */
     uint64_t uses;        /* the same, as others may know it: with the lock held */
     bool leave_store;     /* that database is no more: the connection is to be closed */
     bool given_up;        /* its handler hangs: it ends when that returns */
-    bool detached;        /* nobody joins it */
+    bool detached;        /* no thread joins it */
     bool maybe_settled;   /* the commit of its handler's transaction got no answer */
 };
 
@@ -134,20 +134,20 @@ static inline int64_t ph__earlier(int64_t a, int64_t b)
 /* Works that are being settled by one call. */
 struct ph__settle_call {
     size_t count;
-    bool claims; /* it also claims: what is free by it can be found by it */
+    bool claims; /* it also claims: it can find the messages that it frees */
     struct ph_work *works[PH__SETTLE_MAX];
     ph_settlement settlements[PH__SIDES][PH__SETTLE_MAX];
     ph_outcome outcomes[PH__SIDES][PH__SETTLE_MAX];
 };
 
-/* What one call of a poller asks for and brings, apart from works. */
+/* One call's requests and results, apart from works. */
 struct ph__exchange_io {
     int room[PH__SIDES]; /* messages to claim; 0: none */
     bool any_stream;     /* also those that are left to other instances for a while */
-    bool settle;         /* what is decided */
+    bool settle;         /* decided works */
     bool renew;          /* leases whose time has come */
     enum ph__last last[PH__SIDES];
-    /* What came of it. */
+    /* The results. */
     int claimed[PH__SIDES];
     bool more[PH__SIDES]; /* there may be more although none came */
     bool last_waits[PH__SIDES], last_came[PH__SIDES];
@@ -179,7 +179,8 @@ bool ph__settles_other(const struct ph_work *work);
 /* Ends a reference; with the last one the work is gone. True: so is its batch, and the caller
  * drops a reference of the dispatcher after unlocking. */
 bool ph__work_unref(struct ph_work *work);
-/* What could not be settled before the end: the leases run out instead; returns how many. */
+/* Drops works that could not be settled before the end: their leases run out instead; returns how
+ * many. */
 size_t ph__works_forget(struct ph__db *db);
 /* The leases are gone: handlers are cancelled, and all works forgotten; returns how many. */
 size_t ph__works_evict(struct ph__db *db);
@@ -190,7 +191,7 @@ void ph__waiting_push(struct ph_work *work);
 /* Takes those of a database that were claimed at this time or before. */
 void ph__waiting_take(struct ph__db *db, int64_t claimed_us, struct ph__work_list *taken);
 struct ph_work *ph__waiting_pop(ph_dispatcher *dispatcher);
-/* Gives back what was claimed at this time or before and has no thread yet. */
+/* Gives back works that were claimed at this time or before and have no thread yet. */
 void ph__waiting_release(struct ph__db *db, int64_t claimed_us);
 void ph__work_push(struct ph__work_list *list, struct ph_work *work);
 struct ph_work *ph__work_pop(struct ph__work_list *list);
@@ -200,7 +201,7 @@ struct ph_work *ph__work_pop(struct ph__work_list *list);
  * lock held. */
 void ph__settle_begin(struct ph__settle_call *call, struct ph__db *db,
                       struct ph__work_batch *batch);
-/* r: what the call returned, err why. What was not settled is decided again, in its order; no lock. */
+/* r: the call's result, err why. Works not settled are decided again, in their order; no lock. */
 void ph__settle_end(struct ph__settle_call *call, struct ph__db *db, int r, const ph_error *err);
 
 /* renew.c: no lock */
@@ -209,7 +210,7 @@ struct ph__renewal;
  * none. */
 int ph__renewal_begin(struct ph__db *db, struct ph__work_batch *batch,
                       struct ph__renewal **ret_renewal, ph_error *err);
-/* r: what the call returned; asked_us: when it was sent. NULL is fine. */
+/* r: the call's result; asked_us: when it was sent. NULL is fine. */
 void ph__renewal_end(struct ph__db *db, struct ph__renewal *renewal, int r, int64_t asked_us);
 
 /* limits.c: no lock */
@@ -225,7 +226,7 @@ void ph__runs_find(struct ph__batch *batch);
 void ph__run_turn(struct ph_work *work);
 /* The work is done (and perhaps settled): the turn of the one behind it may have come. */
 void ph__run_go_on(struct ph_work *work);
-/* The work is not done: what is behind it goes back. */
+/* The work is not done: those behind it go back. */
 void ph__run_cut(struct ph_work *work);
 /* The work was settled too late: nothing of its run is ours. */
 void ph__run_lost(struct ph_work *work);
@@ -244,7 +245,7 @@ void ph__work_release(struct ph_work *work, int64_t delay_ms);
 bool ph__work_settled(struct ph_work *work, ph_outcome outcome);
 /* The handler has returned. True as ph__work_unref(). */
 bool ph__work_returned(struct ph_work *work, ph_verdict verdict);
-/* The handler, or who kept it, holds it no longer. True as ph__work_unref(). */
+/* The handler, or the program that kept it, holds it no longer. True as ph__work_unref(). */
 bool ph__work_let_go(struct ph_work *work);
 void ph__work_cancel(struct ph_work *work);
 /* Replaces the error text; takes a copy; the first NULL-safe. */
@@ -271,7 +272,7 @@ void ph__threads_replace(ph_dispatcher *dispatcher); /* no lock */
 void ph__threads_join(ph_dispatcher *dispatcher);    /* no lock */
 /* Stops waiting for the thread that runs this work; with the lock held. False: it is not running. */
 bool ph__thread_give_up(struct ph_work *work);
-/* Handler threads must not hold on to a database that nobody serves any more. With the lock held,
+/* Handler threads must not hold on to a database that is no longer served. With the lock held,
  * which it lets go meanwhile. */
 void ph__threads_leave(ph_dispatcher *dispatcher, uint64_t serial);
 /* There are works for handler threads; with the lock held. */
@@ -286,7 +287,7 @@ int ph__tx_waiting_max(const ph_dispatcher *dispatcher);
 int ph__room(const ph_dispatcher *dispatcher, long *ret_wake_at);
 /* May it claim at least one message, however many wait already? */
 bool ph__claim_allowed(const ph_dispatcher *dispatcher);
-/* What waits for a thread, and not for its database. */
+/* The works that wait for a thread, and not for their database. */
 long ph__waiting_count(const ph_dispatcher *dispatcher);
 /* Room for the claim of one that is busy is taken, and given back. */
 void ph__claim_begin(struct ph__db *db, int room);
@@ -301,7 +302,8 @@ bool ph__threads_are_reserved(const ph_dispatcher *dispatcher);
 bool ph__thread_is_free_for(const struct ph__db *db);
 /* Keeps a thread for each claim of the exchange that may bring a last attempt, and tells it so. */
 void ph__reserve(struct ph__db *db, struct ph__exchange_io *io);
-/* What the call has shown (NULL: it failed); threads for which nothing came are given back. */
+/* Notes what the call has shown (NULL: it failed); threads for which nothing came are given
+ * back. */
 void ph__reserve_end(struct ph__db *db, const struct ph__exchange_io *io);
 /* A thread is free: it is kept for a database that waits for one, if that has its turn. */
 void ph__reserve_turn(ph_dispatcher *dispatcher);
@@ -312,8 +314,8 @@ void ph__reserve_lapse_all(ph_dispatcher *dispatcher);
 /* It claims nothing more. */
 void ph__reserve_leave(struct ph__db *db);
 
-/* stop.c: somebody waits for the end, and this may be it: looks once more where something may have come
- * since; with the lock held */
+/* stop.c: a caller waits for the end, and this may be it: looks once more where something may have
+ * come since; with the lock held */
 void ph__drain_look(ph_dispatcher *dispatcher);
 
 #endif

@@ -23,7 +23,7 @@ enum head {
     SETTLED,               /* of the outbox, then of the inbox */
     RENEWED = SETTLED + 2, /* likewise */
     STORED = RENEWED + 2,  /* three of each: work ids, message ids, are they new? */
-    PART = STORED + 6,     /* what is wrong, if anything */
+    PART = STORED + 6,     /* the problem, if any */
     AT,
     RESULT_PROBLEM,
     JOIN_PROBLEM,
@@ -174,7 +174,7 @@ static int read_stored(struct ph__call *call, const PGresult *result, int column
     return 0;
 }
 
-/* What came of a door's parts before its claim. */
+/* The outcomes of a door's parts before its claim. */
 static int read_part(struct ph__call *call, const PGresult *result, ph_door door,
                      const struct ph__work_part *part)
 {
@@ -187,8 +187,8 @@ static int read_part(struct ph__call *call, const PGresult *result, ph_door door
     return r < 0 ? r : read_stored(call, result, STORED + 3 * (int)door, part);
 }
 
-/* The work ids of what was stored by this call, in the order given, in which they rise. NULL when
- * memory is out; freed by ph__dealloc. */
+/* The work ids of the messages that this call stored, in the order given, in which they rise. NULL
+ * when memory is out; freed by ph__dealloc. */
 static ph_work_id *new_ids(const struct ph__work_part *part, size_t *ret_count)
 {
     ph_work_id *ids = ph__alloc(part->message_count * sizeof(*ids) + 1);
@@ -230,7 +230,7 @@ static int mark(struct ph__call *call, const PGresult *result, int first,
     return 0;
 }
 
-/* What was left where it is: as too many bytes, and of last attempts. */
+/* The messages that were left where they are: those of too many bytes, and last attempts. */
 static void read_last_row(const PGresult *result, int row, ph_batch *batch)
 {
     bool told = !PQgetisnull(result, row, ORPHAN_COLUMN);

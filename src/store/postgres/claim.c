@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define JOINS_COLUMN 15    /* what ended; in the last row, which then has nothing else */
+#define JOINS_COLUMN 15    /* joins that ended; in the last row, which then has nothing else */
 #define ORIGIN_COLUMN 16   /* stream, seq, source */
 #define OUTCOMES_COLUMN 19 /* of an exchange, whose first row has nothing else but joins */
 #define WHOLE_LOOK_MIN_MS 1000
@@ -50,8 +50,8 @@ static bool bounds_apply(struct ph__pg_bounds *bounds, const struct ph__claim *c
     return false;
 }
 
-/* Has a come into the batch with the message before it, as a part of a run? Then where it would
- * have stood in the queue says nothing. */
+/* Has a come into the batch behind the message before it, as a part of a run? Then its place in the
+ * queue says nothing. */
 static bool follows(const ph_delivery *before, const ph_delivery *a)
 {
     return a->stream && before->stream && a->seq == before->seq + 1 &&
@@ -81,7 +81,7 @@ static void bounds_learn(struct ph__pg_bounds *bounds, const struct ph__claim *c
             continue;
         level = ph__level_of(d->priority);
         bounds->from_due[level] = d->due_at > d->created_at ? d->due_at : d->created_at;
-        /* The next head of a stream may be older than what was taken at the same instant. */
+        /* The next head of a stream may be older than the messages taken at the same instant. */
         bounds->from_id[level] = d->stream ? (ph_work_id){ { 0 } } : d->work_id;
     }
 }
@@ -194,7 +194,7 @@ int ph__pg_claiming_end(struct ph__pg_claiming *c, struct ph__call *call, const 
         /* the server has leased them: only a rollback can undo that */
         r = ph__fail_flags(call->err, ph__fail_memory(call->err),
                            call->connection ? PH_TX_DEAD : PH_UNKNOWN);
-    /* What a claim sends when it buries a step is due, and not in its batch. */
+    /* A continuation that a claim sends when it buries a step is due, and not in its batch. */
     batch->more = batch->count == 0 &&
                   (monotonic_ms() - c->started_ms >= BURYING_MS || call->ends.wait_count > waits);
     if (r == 0 && c->bounds)

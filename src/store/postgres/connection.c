@@ -48,13 +48,13 @@ bool ph__pg_hear(struct ph__pg_own *own)
     while (PQstatus(own->conn) == CONNECTION_OK && !own->ended && poll(&fd, 1, 0) > 0) {
         if (!PQconsumeInput(own->conn))
             return false;
-        (void)PQisBusy(own->conn); /* understands what has come, such as last words */
+        (void)PQisBusy(own->conn); /* reads what has come, the server's last words for example */
     }
     return PQstatus(own->conn) == CONNECTION_OK && !own->ended;
 }
 
-/* Has the server hung up while nobody was looking? Then a new connection is
- * safe: nothing was under way. */
+/* Has the server hung up since the last call? Then a new connection is safe: nothing was under
+ * way. */
 static bool is_alive(struct ph__pg_own *own, ph__deadline deadline)
 {
     return ph__pg_ring_end(own, deadline) && PQtransactionStatus(own->conn) == PQTRANS_IDLE &&

@@ -9,7 +9,8 @@
 
 #define STAY_MS 1000 /* on a read-only server, before the others are tried again */
 
-/* Defaults come before the caller's URL, which overrides them; what must hold comes after. */
+/* Defaults come before the caller's URL, which overrides them; settings that must hold come
+ * after. */
 static PGconn *start_connecting(const char *url, const struct ph__pg_place *place)
 {
     const char *keywords[] = {
@@ -79,7 +80,7 @@ bool ph__pg_is_read_only(const PGconn *conn)
     return says_on(conn, "in_hot_standby") || says_on(conn, "default_transaction_read_only");
 }
 
-/* What the URL says of it, libpq has seen to. If it says nothing, we are still here to write. */
+/* If the URL asks for a kind of server, libpq has seen to that. If not, we are here to write. */
 static bool is_any(const char *attrs)
 {
     return !attrs || strcmp(attrs, "any") == 0;
@@ -92,11 +93,11 @@ static bool is_to_read(const char *attrs)
 
 /* -------------------------------------------------------------------- the search */
 
-/* What has come of it so far. */
+/* The state of the search. */
 struct search {
     PGconn *conn, *spare; /* the spare one is read-only */
     size_t host, spare_host;
-    struct attempt failure; /* what tells most */
+    struct attempt failure; /* the one that tells most */
 };
 
 static void note(struct search *search, const struct attempt *attempt)
@@ -153,7 +154,7 @@ static void look_for_one(struct ph__call *call, struct ph__pg_walk *walk, struct
 
 /* --------------------------------------------------------------------- its failure */
 
-/* What libpq says of a URL that looks strange may be a part of a password. */
+/* libpq's text about a URL that looks strange may show a part of a password. */
 static int without_echo(const struct ph__call *call, int r)
 {
     unsigned flags = call->err->flags;

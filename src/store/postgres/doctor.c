@@ -1,4 +1,4 @@
-/* doctor.c - what may be wrong with a PostgreSQL server, or with what we stored in it. */
+/* doctor.c - the findings about a PostgreSQL server, and about our schema in it. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
@@ -76,7 +76,7 @@ static int examine_server(struct ph__call *call, struct ph__examination *examina
     return 0;
 }
 
-/* Who may not read the table gets no such finding. */
+/* A role that may not read the table gets no such finding. */
 static int examine_identity(struct ph__call *call, struct ph__examination *examination)
 {
     struct ph__pg_params none = { 0 };
@@ -127,7 +127,7 @@ static void judge_ownership(struct ph__examination *examination, const char *sch
                     "the schema belongs to %s, and nobody else may create in it", owner);
 }
 
-/* What a migration insists on may have been changed since. */
+/* A migration insists on this ownership, but it may have been changed since. */
 static int examine_ownership(struct ph__call *call, struct ph__examination *examination)
 {
     struct ph__pg_params none = { 0 };

@@ -1,9 +1,9 @@
 /* doorbell.c - LISTEN and NOTIFY: dispatchers are woken when messages come.
  *
- * The doorbell is a hint and no more: whoever does not hear it looks by itself a
- * moment later. So it may be lost with a connection, is left out when it rang a
- * moment ago, and nobody waits for it: an enqueue sends it after its own answer
- * has come, and the next call on the connection reads what the server said. */
+ * The doorbell is a hint and no more: a dispatcher that does not hear it looks by itself a moment
+ * later. So a ring may be lost with a connection, is left out when the last one was a moment ago,
+ * and is not waited for: an enqueue sends it after its own answer has come, and the next call on
+ * the connection reads the server's. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
@@ -25,7 +25,7 @@ void ph__pg_channel(const ph_store *store, char ret_name[PH__PG_CHANNEL_SIZE])
 /* ------------------------------------------------------------------ listening */
 
 /* A pooler tells a process id of its own making; and behind one that hands out sessions per
- * transaction nobody would hear a notification. */
+ * transaction no client would hear a notification. */
 static int find_pooler(struct ph__call *call, PGconn *conn, bool *ret_pooled)
 {
     PGresult *result = NULL;
@@ -41,7 +41,7 @@ static int start_listening(struct ph__call *call, struct ph__pg_own *own)
 {
     char channel[PH__PG_CHANNEL_SIZE], sql[PH__PG_CHANNEL_SIZE + 16];
     bool pooled = false;
-    int r = ph__pg_seek_writable(call, true); /* nobody can listen on a standby */
+    int r = ph__pg_seek_writable(call, true); /* a standby refuses to listen */
 
     if (r == 0)
         r = find_pooler(call, own->conn, &pooled);
@@ -145,7 +145,8 @@ static int64_t real_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* The namespace of message i, if somebody may wait for it and last is another one; else NULL. */
+/* The namespace of message i, if a dispatcher may wait for it and last is another one; else
+ * NULL. */
 static const char *to_ring_for(const struct ph__message *message, const ph_enqueued *enqueued,
                                int64_t now, const char *last)
 {

@@ -35,7 +35,7 @@ static const uint8_t *join_of(const struct ph__message *m)
     return m->join_id ? m->join_id->b : NULL;
 }
 
-/* What hardly any message has: a list that would hold nothing is not sent. */
+/* Values that hardly any message has: a list without any is not sent. */
 struct extras {
     bool join, stream;
 };
@@ -207,7 +207,7 @@ int ph__pg_enqueue(struct ph__call *call, ph_door door, const struct ph__message
         read_enqueued(result, (int)i, &ret_enqueued[i]);
     PQclear(result);
     if (r < 0 || door > PH_INBOX)
-        return r; /* nobody waits at the other doors: schedulers look when something is due */
+        return r; /* no dispatcher listens at the other doors: schedulers look when something is due */
     if (!call->connection)
         ph__pg_ring_after(call, messages, count, ret_enqueued);
     else if (call->store->lends)

@@ -1,5 +1,5 @@
-/* errors.c - what PostgreSQL says, in our words. Only the primary message is
- * used: details and context can hold values. */
+/* errors.c - PostgreSQL's errors, in our words. Only the primary message is used: details and
+ * context can hold values. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
@@ -37,7 +37,7 @@ static const struct meaning meanings[] = {
     { "42P01", PH_ENOSCHEMA, 0, PH_CURE_DEPLOY, NULL },
     { "42501", PH_EPERM, 0, PH_CURE_GRANT, NULL },
     { "PH002", PH_EPERM, 0, PH_CURE_NONE,
-      NULL }, /* a migration's: who owns the schema; it names the cure */
+      NULL }, /* a migration's, about the schema's owner; it names the cure */
     { "53100", PH_EFULL, PH_RETRY, PH_CURE_SPACE, "free space on the server's disk" },
     { "53200", PH_ENOMEM, PH_RETRY, PH_CURE_NONE, "the server is out of memory" },
     { "53300", PH_ECONNECT, PH_RETRY, PH_CURE_SETTINGS,

@@ -1,11 +1,11 @@
 /* hosts.c - where to connect: the hosts of a URL in their order, the addresses of each name, and
  * how long each may take.
  *
- * libpq goes from one host to the next by itself. But whoever does not block in PQconnectdb gets
- * no connect_timeout, and stays with a host that hangs for as long as he waits. So every address
- * is a try of its own, with its share of the caller's time; what is left of a share goes to those
- * that follow. Names are looked up here, as libpq would, and without a limit, as with libpq: what
- * that takes is missing from the caller's time, and not from the host's share of the rest. */
+ * libpq goes from one host to the next by itself. But it applies connect_timeout only in
+ * PQconnectdb, which blocks; a non-blocking connect stays with a host that hangs for as long as the
+ * caller waits. So every address is a try of its own, with its share of the caller's time; the rest
+ * of a share goes to the addresses that follow. Names are looked up here as libpq does it, without
+ * a limit: a lookup costs the caller's time, and not the host's share of the rest. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"

@@ -1,4 +1,4 @@
-/* join.c - joins in PostgreSQL, and what its functions say of joins that ended. */
+/* join.c - joins in PostgreSQL, and its functions' reports of joins that ended. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"

@@ -34,7 +34,7 @@ static uint64_t functions_digest(void)
     return digest;
 }
 
-/* Nothing in the schema can stand in for what PostgreSQL has: see decision 0036. */
+/* No object in the schema can stand in for one of PostgreSQL's: see decision 0036. */
 static void add_functions(struct ph__buffer *sql)
 {
     ph__buffer_text(sql, "SET LOCAL search_path = pg_catalog, pg_temp;\n");
@@ -97,7 +97,7 @@ static int run_substituted(struct ph__call *call, const char *text, PGresult **r
     return r;
 }
 
-/* What is installed: version 0 if there is no schema. */
+/* The installed schema: version 0 if there is none. */
 struct installed {
     int version, serves_from;
     bool same_functions;
@@ -129,7 +129,7 @@ static int look(struct ph__call *call, struct installed *ret)
     if (PQntuples(result) == 1) {
         ret->version = atoi(PQgetvalue(result, 0, 0));
         ret->serves_from = atoi(PQgetvalue(result, 0, 1));
-        /* the others, who could not migrate either, are not told */
+        /* other roles, which could not migrate either, are not told */
         ret->same_functions = !may_read || strcmp(PQgetvalue(result, 0, 2), digest) == 0;
     }
     PQclear(result);

@@ -1,4 +1,4 @@
-/* pg.h - what the files of the PostgreSQL backend share. */
+/* pg.h - shared by the files of the PostgreSQL backend. */
 #ifndef PH_STORE_POSTGRES_PG_H
 #define PH_STORE_POSTGRES_PG_H
 
@@ -111,8 +111,8 @@ bool ph__pg_bool_at(const PGresult *result, int row, int column, size_t index);
 
 /* --------------------------------------------------------------- connection */
 
-/* Where a claimer's last full batches began, so that the next claim need not
- * walk over what it has taken already (sql/functions/work_claim.sql). */
+/* Where a claimer's last full batches began, so that the next claim need not walk over rows that it
+ * has taken already (sql/functions/work_claim.sql). */
 struct ph__pg_bounds {
     uint64_t key;                 /* a hash of namespace and topics; 0: none */
     int64_t from_due[PH__LEVELS]; /* 0: from the start */
@@ -129,9 +129,9 @@ struct ph__pg_own {
      * connect begins. */
     size_t host, host_count, next_host;
     bool to_read;            /* the URL asks for a server that need not be written */
-    bool writable;           /* whatever the server has reported */
+    bool writable;           /* it takes writes, even if it reported otherwise */
     ph__deadline stay_until; /* on a read-only server: until the others are tried again */
-    bool ended;              /* the server has said that it ends the session */
+    bool ended;              /* the server has announced the end of the session */
     bool lent;               /* a handler has had this connection */
     enum ph__pg_doorbell doorbell;
     bool ringing;             /* a ring was sent, and its answer has not been read */
@@ -149,7 +149,7 @@ struct ph__pg_own {
 bool ph__pg_matches(const char *url);
 int ph__pg_check_url(const char *url, ph_error *err);
 char *ph__pg_describe(const char *url);
-/* May what libpq makes of it be shown? */
+/* May libpq's reading of it be shown? */
 bool ph__pg_may_show(const char *url);
 /* libpq wants its URL as it is, and KEY=VALUE words without our prefix. */
 const char *ph__pg_conninfo(const char *url);
@@ -167,7 +167,7 @@ struct ph__pg_place {
 
 /* The places of a URL, in order; see hosts.c. */
 struct ph__pg_walk {
-    PQconninfoOption *options;             /* what libpq makes of the URL; lists are cut up */
+    PQconninfoOption *options;             /* libpq's reading of the URL; lists are cut up */
     const char *hosts, *addresses, *ports; /* lists; NULL: none */
     size_t host_count, port_count;         /* no hosts: one place, as libpq does it */
     const char *default_port, *attrs;
@@ -202,14 +202,13 @@ void ph__pg_drop(struct ph__pg_own *own); /* closes the connection, keeps the re
 /* The same, and the next try to connect begins with the URL's next host. */
 void ph__pg_leave(struct ph__pg_own *own);
 void ph__pg_tune(struct ph__pg_own *own); /* libpq's side of the connection as we want it */
-/* Takes in what the server has said unasked; false if it has ended the session. */
+/* Reads the messages that the server has sent unasked; false if it has ended the session. */
 bool ph__pg_hear(struct ph__pg_own *own);
 int ph__pg_check_tx(void *connection, ph_error *err);
 
 /* ---------------------------------------------------------------- execution */
 
-/* May a call be repeated when the connection was lost and nobody knows whether
- * it happened? */
+/* May a call be repeated when the connection was lost and its outcome is unknown? */
 enum ph__pg_repeat { PG_ONCE, PG_REPEATABLE, PG_READS };
 
 /* Runs a statement in the caller's transaction, or in one of its own (then
@@ -244,8 +243,8 @@ int ph__pg_seek_writable(struct ph__call *call, bool check_schema);
  * text are one transaction. */
 int ph__pg_run_text(struct ph__call *call, PGconn *conn, const char *sql, PGresult **ret_result);
 
-/* The same for a text that begins with COMMIT or ROLLBACK: *ret_first is the answer to
- * that, and it is no failure if what follows fails: *ret_clean is false then. */
+/* The same for a text that begins with COMMIT or ROLLBACK: *ret_first is the answer to that. If
+ * only the rest of the text fails, that is no failure, but *ret_clean is false. */
 int ph__pg_run_ending(struct ph__call *call, PGconn *conn, const char *sql, PGresult **ret_first,
                       bool *ret_clean);
 
@@ -255,15 +254,15 @@ bool ph__pg_send(struct ph__call *call, enum ph__pg_statement statement,
                  const struct ph__pg_params *params);
 /* Reads to the end of the answer. *result becomes the last result, which is the
  * one that counts, or an error before it; NULL if the connection was lost
- * without one. PH_ETIMEOUT at the deadline: then it holds what has come so far,
- * for another call. */
+ * without one. PH_ETIMEOUT at the deadline: then it holds the part that has come, for another
+ * call. */
 int ph__pg_collect(PGconn *conn, ph__deadline deadline, PGresult **result);
 
-/* Waits for the answer to what was sent, and reads all of it. Asks the server to stop at the time
- * limit. */
+/* Waits for the answer to a sent statement, and reads all of it. Asks the server to stop at the
+ * time limit. */
 int ph__pg_await(struct ph__call *call, PGconn *conn, PGresult **ret_result);
 
-/* Sends what is still to be sent and reads until a whole result is there. */
+/* Sends the rest of the buffered data and reads until a whole result is there. */
 int ph__pg_wait_result(PGconn *conn, ph__deadline deadline);
 
 /* Waits until socket is ready (POLLIN, POLLOUT); PH_ETIMEOUT at the deadline. */
@@ -272,7 +271,7 @@ int ph__pg_wait(int socket, short events, ph__deadline deadline);
 /* ------------------------------------------------------------------- errors */
 
 int ph__pg_fail_connect(const PGconn *conn, bool *ret_telling, ph_error *err);
-/* The connection was lost before the answer came to what must not be repeated. */
+/* The connection was lost before the answer to a statement that must not be repeated. */
 int ph__pg_fail_unknown(ph_error *err);
 /* result may be NULL: the connection was lost. */
 int ph__pg_fail(const PGconn *conn, const PGresult *result, ph_error *err);
@@ -320,8 +319,9 @@ void ph__pg_read_origin(struct ph__arena *arena, const PGresult *result, int row
                         ph_delivery *to, bool *failed);
 /* The parameters of settlements after door and owner. */
 void ph__pg_add_settlements(struct ph__pg_params *params, const ph_settlement *items, size_t count);
-/* Is what this owner has acked before answered as acked? In a transaction of the caller's it is
- * stale: what that writes, before or after, may be the effect of the message, for the second time. */
+/* Is an ack of a message that this owner has acked before answered with acked? In a transaction of
+ * the caller's it is stale: the transaction may write the effect of the message, before or after,
+ * for the second time. */
 void ph__pg_add_again(struct ph__pg_params *params, const struct ph__call *call);
 /* The parameters of leases: work ids, then fences. */
 void ph__pg_add_leases(struct ph__pg_params *params, const ph_lease_ref *items, size_t count);
@@ -332,7 +332,7 @@ int ph__pg_read_outcomes(struct ph__call *call, const PGresult *result, int colu
 /* Quotes nothing: the schema's name is allow-listed. */
 #define PH__PG_CHANNEL_SIZE 64
 void ph__pg_channel(const ph_store *store, char ret_name[PH__PG_CHANNEL_SIZE]);
-/* After our own enqueue: rings where somebody may wait, without waiting for the server. */
+/* After our own enqueue: rings where a dispatcher may wait, without waiting for the server. */
 void ph__pg_ring_after(struct ph__call *call, const struct ph__message *messages, size_t count,
                        const ph_enqueued *enqueued);
 /* The same for the namespaces in a field, a text[]; null: none. */
@@ -344,7 +344,8 @@ void ph__pg_ring_owe(struct ph__pg_own *own, const struct ph__message *messages,
 void ph__pg_ring_owed(struct ph__call *call, bool committed);
 /* The same two in one, for a list of namespaces, each with its NUL. */
 void ph__pg_ring_list(struct ph__call *call, const struct ph__buffer *list);
-/* After a work batch: for what it has stored, at once or when the lent transaction is committed. */
+/* After a work batch: for the messages that it has stored, at once or when the lent transaction is
+ * committed. */
 void ph__pg_ring_parts(struct ph__call *call, const struct ph__work_part *outbox,
                        const struct ph__work_part *inbox);
 /* Reads the answer of a ring that was sent; false if the connection is lost. */
@@ -353,7 +354,7 @@ bool ph__pg_ring_end(struct ph__pg_own *own, ph__deadline deadline);
 /* One row of a look-up or a list; false when memory is out. */
 bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row, void *info);
 
-/* Adds what a call says of joins that ended (sql/functions/work_join_fire.sql) to call->ends, and
+/* Adds a call's report of joins that ended (sql/functions/work_join_fire.sql) to call->ends, and
  * rings where messages were sent. A null says nothing. */
 int ph__pg_read_joins(struct ph__call *call, const PGresult *result, int row, int column);
 

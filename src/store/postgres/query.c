@@ -1,8 +1,8 @@
-/* query.c - a statement of somebody else, in a database that need not have our schema.
+/* query.c - a foreign statement, in a database that need not have our schema.
  *
  * It is prepared first, which allows one statement only and tells its columns
- * before anything runs, and then run in a transaction that cannot write. What it
- * may leave in the session nobody knows: so the connection is closed. */
+ * before anything runs, and then run in a transaction that cannot write. It may leave anything in
+ * the session, so the connection is closed afterwards. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"

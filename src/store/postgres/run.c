@@ -55,7 +55,7 @@ int ph__pg_wait_result(PGconn *conn, ph__deadline deadline)
         int r;
 
         if (unsent < 0)
-            return 0; /* PQgetResult will say what is wrong */
+            return 0; /* PQgetResult will report the error */
         if (!unsent && !PQisBusy(conn))
             return 0;
         r = ph__pg_wait(PQsocket(conn), (short)(POLLIN | (unsent ? POLLOUT : 0)), deadline);
@@ -86,9 +86,8 @@ int ph__pg_collect(PGconn *conn, ph__deadline deadline, PGresult **result)
     }
 }
 
-/* Is anybody there? PQcancel waits for the server without a limit, so it is
- * asked before, on a connection of its own, whether it speaks TLS: whatever it
- * says to that, it is awake. */
+/* Does the server answer? PQcancel waits for it without a limit. So it is asked before, on another
+ * connection, whether it speaks TLS: any answer shows that it is awake. */
 static bool is_awake(PGconn *conn, ph__deadline deadline)
 {
     static const char question[8] = { 0, 0, 0, 8, 0x04, (char)0xd2, 0x16, 0x2f };
@@ -136,8 +135,8 @@ static bool lost_connection(PGconn *conn)
     return PQstatus(conn) == CONNECTION_BAD;
 }
 
-/* What a statement that was ended has waited for, as the server's context tells; NULL: it does not.
- * Its first line names the table, in whatever language. */
+/* The thing that a cancelled statement has waited for, from the server's context; NULL: it does not
+ * tell. The first line of the context names the table, in any language. */
 static const char *waited_for(const PGresult *result)
 {
     const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
@@ -148,8 +147,8 @@ static const char *waited_for(const PGresult *result)
                : NULL;
 }
 
-/* What a result means. late: the time limit was reached before; ended: the
- * server has answered all the same, or the connection is lost. */
+/* The meaning of a result. late: the time limit was reached before; ended: the server has answered
+ * all the same, or the connection is lost. */
 static int judge(struct ph__call *call, PGconn *conn, bool late, bool ended, const PGresult *result)
 {
     const char *waited;
@@ -167,7 +166,7 @@ static int judge(struct ph__call *call, PGconn *conn, bool late, bool ended, con
     if (waited)
         snprintf(call->err->message, sizeof(call->err->message),
                  "%s until the time limit; try again when that one has ended", waited);
-    else if (late && r == PH_ETIMEOUT) /* the server only says that somebody cancelled it */
+    else if (late && r == PH_ETIMEOUT) /* the server only says that it was cancelled */
         snprintf(call->err->message, sizeof(call->err->message),
                  "the time limit was reached; allow more time, or try again");
     return r;
@@ -334,7 +333,7 @@ static bool prepared_trouble(const ph_error *err)
            strcmp(err->sqlstate, "0A000") == 0;
 }
 
-/* What has become of the tries of one call. */
+/* The outcomes of one call's tries. */
 struct tries {
     bool unknown;      /* one may have happened all the same */
     bool was_readonly; /* a server that had not said so refused to write */
@@ -371,7 +370,7 @@ static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph
         return first && own->host_count > 1 && !own->to_read;
     }
     if (own->use_prepared && own->lent && prepared_trouble(err)) {
-        ph__pg_drop(own); /* a handler has deallocated what was not its own */
+        ph__pg_drop(own); /* a handler has deallocated our statement */
         return true;
     }
     if (own->use_prepared && prepared_trouble(err)) {
@@ -478,7 +477,7 @@ static int run_own(struct ph__call *call, enum ph__pg_statement statement, const
             if (may_try_again(call, own, repeat, &tries))
                 continue;
         }
-        /* The limit only cut the last of several tries short: say what stood in the way. */
+        /* The limit only cut the last of several tries short: report the error of those before. */
         if (call->err->code == PH_ETIMEOUT && !(call->err->flags & PH_UNKNOWN) &&
             tries.conflict.code)
             *call->err = tries.conflict;

@@ -1,16 +1,17 @@
 /* transaction.c - the store's own connection in the hands of a handler.
  *
- * A handler may leave behind whatever libpq and the server allow: unread results,
- * a transaction that is aborted or ended, settings, cursors, locks. What a
- * statement can undo is undone in the same round trip as the commit; otherwise
- * the connection is dropped, and the next call makes another. */
+ * A handler may leave behind anything that libpq and the server allow: unread results, a
+ * transaction that is aborted or ended, settings, cursors, locks. Statements undo what they can in
+ * the same round trip as the commit; otherwise the connection is dropped, and the next call makes
+ * another. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
 
 #include <string.h>
 
-/* What a handler may have left in the session. Not prepared statements: ours are among them. */
+/* Undoes what a handler may have left in the session. Not prepared statements: ours are among
+ * them. */
 #define CLEAN_UP                                                                                   \
     "; RESET ALL; SET SESSION AUTHORIZATION DEFAULT; CLOSE ALL; DISCARD TEMP; UNLISTEN *; "
 
@@ -31,7 +32,7 @@ int ph__pg_tx_begin(struct ph__call *call, ph_tx *ret_tx)
 
 /* ------------------------------------------------------------------- the end */
 
-/* Reads what the handler has not read. False if that has no end. */
+/* Reads the results that the handler has not read. False if that has no end. */
 static bool read_rest(PGconn *conn, ph__deadline deadline)
 {
     while (PQtransactionStatus(conn) == PQTRANS_ACTIVE) {
@@ -92,7 +93,7 @@ static int end(struct ph__call *call, struct ph__pg_own *own, bool commit, bool 
     PQclear(result);
     if (r < 0 && (PQstatus(own->conn) != CONNECTION_OK || (call->err->flags & PH_UNKNOWN)))
         r = ph__pg_fail_unknown(call->err);
-    else if (r == PH_EDATABASE) /* such as a constraint that is checked at the end */
+    else if (r == PH_EDATABASE) /* a constraint that is checked at the end, for example */
         call->err->code = r = PH_ETXDEAD;
     if (r < 0 || !clean)
         ph__pg_drop(own);

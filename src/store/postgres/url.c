@@ -1,8 +1,8 @@
 /* url.c - the URL of a server: whether libpq can read it, and a name for it that may be shown.
  *
  * A '/', '@' or ':' in a password that its author forgot to write as %xx moves a part of it to
- * where libpq looks for the host, the port or the database. So nothing of a URL is shown in which
- * one of these looks strange. */
+ * where libpq looks for the host, the port or the database. So no part of a URL is shown if one of
+ * these looks strange. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"

@@ -1,5 +1,5 @@
 /* advance.c - makes the runs of due jobs, and sets their next instants. Any number of schedulers
- * may try: whoever comes second finds that the job is not as he saw it, and leaves it. */
+ * may try: the second one finds that the job has changed since it looked, and leaves it. */
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/job_run.h"
 #include "store/sqlite/verbs.h"

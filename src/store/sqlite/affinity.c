@@ -276,7 +276,7 @@ int ph__affinity_passes(struct ph__affinity *a, const struct ph__head *head)
     return graced && find_owner(a, partition, head->topic) != NULL;
 }
 
-/* The head was due before the grace began: if it was somebody's, that one did not come. */
+/* The head was due before the grace began: if it belonged to an instance, that one did not come. */
 static int note_absent(struct ph__affinity *a, const struct ph__head *head, int partition)
 {
     struct ph__rival *owner;

@@ -1,7 +1,7 @@
 /* affinity.h - to which instance a stream belongs, and which heads a claim leaves to others.
  *
  * A partition belongs to the live instance of a service whose score for it is the highest
- * (rendezvous hashing), of those who claim the queue and the topic of its head, and come
+ * (rendezvous hashing), among those that claim the queue and the topic of its head, and come
  * (claimer.h): when one comes or goes, only its own partitions move. */
 #ifndef PH_STORE_SQLITE_AFFINITY_H
 #define PH_STORE_SQLITE_AFFINITY_H
@@ -26,7 +26,7 @@ struct ph__rival {
     size_t topic_count;
 };
 
-/* What a claim of an instance knows of the others, and of what it holds itself. */
+/* What an instance's claim knows of the other instances, and of the runs that it holds itself. */
 struct ph__affinity {
     struct ph__sqlite_tx *tx;
     const struct ph__claim *claim;

@@ -1,5 +1,5 @@
 /* batch.c - the one call: all parts of an exchange, one after the other under one write lock. The
- * parts are what the verbs do once they have it. */
+ * parts are the verbs, once they have it. */
 #include "core/id.h"
 #include "store/sqlite/claiming.h"
 #include "store/sqlite/consumer.h"
@@ -69,8 +69,8 @@ static int renew(struct working *w, ph_door door, const struct ph__work_part *pa
                                 w->batch->instance.lease_s, part->ret_renewed);
 }
 
-/* The number of the first message that this call has stored: whatever has a higher one is of this
- * call, too, as nobody else can write. */
+/* The number of the first message that this call has stored. All higher ones are of this call, too,
+ * since no other connection can write. */
 static int64_t first_stored(const struct ph__work_part *part)
 {
     int64_t number;
@@ -134,7 +134,7 @@ static int work(struct working *w)
     if (b->instance.service)
         r = ph__instance_beat(w->tx, &b->instance, &b->ret_registered, &b->ret_evicted,
                               &b->ret_evicted_one);
-    /* Results first: an ack may delete what they are about. */
+    /* Results first: an ack may delete the messages that they are about. */
     if (r == 0)
         r = ph__receptors_keep(w->tx, b->receptors, b->receptor_count);
     if (r == 0)

@@ -12,14 +12,14 @@ void ph__sqlite_watch_wal(struct ph__sqlite *own);
 bool ph__sqlite_checkpoint_now(struct ph__sqlite *own, const char *path, int *ret_pages,
                                int *ret_moved);
 
-/* After a commit: makes a checkpoint if the log has grown. It waits for nobody,
- * and that it fails is not the caller's business: a later one makes up for it. */
+/* After a commit: makes a checkpoint if the log has grown. It waits for no lock, and a failure is
+ * not the caller's concern: a later one makes up for it. */
 void ph__sqlite_checkpoint_if_due(struct ph__sqlite *own, const char *path);
 /* Makes one if there is anything to move. */
 void ph__sqlite_checkpoint_at_close(struct ph__sqlite *own, const char *path);
-/* Who closes last, with nobody else at the file (SQLite makes sure of that by a lock, so nobody can
- * restart the log meanwhile), takes the log away: otherwise the next one to open the file reads all of
- * it again. Before closing. */
+/* Call it before closing. The last connection to the file (SQLite ensures that by a lock, so no
+ * other can restart the log meanwhile) takes the log away: otherwise the next one to open the file
+ * reads all of it again. */
 void ph__sqlite_clear_log(struct ph__sqlite *own);
 
 #endif

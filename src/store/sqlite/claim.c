@@ -80,7 +80,7 @@ static int load_tenant(struct ph__claiming *c, const struct ph__query *query, ph
     return 0;
 }
 
-/* What not every queue has. */
+/* The parts that not every queue has. */
 static int load_more(struct ph__claiming *c, const struct ph__query *query, ph_delivery *item)
 {
     int r = ph__column_text(query, PH__CLAIM_SOURCE, c->arena, &item->source, NULL);
@@ -334,7 +334,7 @@ static int claim_some(struct ph__claiming *c, int level)
     return r < 0 ? r : delete_scattered(c, level, first, run);
 }
 
-/* Of one level, any: what leaves pending is everything up to the last row visited. */
+/* Of one level, any topic: all rows up to the last one visited leave pending. */
 static int claim_any(struct ph__claiming *c, int level)
 {
     struct ph__query query =
@@ -395,7 +395,7 @@ static int claim_levels(struct ph__claiming *c)
     return r < 0 || c->stop ? r : ph__claim_extend(c);
 }
 
-/* What only messages with a past have. */
+/* The parts that only messages with a past have. */
 static int load_past(struct ph__claiming *c, ph_delivery *item)
 {
     struct ph__query query;
@@ -568,7 +568,7 @@ static int look_first(struct ph__claiming *c, struct ph__call *call)
     return r < 0 ? r : found;
 }
 
-/* What was buried may have been steps. A continuation that this sent was not looked at. */
+/* Buried messages may have been steps. A continuation that this sent was not looked at. */
 static int count_steps(struct ph__claiming *c)
 {
     const struct ph__join_ends *ends = &c->tx->call->ends;

@@ -1,4 +1,5 @@
-/* claim_run.c - a claim and ordered streams: what follows a head, and what follows a dead one. */
+/* claim_run.c - a claim and ordered streams: the messages behind a head, and those behind a dead
+ * one. */
 #include "core/error.h"
 #include "store/sqlite/claiming.h"
 #include "store/sqlite/moves.h"
@@ -42,7 +43,7 @@ static int fits(struct ph__claiming *c, const struct ph__claim_run *run,
            ph__topics_want(&c->topics, topic);
 }
 
-/* Takes what follows a run, at most so many. */
+/* Takes the messages that follow a run, at most so many. */
 static int follow(struct ph__claiming *c, struct ph__claim_run *run, size_t most)
 {
     struct ph__query query;
@@ -129,7 +130,7 @@ int ph__claim_run(struct ph__claiming *c, const struct ph__query *query, bool al
     return r;
 }
 
-/* What came later moves to the end of its run. */
+/* A message that came later moves to the end of its run. */
 static int arrange(struct ph__claiming *c, size_t before)
 {
     size_t count = c->batch->count, to = 0, from = 0;

@@ -75,7 +75,7 @@ static size_t count_topics(const char *stored)
     return count;
 }
 
-/* What it claimed already and what it claims now. */
+/* The topics that it claimed already and those that it claims now. */
 static void join_topics(struct ph__buffer *to, const char *stored, const struct ph__claim *claim)
 {
     if (stored && count_topics(stored) + claim->topic_count > TOPICS_MAX)

@@ -1,6 +1,6 @@
-/* claimer.h - what instances claim, as they have said by claiming it: from which queues, of which
- * topics. Who leaves a head lying that was its own, or loses a lease, does not come: nothing is
- * left to it until it claims again. */
+/* claimer.h - from which queues, and which topics, instances claim, as their claims have told. An
+ * instance that leaves its own head lying, or loses a lease, does not come: no head is left to it
+ * until it claims again. */
 #ifndef PH_STORE_SQLITE_CLAIMER_H
 #define PH_STORE_SQLITE_CLAIMER_H
 

@@ -1,4 +1,4 @@
-/* claiming.h - a claim under way: what its files share.
+/* claiming.h - a claim under way, shared by its files.
  *
  * claim.c walks through pending; claim_run.c follows the streams whose heads it takes. */
 #ifndef PH_STORE_SQLITE_CLAIMING_H
@@ -42,7 +42,7 @@ struct ph__claiming {
     int lost;     /* how often the worker of each of them died: that of the messages taken */
     bool alone;   /* one message was taken whose last attempt this is, and no more are */
     size_t bytes; /* of payloads and headers taken */
-    bool full;    /* what comes next would be too many of them */
+    bool full;    /* with the next message there would be too many */
     bool stop;
     struct ph__affinity affinity;
     struct ph__claim_run *runs; /* in the order of the batch */
@@ -72,12 +72,12 @@ int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int le
 
 /* claim_run.c: how many more messages may go with those taken. */
 size_t ph__claim_room(const struct ph__claiming *c);
-/* The item that was just taken is the head of a stream; what follows it is taken too,
- * unless it must not, yet. */
+/* The item that was just taken is the head of a stream; takes the messages behind it, too, unless
+ * that must wait. */
 int ph__claim_run(struct ph__claiming *c, const struct ph__query *query, bool alone);
 /* Room that is left goes to the runs taken. */
 int ph__claim_extend(struct ph__claiming *c);
-/* The head of a stream was buried, and what expired behind it is, too. */
+/* The head of a stream was buried: buries the expired messages behind it, too. */
 int ph__claim_bury_head(struct ph__claiming *c, const struct ph__unfit *unfit);
 /* Buries one message. */
 int ph__claim_bury(struct ph__claiming *c, const struct ph__unfit *unfit);

@@ -36,8 +36,8 @@ const char *ph__sqlite_path(const ph_store *store)
     return store->url + strlen(SCHEME);
 }
 
-/* Short naps, of random length and hardly growing: whoever waits longest must
- * not be the one who looks least often. */
+/* Short naps, of random length and hardly growing: the connection that has waited longest must not
+ * be the one that looks least often. */
 static int on_busy(void *context, int tries)
 {
     struct ph__sqlite *own = context;
@@ -72,7 +72,7 @@ static int on_progress(void *context)
     return own->run_until != 0 && ph__deadline_left_ms(own->run_until) == 0;
 }
 
-/* What a file brings may not do more than it must. */
+/* Code that comes with a file may do no more than it must. */
 static int distrust_file(sqlite3 *db)
 {
     int rc = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -107,8 +107,8 @@ int ph__sqlite_apply_settings(sqlite3 *db)
     return sqlite3_exec(db, SETTINGS, NULL, NULL, NULL);
 }
 
-/* Only one thread at a time has it (core/use.c), but handlers are lent it, and two threads on a
- * connection without a mutex destroy the file (decision 0034 says what it costs). */
+/* Only one thread at a time uses the connection (core/use.c), but handlers borrow it, and two
+ * threads on a connection without a mutex destroy the file (decision 0034 tells the cost). */
 int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlite3 **ret_db)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
@@ -121,7 +121,7 @@ int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlit
     return rc;
 }
 
-/* SQLite tries to read what it could not make, and then that is the error. */
+/* SQLite tries to read the file that it could not make, and that is then the error. */
 static int why_not_made(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -153,8 +153,9 @@ static int fail_open(struct ph__call *call, sqlite3 *db)
 }
 
 /* A file of ours is its owner's alone, and so are its log and its index, which SQLite makes with the
- * same rights. It gets its name when it has them; whatever goes wrong SQLite will tell. (It is not
- * opened under that name: closing it would drop the locks that others of this process have there.) */
+ * same rights. It gets its name when it has them; SQLite will tell if anything goes wrong. (It is
+ * not opened under that name: closing it would drop the locks that others of this process have
+ * there.) */
 static void make_private(const char *path)
 {
     struct ph__buffer name = { 0 };
@@ -211,7 +212,7 @@ static int stat_log(const struct ph__sqlite *own, struct stat *ret_status)
     return stat(sqlite3_filename_wal(sqlite3_db_filename(own->db, "main")), ret_status) == 0;
 }
 
-/* The log is open now, if there is one: as long as we have it nobody may take it away. */
+/* The log is open now, if there is one: as long as we have it, no other may take it away. */
 static void know_log(struct ph__sqlite *own)
 {
     struct stat status;
@@ -231,8 +232,8 @@ static bool file_is_gone(struct ph__sqlite *own)
            moved;
 }
 
-/* Commits go into the log. One that was deleted is written to all the same, and nobody will ever
- * read it. While nobody has made another, what is in it can still be moved into the file. */
+/* Commits go into the log. A deleted one is written to all the same, but never read by others.
+ * Until another one is made, its contents can still be moved into the file. */
 static bool log_is_gone(struct ph__sqlite *own)
 {
     struct stat status;
@@ -248,8 +249,8 @@ static bool log_is_gone(struct ph__sqlite *own)
     return true;
 }
 
-/* A file that was replaced (by a restore, say) or moved away is not written to any more: what went
- * there would be lost. */
+/* A file that was replaced (by a restore, say) or moved away is not written to any more: the
+ * changes would be lost. */
 static void leave_moved_file(struct ph__call *call, struct ph__sqlite *own)
 {
     const char *text =

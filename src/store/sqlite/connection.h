@@ -48,8 +48,8 @@ int ph__sqlite_create(struct ph__call *call);
 /* Opens one more connection to the file, with the same settings. */
 int ph__sqlite_open(const char *path, bool create, struct ph__sqlite *own, sqlite3 **ret_db);
 
-/* Makes the connection ours: whatever is set by calls, and then by PRAGMAs, which
- * need a connection without a transaction. Both return SQLite's code. */
+/* Sets the connection up: by calls, and then by PRAGMAs, which need a connection without a
+ * transaction. Both return SQLite's code. */
 int ph__sqlite_take_control(sqlite3 *db, struct ph__sqlite *own);
 int ph__sqlite_apply_settings(sqlite3 *db);
 

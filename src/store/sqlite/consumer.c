@@ -116,7 +116,7 @@ static int go_to(struct consumer *c, const struct ph__stream *stream, const char
     return load_row(c);
 }
 
-/* 1 if there are messages between the checkpoint and what comes first ahead. */
+/* 1 if there are messages between the checkpoint and the first result ahead. */
 static int has_gap(struct consumer *c)
 {
     int64_t first = c->ahead.items[0].from, any;

@@ -1,4 +1,4 @@
-/* dead.c - what an operator does with dead messages: retry and discard. */
+/* dead.c - the verbs of operators for dead messages: retry and discard. */
 #include "core/error.h"
 #include "core/id.h"
 #include "store/sqlite/stream_row.h"

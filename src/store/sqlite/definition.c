@@ -9,7 +9,7 @@ struct token {
     size_t length; /* 0: the end */
 };
 
-/* What SQLite skips, too. */
+/* Blanks and comments, which SQLite skips, too. */
 static const char *skip_blanks(const char *at)
 {
     const char *end;

@@ -1,4 +1,4 @@
-/* definition.h - is a table, an index or a view what we made? */
+/* definition.h - is a table, an index or a view as we made it? */
 #ifndef PH_STORE_SQLITE_DEFINITION_H
 #define PH_STORE_SQLITE_DEFINITION_H
 

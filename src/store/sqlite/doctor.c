@@ -1,4 +1,4 @@
-/* doctor.c - what can be wrong with a file, and what only SQLite can tell. */
+/* doctor.c - the findings about a file that only SQLite can make. */
 #include "store/sqlite/doctor.h"
 
 #include "core/error.h"
@@ -69,7 +69,7 @@ static int read_text(struct ph__sqlite_tx *tx, enum ph__sqlite_statement which, 
     return 0;
 }
 
-/* What a connection has that does not say otherwise: built into SQLite. */
+/* The synchronous level of a connection that sets none: built into SQLite. */
 static bool others_sync_fully(bool wal)
 {
     const char *option = wal ? "DEFAULT_WAL_SYNCHRONOUS=" : "DEFAULT_SYNCHRONOUS=";

@@ -1,4 +1,4 @@
-/* doctor.h - what the parts of the examination share. */
+/* doctor.h - shared by the parts of the examination. */
 #ifndef PH_STORE_SQLITE_DOCTOR_H
 #define PH_STORE_SQLITE_DOCTOR_H
 

@@ -1,10 +1,10 @@
-/* doorbell.c - to be woken when somebody else has committed.
+/* doorbell.c - wakes us when another connection has committed.
  *
  * On SQLite the commit itself is the doorbell: it writes to the log (or, without
  * one, to the file), which inotify tells; and PRAGMA data_version says whether
- * that was another connection's commit. A log is written before it is synced,
- * and what is in it can be seen only after that. So an event that has nothing to
- * show yet may be early: then we look again until nobody is writing. */
+ * that was another connection's commit. A log is written before it is synced, and its contents can
+ * be seen only after that. So an event with nothing to show for it may be early: then we look again
+ * until no connection is writing. */
 #include "store/sqlite/doorbell.h"
 
 #include "store/sqlite/transaction.h"
@@ -27,7 +27,7 @@ void ph__sqlite_doorbell_remove(struct ph__sqlite *own)
 }
 
 #ifdef __linux__
-/* What happens at a commit, and what ends a watch. */
+/* The events of a commit, and those that end a watch. */
 #define COMMITTED IN_MODIFY
 #define MOVED (IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)
 
@@ -55,7 +55,7 @@ static void arm(struct ph__sqlite *own)
     doorbell->armed = watched == 2;
 }
 
-/* Reads what has come; true if there was anything. */
+/* Reads the events that have come; true if there was one. */
 static bool drain(struct ph__sqlite_doorbell *doorbell)
 {
     _Alignas(struct inotify_event) char events[4096];

@@ -1,4 +1,4 @@
-/* doorbell.h - to be woken when somebody else has committed. */
+/* doorbell.h - wakes us when another connection has committed. */
 #ifndef PH_STORE_SQLITE_DOORBELL_H
 #define PH_STORE_SQLITE_DOORBELL_H
 

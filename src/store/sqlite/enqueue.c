@@ -21,7 +21,7 @@ static int payload_check(const struct ph__message_writer *s, const struct ph__me
     return index >= 0 ? ph__item(err, PH_EINVAL, (size_t)index) : PH_EINVAL;
 }
 
-/* 1 if the key is taken; *ret then says by whom. */
+/* 1 if the key is taken; *ret then has the ids of the message that has it. */
 static int find_duplicate(struct ph__message_writer *s, const struct ph__message *m,
                           ph_enqueued *ret)
 {

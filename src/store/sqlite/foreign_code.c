@@ -1,8 +1,8 @@
-/* foreign_code.c - what a file would run inside our statements, and is not ours.
+/* foreign_code.c - finds code that a file would run inside our statements, and that is not ours.
  *
  * Triggers and expressions (in constraints, columns, indexes and views) come with the file. They
- * could run for ever, and inside a single function no time limit is looked at; or have effects that
- * nobody expects. On the caller's connections they are the caller's affair. */
+ * could run for ever, since no time limit is checked inside a single function, or have unexpected
+ * effects. On the caller's connections they are the caller's affair. */
 #include "store/sqlite/foreign_code.h"
 
 #include "core/error.h"
@@ -13,7 +13,7 @@
 
 #define NAME_SHOWN 60
 
-/* Why something is foreign, and what to do about it. */
+/* Why something is foreign, and the cure. */
 struct verdict {
     const char *why, *advice;
 };
@@ -128,7 +128,7 @@ static int next_foreign(struct ph__query *query, bool views, const struct verdic
     return r;
 }
 
-/* A name that somebody else has chosen, fit for one line. */
+/* A foreign name, made fit for one line. */
 static void show(const struct ph__query *query, int column, char text[NAME_SHOWN])
 {
     const char *name = text_of(query, column);

@@ -1,12 +1,12 @@
-/* foreign_code.h - what a file would run inside our statements, and is not ours. */
+/* foreign_code.h - code that a file would run inside our statements, and that is not ours. */
 #ifndef PH_STORE_SQLITE_FOREIGN_CODE_H
 #define PH_STORE_SQLITE_FOREIGN_CODE_H
 
 #include "store/sqlite/transaction.h"
 
-/* Both before anything else is read, on our own connection; they look only if the schema has changed
- * since they last did. PH_ESTATE names what is foreign. First tables, indexes and triggers, which
- * serve every version; then, if the version is ours, views. */
+/* Call both on our own connection before anything else is read; they look only if the schema has
+ * changed since they last did. PH_ESTATE names what is foreign. First tables, indexes and triggers,
+ * which serve every version; then, if the version is ours, views. */
 int ph__sqlite_check_tables(struct ph__sqlite_tx *tx);
 int ph__sqlite_check_views(struct ph__sqlite_tx *tx);
 

@@ -1,4 +1,4 @@
-/* held.h - which lease of an owner holds a message: what settle and renew ask first. */
+/* held.h - which lease of an owner holds a message: settle and renew ask that first. */
 #ifndef PH_STORE_SQLITE_HELD_H
 #define PH_STORE_SQLITE_HELD_H
 
@@ -13,7 +13,7 @@ struct ph__held {
     size_t acked_count;
     bool *acked;        /* per message of the lease; NULL: none */
     size_t *asked;      /* settle: per message in a run the item for it, from 1; NULL: none */
-    ph_outcome renewal; /* renew: what came of it; 0: not tried yet */
+    ph_outcome renewal; /* renew: the outcome; 0: not tried yet */
 };
 
 struct ph__held_set {

@@ -8,7 +8,7 @@
 #define DAY (86400 * SECOND)
 #define BEATS_PER_THRESHOLD 10
 
-/* What is stored of an instance. */
+/* The stored part of an instance. */
 struct stored {
     int state; /* 0: it is not known */
     int64_t heartbeat_at, stale_s;

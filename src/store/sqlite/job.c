@@ -1,4 +1,4 @@
-/* job.c - what users do with jobs. When they run is up to a scheduler: tick.c, advance.c. */
+/* job.c - the verbs for jobs. A scheduler makes them run: tick.c, advance.c. */
 #include "core/error.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/job_run.h"

@@ -4,8 +4,8 @@
 
 #include "store/sqlite/store_message.h"
 
-/* A run of the job for an instant: the message, its row in job_run, and what the job knows of its
- * last run. s is for the door of job runs; s->ns is not kept. */
+/* A run of the job for an instant: stores the message, its row in job_run, and the last run in the
+ * job's row. s is for the door of job runs; s->ns is not kept. */
 int ph__job_run_make(struct ph__message_writer *s, const ph_job_info *job, int64_t instant,
                      bool triggered, ph_work_id *ret_run);
 

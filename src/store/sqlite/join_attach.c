@@ -1,12 +1,12 @@
 /* join_attach.c - makes messages steps of joins. Several steps of one join in a row are one change
- * of its row; what they count is written with it. */
+ * of its row, which writes their counts, too. */
 #include "core/error.h"
 #include "core/id.h"
 #include "store/sqlite/joins.h"
 
 #include <string.h>
 
-/* What a message is as a step; one more than in enum ph__step: it is or was a wait. */
+/* The state of a message as a step; one more than in enum ph__step: it is or was a wait. */
 #define IS_WAIT 3
 
 struct step {
@@ -65,7 +65,7 @@ static int find_given(struct ph__attaching *a, const ph_message_id *message, str
     return 1;
 }
 
-/* 1 if there is a message whose work id it is; older than any with that id given by a retry. */
+/* 1 if there is a message with this work id; it is older than any that a retry gave the id. */
 static int find_named(struct ph__attaching *a, const ph_message_id *message, struct step *ret)
 {
     struct ph__query query;

@@ -11,7 +11,7 @@
 
 #define HEADERS_SIZE 120
 
-/* A wait that fires, and what it sends. */
+/* A wait that fires, and its continuation. */
 struct firing {
     int64_t number;
     uint64_t salt;
@@ -75,7 +75,7 @@ static int send(struct ph__message_writer *storing, const struct ph__join_head *
     return ph__store_message(storing, &message, ret_sent);
 }
 
-/* The wait leaves its place for done, by nobody. */
+/* The wait moves to done, with the zero owner. */
 static int settle(struct ph__message_writer *storing, const struct firing *firing)
 {
     static const ph_owner nobody;

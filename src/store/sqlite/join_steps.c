@@ -1,8 +1,8 @@
 /* join_steps.c - counts messages that have ended in the joins of which they are steps.
  *
- * A call gathers what it moves to done and to dead, and counts at its end: one look into the index
- * of steps tells whether any of it is a step at all. The rows of steps stay as they are; only the
- * joins change, one update each. */
+ * A call gathers the messages that it moves to done and to dead, and counts at its end: one look
+ * into the index of steps tells whether any of them is a step at all. The rows of steps stay as
+ * they are; only the joins change, one update each. */
 #include "core/error.h"
 #include "store/sqlite/joins.h"
 #include "util/alloc.h"

@@ -1,9 +1,9 @@
 /* lend.c - the store's own connection in the hands of a handler.
  *
- * A handler can do anything to a connection. What it can do to the transaction
- * is noticed by hooks: a commit of its own is refused, so that its effect cannot
- * be stored without the ack. Afterwards the connection is set up again, or
- * closed if something stays on it that our statements could stumble over. */
+ * A handler can do anything to a connection. Hooks notice what it does to the transaction: they
+ * refuse a commit of its own, so that its effect cannot be stored without the ack. Afterwards the
+ * connection is set up again, or closed if something stays on it that our statements could stumble
+ * over. */
 #include "core/error.h"
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/transaction.h"
@@ -105,7 +105,7 @@ int ph__sqlite_tx_end(struct ph__call *call, bool commit)
     if (commit)
         r = ph__sqlite_end(&tx, r);
     else
-        (void)ph__sqlite_end(&tx, PH_ETXDEAD); /* rolls back; the answer is what went in */
+        (void)ph__sqlite_end(&tx, PH_ETXDEAD); /* rolls back; returns the code given */
     if (r < 0 && (call->err->native & 0xff) == SQLITE_CONSTRAINT)
         r = ph__fail(call->err, PH_ETXDEAD,
                      "the handler's transaction violates a constraint that was deferred to its "

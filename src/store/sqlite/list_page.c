@@ -35,7 +35,7 @@ int ph__list_page_begin(struct ph__list_page *page, struct ph__sqlite_tx *tx,
     return page->keys ? 0 : ph__fail_memory(tx->call->err);
 }
 
-/* Of what was gathered the first ones stay. */
+/* Keeps the first ones of those gathered. */
 static void sift(struct ph__list_page *page)
 {
     ph__sort_int64(page->keys, page->count);
@@ -177,7 +177,7 @@ static int next_done(struct ph__list_page *page)
     return r;
 }
 
-/* What lies behind a number of a stream is parked. */
+/* The messages behind a number of a stream are parked. */
 static int gather_parked(void *context, const struct ph__token *token)
 {
     struct ph__list_page *page = context;

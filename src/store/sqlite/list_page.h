@@ -23,7 +23,7 @@ int64_t ph__list_direction(const struct ph__list *list);
 /* Sets up the first page; memory from the arena. */
 int ph__list_page_begin(struct ph__list_page *page, struct ph__sqlite_tx *tx,
                         const struct ph__list *list, struct ph__arena *arena);
-/* Fills the page with what follows its last key. Fewer than size: it was the last page. */
+/* Fills the page with the messages after its last key. Fewer than size: it was the last page. */
 int ph__list_page_next(struct ph__list_page *page);
 
 #endif

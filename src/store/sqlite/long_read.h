@@ -11,7 +11,8 @@ struct ph__long_read {
 };
 
 /* As ph__sqlite_begin_read() and ph__sqlite_end(), with an error of its own at the time limit. In
- * between tick is called, on our own connection; the caller's progress handler is his. */
+ * between, on our own connection, tick is called; on the caller's, the progress handler is the
+ * caller's. */
 int ph__long_read_begin(struct ph__long_read *read, struct ph__call *call);
 int ph__long_read_end(struct ph__long_read *read, int r);
 

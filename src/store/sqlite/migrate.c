@@ -42,7 +42,7 @@ static int query_versions(struct ph__sqlite_tx *tx, int *ret_version, int *ret_s
     return r < 0 ? r : 0;
 }
 
-/* Both 0 if there is no schema. Whatever is read or migrated was looked at before. */
+/* Both 0 if there is no schema. Tables and views are examined before they are read or migrated. */
 static int read_versions(struct ph__sqlite_tx *tx, int *ret_version, int *ret_serves_from)
 {
     int r = tx->own ? ph__sqlite_check_tables(tx) : 0;
@@ -120,7 +120,7 @@ static int make_views(struct ph__sqlite_tx *tx)
     return r;
 }
 
-/* Under the write lock: what another process did meanwhile is seen. */
+/* Under the write lock: sees what another process did meanwhile. */
 static int apply_missing(struct ph__sqlite_tx *tx, int *ret_applied)
 {
     int version, serves_from;

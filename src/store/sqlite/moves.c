@@ -82,7 +82,7 @@ int ph__bury(struct ph__sqlite_tx *tx, int64_t id, int64_t queue, enum ph__dead_
     return r < 0 ? r : ph__steps_ended(tx, &id, 1, true);
 }
 
-/* What outlives a message only if others belong to it too. */
+/* Things that outlive a message only if others belong to them, too. */
 struct belongings {
     int64_t stream, seq; /* 0: none */
     ph_message_id message_id;
@@ -164,7 +164,7 @@ static int mark_key(struct ph__sqlite_tx *tx, int64_t id, bool acked)
     return ph__query_run(&query);
 }
 
-/* acked: otherwise it is dead, or nobody has claimed it. */
+/* acked: otherwise it is dead, or was never claimed. */
 static int delete_message(struct ph__sqlite_tx *tx, int64_t id, bool acked)
 {
     static const enum ph__sqlite_statement steps[] = {

@@ -7,7 +7,7 @@
 #include "core/names.h"
 #include "store/sqlite/transaction.h"
 
-/* What is needed of a message's row to settle it. */
+/* The part of a message's row that is needed to settle it. */
 struct ph__message_facts {
     bool exists;
     uint64_t salt;
@@ -39,14 +39,14 @@ struct ph__pending_row {
 int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row);
 
 /* Into dead: the one way there, which ph__steps_count() must follow, and ph__stream_head_died() if
- * it was the head of a stream. owner NULL: nobody held it. */
+ * it was the head of a stream. owner NULL: it was not leased. */
 int ph__bury(struct ph__sqlite_tx *tx, int64_t id, int64_t queue, enum ph__dead_reason reason,
              const ph_owner *owner);
 
 /* Deletes body and history, a job run's row with it, and lets its dedupe key age out. With the
- * last message of an idle stream the stream goes, and with the last one of a message id what its
- * receptors have said. The message was never a step of a join.
- * This is for one in pending, whose whole key is given, with its row there. */
+ * last message of an idle stream the stream goes, and with the last one of a message id the results
+ * of its receptors. The message was never a step of a join.
+ * For a message in pending: the whole key of its row there is given, and the row goes, too. */
 int ph__delete_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row);
 /* The same for messages (ascending) that are done, and may be steps. */
 int ph__delete_done(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count);

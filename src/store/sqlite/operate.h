@@ -1,4 +1,4 @@
-/* operate.h - counts, for those who have begun already. */
+/* operate.h - counts, inside a transaction that has begun. */
 #ifndef PH_STORE_SQLITE_OPERATE_H
 #define PH_STORE_SQLITE_OPERATE_H
 

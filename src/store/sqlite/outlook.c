@@ -1,5 +1,5 @@
-/* outlook.c - what time alone will bring: for a claimer who has found nothing, and who hears of every
- * commit without a connection. */
+/* outlook.c - the work that time alone will bring, for a claimer that has found nothing, and that
+ * hears of every commit without a connection. */
 #include "store/sqlite/doorbell.h"
 #include "store/sqlite/transaction.h"
 #include "store/sqlite/verbs.h"
@@ -10,7 +10,7 @@ int ph__sqlite_outlook(struct ph__call *call, const char *ns, unsigned doors, in
     struct ph__sqlite_tx tx;
     struct ph__query query;
     int64_t at = 0;
-    /* Asked first: what was written before, and can be seen by now, is found below. */
+    /* Asked first: the statements below find what was written before and can be seen by now. */
     bool due = ph__sqlite_somebody_writes(call->store->own);
     int r = ph__sqlite_begin_read(&tx, call);
 

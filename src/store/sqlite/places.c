@@ -20,7 +20,7 @@
 #define WINDOW (16 * 1024 * 1024)
 #define EXAMPLES 3
 
-/* What is known of a number: bits of a byte. */
+/* The places of a number: bits of a byte. */
 enum {
     DEAD = 1,
     DONE = 2,
@@ -70,7 +70,7 @@ static void note(struct trouble *trouble, int64_t number, unsigned char seen)
     trouble->count++;
 }
 
-/* The number was met in a place. What lies outside of all windows is noted once. */
+/* The number was met in a place. A number outside of all windows is noted once. */
 static void meet(struct places *p, int64_t number, unsigned char place)
 {
     if (number >= p->from && number < p->to) {
@@ -161,7 +161,7 @@ static int read_lists(struct places *p, enum ph__sqlite_statement which,
     return r;
 }
 
-/* What lies behind a stream's token. */
+/* The messages behind a stream's token. */
 static int read_behind(void *context, const struct ph__token *token)
 {
     struct places *p = context;

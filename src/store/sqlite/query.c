@@ -1,4 +1,4 @@
-/* query.c - a statement of somebody else, on a file that need not have our tables. */
+/* query.c - a foreign statement, on a file that need not have our tables. */
 #include "core/error.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/errors.h"

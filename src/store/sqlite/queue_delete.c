@@ -1,5 +1,5 @@
-/* queue_delete.c - deletes a queue that has nothing in it. There is one writer, and whoever
- * enqueues looks the queue up under its lock: so the row can simply go. */
+/* queue_delete.c - deletes an empty queue. There is one writer, and an enqueue looks the queue up
+ * under the write lock: so the row can simply go. */
 #include "store/sqlite/operate.h"
 #include "store/sqlite/queue_row.h"
 #include "store/sqlite/verbs.h"

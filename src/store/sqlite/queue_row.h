@@ -7,7 +7,7 @@
 struct ph__queue_row {
     int64_t id; /* 0: there is no such queue */
     bool paused, delete_on_ack;
-    bool has_streams; /* ever since its first one: without, nobody looks for them */
+    bool has_streams; /* set with its first one: without it, streams are not looked for */
     int max_attempts, backoff, max_lease_s;
     ph_dead_head dead_head;
     int affinity_grace_ms; /* PH_NO_GRACE: none */

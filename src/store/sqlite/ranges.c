@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a number above the last one, and what must follow it. */
+/* Reads a number above the last one, and the character that must follow it. */
 static bool read_number(const char **at, int64_t least, const char *follows, int64_t *ret_number)
 {
     char *end;

@@ -124,7 +124,7 @@ static int take_back_found(struct taking_back *t, struct ph__query *query)
     ph__query_end(query);
     if (r == 0)
         r = take_back_lease(t, &lease);
-    if (r == 0 && t->lost) /* whose lease ran out does not come */
+    if (r == 0 && t->lost) /* an owner whose lease ran out does not come */
         r = ph__claimer_stays_away(t->tx, lease.owner, NULL);
     ph__arena_free(&arena);
     return r < 0 ? r : 1;

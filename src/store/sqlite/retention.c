@@ -1,4 +1,4 @@
-/* retention.c - deletes what has been kept long enough, the oldest first. */
+/* retention.c - deletes messages that were kept long enough, the oldest first. */
 #include "core/error.h"
 #include "store/sqlite/lease_row.h"
 #include "store/sqlite/moves.h"
@@ -135,7 +135,7 @@ static int delete_joins(struct ph__sqlite_tx *tx, int64_t limit, int64_t *count)
     return r;
 }
 
-/* Dedupe keys of what is gone. */
+/* Dedupe keys of messages that are gone. */
 static int delete_keys(struct ph__sqlite_tx *tx, struct queues queues, int64_t limit,
                        int64_t *count)
 {
@@ -167,7 +167,7 @@ static int delete_all(struct ph__sqlite_tx *tx, int limit, int64_t *count)
         r = delete_dead(tx, all_queues, limit, count);
     if (r == 0)
         r = delete_joins(tx, limit, count);
-    if (r == 0) /* last: the keys of what was just deleted may go too */
+    if (r == 0) /* last: the keys of messages just deleted may go, too */
         r = delete_keys(tx, all_queues, limit, &keys);
     return r < 0 ? r : delete_instances(tx, limit);
 }

@@ -4,9 +4,9 @@
 
 #include "store/sqlite/statements.h"
 
-/* What the load of an item may want to know. */
+/* The context in which an item is loaded. */
 struct ph__rows {
-    struct ph__arena *arena; /* where the items live, and what they point to */
+    struct ph__arena *arena; /* holds the items, and the memory that they point to */
     void *context;
     size_t count; /* loaded before this one */
 };

@@ -1,8 +1,8 @@
-/* settle.c - what becomes of leased messages. The write lock makes it simple:
- * what was read of a lease is still so when it is written.
+/* settle.c - settles leased messages. The write lock makes it simple: a lease is still as it was
+ * read when it is written.
  *
- * A run of a stream is settled from its front, in whatever order the items come: what is asked of
- * its messages is gathered, and done when all items have been looked at. */
+ * A run of a stream is settled from its front, in whatever order the items come: the settlements of
+ * its messages are gathered, and made when all items have been looked at. */
 #include "core/error.h"
 #include "core/id.h"
 #include "store/sqlite/done_row.h"
@@ -172,7 +172,7 @@ static void let_go(struct ph__held *held, size_t position)
     held->changed = true;
 }
 
-/* What is asked of a message in a run; until it is its turn the answer is stale. */
+/* A settlement of a message in a run; until its turn comes, the outcome is stale. */
 static int ask(struct settling *s, const struct ph__hold *hold, size_t index)
 {
     struct ph__held *held = hold->held;
@@ -185,8 +185,8 @@ static int ask(struct settling *s, const struct ph__hold *hold, size_t index)
     return 0;
 }
 
-/* An ack of what this owner has acked before. Not inside a transaction of the caller's: what that
- * has written may be the effect of the message, for the second time, and is to be rolled back. */
+/* An ack of a message that this owner has acked before. Not inside a transaction of the caller's:
+ * that may have written the effect of the message for the second time, and must be rolled back. */
 static int ack_again(struct settling *s, size_t index)
 {
     const ph_settlement *item = &s->items[index];
@@ -240,7 +240,7 @@ static int settle_head(struct settling *s, struct ph__held *held, const struct p
     return r;
 }
 
-/* What is left of a run from a place on is parked again, as if it had not been claimed. */
+/* Parks the rest of a run, from a place on, as if it had not been claimed. */
 static void park(struct settling *s, struct ph__held *held, const struct ph__lease_run *run,
                  size_t at)
 {
@@ -320,7 +320,7 @@ static int write_acks(struct settling *s, const struct ph__held *held)
     queue.delete_on_ack = queue.delete_on_ack && !s->keep;
     if (r == 0)
         r = ph__steps_ended(s->tx, ids, count, false);
-    if (r == 0 && queue.delete_on_ack) /* what is deleted cannot be counted any more */
+    if (r == 0 && queue.delete_on_ack) /* a deleted message can no longer be counted */
         r = ph__steps_count(s->tx);
     return r < 0 ? r : ph__put_done(s->tx, &queue, &lease->owner, lease->fence, ids, count);
 }

@@ -4,7 +4,7 @@
 
 #define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/* One {…}; returns what follows it, or NULL if it is none of ours. */
+/* One {…}; returns the text after it, or NULL if it is none of ours. */
 static const char *expand_one(struct ph__buffer *to, const char *at, const char *schema,
                               const char *prefix)
 {

@@ -10,7 +10,8 @@
 extern const struct ph__embedded ph__sqlite_statement_texts[];
 extern const struct ph__embedded ph__sqlite_migration_texts[];
 extern const struct ph__embedded ph__sqlite_view_texts[];
-/* What these make, as SQLite keeps it: tables, indexes, and the views that statements use. */
+/* The definitions that these make, as SQLite keeps them: of tables, indexes, and the views that
+ * statements use. */
 extern const struct ph__embedded ph__sqlite_schema_texts[];
 
 /* Appends a migration or a view to `to`. {p}name becomes the quoted "<prefix>name", {prefix} the

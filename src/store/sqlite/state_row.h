@@ -6,7 +6,7 @@
 
 struct ph__state_wanted {
     struct ph__sqlite_tx *tx;
-    struct ph__arena *arena; /* what is loaded lives there */
+    struct ph__arena *arena; /* holds the loaded values */
     ph_door door;
     bool with_payload; /* otherwise payload and headers stay NULL */
     size_t bytes;      /* of those loaded for a list: see ph__state_overflows() */

@@ -14,12 +14,12 @@ struct ph__sqlite_statements {
 };
 void ph__sqlite_statements_free(struct ph__sqlite_statements *statements);
 
-/* Ends whatever runs on a connection, also what is not ours. */
+/* Ends every statement that runs on a connection, also those that are not ours. */
 void ph__sqlite_reset_all(sqlite3 *db);
 
 /* One run of a statement. Bind in order; the first failure is remembered and
  * comes back from ph__query_row() or ph__query_run(), so that callers check
- * once. What is bound is borrowed until the run has ended. */
+ * once. Bound values are borrowed until the run has ended. */
 struct ph__sqlite_tx;
 struct ph__query {
     struct ph__sqlite_tx *tx;

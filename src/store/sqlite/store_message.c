@@ -158,7 +158,7 @@ int ph__store_message(struct ph__message_writer *s, const struct ph__message *m,
         r = ph__store_body(s, m, &row.id, &salt);
     if (r < 0)
         return r;
-    if (m->dedupe_key) /* first: what is handled may be deleted where it is put */
+    if (m->dedupe_key) /* first: a handled message may be deleted where it is put */
         r = insert_key(s, m, row.id, salt);
     if (r == 0)
         r = put(s, m, &row);

@@ -1,5 +1,5 @@
-/* store_message.h - a new message into the tables, whoever makes it: a producer, a scheduler, a
- * join that has ended. The caller has the write lock. */
+/* store_message.h - a new message into the tables: from a producer, a scheduler, or a join that has
+ * ended. The caller has the write lock. */
 #ifndef PH_STORE_SQLITE_STORE_MESSAGE_H
 #define PH_STORE_SQLITE_STORE_MESSAGE_H
 
@@ -9,7 +9,7 @@
 #define PH__HANDLED_AT_ONCE 64
 
 /* Set tx and door, and leave the rest zero; one of it for all messages of a call. If
- * they may have streams or be handled, ph__store_end() writes what was gathered. */
+ * they may have streams or be handled, ph__store_end() writes the gathered rows. */
 struct ph__message_writer {
     struct ph__sqlite_tx *tx;
     ph_door door;
@@ -36,7 +36,7 @@ int ph__store_message(struct ph__message_writer *s, const struct ph__message *m,
                       ph_work_id *ret_id);
 int ph__store_end(struct ph__message_writer *s);
 
-/* enqueue.c: what the verb does once the write lock is held. */
+/* enqueue.c: the verb, once the write lock is held. */
 int ph__enqueue_under_lock(struct ph__sqlite_tx *tx, ph_door door,
                            const struct ph__message *messages, size_t count,
                            ph_enqueued *ret_enqueued);

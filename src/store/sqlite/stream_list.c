@@ -1,4 +1,4 @@
-/* stream_list.c - streams for operators: what each has to do, and who keeps it from it. */
+/* stream_list.c - streams for operators: the state of each, its head, and its owner. */
 #include "core/error.h"
 #include "core/id.h"
 #include "store/sqlite/affinity.h"
@@ -11,7 +11,7 @@
 struct listing {
     struct ph__sqlite_tx *tx;
     const struct ph__stream_query *query;
-    const char *service; /* whose instances the partitions belong to; NULL: none */
+    const char *service; /* the service whose instances own the partitions; NULL: none */
 };
 
 /* The columns of stream_list and stream_one, and of stream_shown. */
@@ -40,7 +40,7 @@ static void show_token(const struct ph__query *token, ph_stream_info *info)
     if (!ph__column_is_null(token, HEAD)) {
         info->head =
             ph__id_make(ph__column_int(token, HEAD), (uint64_t)ph__column_int(token, SALT));
-        info->next_seq = ph__column_int(token, SEQ) + blocked; /* who is dead is settled */
+        info->next_seq = ph__column_int(token, SEQ) + blocked; /* a dead message is settled */
     }
     info->head_due_at = blocked || held ? 0 : ph__column_int(token, DUE);
     info->head_attempts = blocked ? 0 : (int)ph__column_int(token, ATTEMPTS);

@@ -1,8 +1,8 @@
 /* stream_row.h - an ordered stream, and the way of its token.
  *
  * A busy stream has exactly one token: its head's row in pending, a run in a lease, or a row in
- * pending that says that a dead head blocks it. Whoever takes the token away puts it back in the
- * same call. The caller has the write lock. */
+ * pending that says that a dead head blocks it. A call that takes the token away puts it back
+ * before it ends. The caller has the write lock. */
 #ifndef PH_STORE_SQLITE_STREAM_ROW_H
 #define PH_STORE_SQLITE_STREAM_ROW_H
 

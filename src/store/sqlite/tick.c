@@ -1,5 +1,5 @@
-/* tick.c - what a scheduler does in the database: joins past their deadline end, due timers
- * and job runs become messages of the outbox, and due jobs are named. */
+/* tick.c - the scheduler's look at the database: it ends joins past their deadline, turns due
+ * timers and job runs into messages of the outbox, and names due jobs. */
 #include "core/error.h"
 #include "core/id.h"
 #include "store/sqlite/done_row.h"
@@ -69,8 +69,8 @@ static int borrow(const struct ph__query *query, int column, const char **ret_te
     return 0;
 }
 
-/* The message is written while the walk stands on the timer: what it adds to pending belongs to
- * another queue, which the walk does not come to. */
+/* The message is written while the walk stands on the timer: the row that it adds to pending
+ * belongs to another queue, which the walk does not reach. */
 static int turn(struct ticking *t, const struct ph__query *query)
 {
     ph_work_id id = ph__id_make(ph__column_int(query, ID), (uint64_t)ph__column_int(query, SALT));
@@ -237,7 +237,7 @@ static int list_jobs(struct ticking *t)
     return r;
 }
 
-/* Lowers *next to what a statement finds ahead of now. */
+/* Lowers *next to the time that a statement finds ahead of now. */
 static int consider(struct ticking *t, enum ph__sqlite_statement which, int64_t *next)
 {
     struct ph__query query = ph__query(&t->tx, which);

@@ -1,4 +1,4 @@
-/* tokens.h - where the busy streams stand, for those who only look. */
+/* tokens.h - where the busy streams stand, for verbs that only look. */
 #ifndef PH_STORE_SQLITE_TOKENS_H
 #define PH_STORE_SQLITE_TOKENS_H
 
@@ -6,7 +6,7 @@
 
 struct ph__token {
     int64_t stream;
-    int64_t seq;      /* what lies behind this number is parked */
+    int64_t seq;      /* messages behind this number are parked */
     int64_t last_seq; /* of the stream */
 };
 

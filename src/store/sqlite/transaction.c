@@ -72,7 +72,7 @@ bool ph__sqlite_is_writing(sqlite3 *db)
     return false;
 }
 
-/* The store's own connection, if a handler has it and this is his call. */
+/* The store's own connection, if it is lent to a handler and this is the handler's call. */
 static struct ph__sqlite *lent_by(const struct ph__call *call)
 {
     struct ph__sqlite *own = call->store->lends ? call->store->own : NULL;

@@ -26,7 +26,7 @@ struct ph__sqlite_tx {
     int64_t now;                           /* the clock, read once */
     uint32_t store_id;
     struct ph__ended ended;
-    struct { /* what a message may belong to, looked up when the first one is deleted (moves.c) */
+    struct { /* are there any? looked up when the first message is deleted (moves.c) */
         bool known, streams, receptors;
     } any;
 };
@@ -41,9 +41,8 @@ void ph__sqlite_prepare_tx(struct ph__sqlite_tx *tx, struct ph__call *call, bool
 int ph__sqlite_begin_read(struct ph__sqlite_tx *tx, struct ph__call *call);
 int ph__sqlite_begin_write(struct ph__sqlite_tx *tx, struct ph__call *call);
 
-/* Ends what begin began, and returns r or, if r is 0, how that went. r < 0: in a
- * transaction of ours nothing has happened, and the caller's is as it was (or
- * the error says PH_TX_DEAD). */
+/* Ends the transaction, and returns r or, if r is 0, the result of that. r < 0: in a transaction of
+ * ours nothing has happened, and the caller's is as it was (or the error says PH_TX_DEAD). */
 int ph__sqlite_end(struct ph__sqlite_tx *tx, int r);
 
 /* The same for a write that needs no schema, on the caller's connection. */

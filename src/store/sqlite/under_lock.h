@@ -1,11 +1,11 @@
-/* under_lock.h - what settle, renew and claim do once the write lock is held: alone, or
- * one after the other in a work batch. */
+/* under_lock.h - settle, renew and claim, once the write lock is held: alone, or one after the
+ * other in a work batch. */
 #ifndef PH_STORE_SQLITE_UNDER_LOCK_H
 #define PH_STORE_SQLITE_UNDER_LOCK_H
 
 #include "store/sqlite/transaction.h"
 
-/* settle.c; keep: acked messages stay, whatever their queue says */
+/* settle.c; keep: acked messages stay, even if their queue deletes them */
 int ph__settle_under_lock(struct ph__sqlite_tx *tx, ph_door door, ph_owner owner,
                           const ph_settlement *items, size_t count, ph_outcome *ret_outcomes,
                           bool keep);

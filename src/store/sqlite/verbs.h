@@ -1,4 +1,4 @@
-/* verbs.h - the verbs of the seam, as SQLite has them. store/verbs.def says what they do. */
+/* verbs.h - the verbs of the seam, as SQLite has them; described in store/verbs.def. */
 #ifndef PH_STORE_SQLITE_VERBS_H
 #define PH_STORE_SQLITE_VERBS_H
 
@@ -9,8 +9,8 @@
 
 int ph__sqlite_outlook(struct ph__call *call, const char *ns, unsigned doors, int64_t *ret_in_us,
                        bool *ret_due);
-/* Retention for workers that know only the one exchange, whoever comes: a small bite, once a minute,
- * and after a second if there was more. */
+/* Retention by any worker that knows only the one exchange: a small bite, once a minute, or after a
+ * second if there was more. */
 int ph__sqlite_retention_in_turn(struct ph__call *call);
 
 #endif

@@ -1,4 +1,4 @@
--- What the library sends. Names in the result are read by position.
+-- The statements that the library sends. It reads their results by position.
 
 -- name: schema_version
 SELECT version, serves_from FROM {schema}.{p}schema_version()
@@ -24,7 +24,7 @@ SELECT outcomes, joins FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7, 
 
 -- name: settle_last
 -- Between this and the commit the connection may break without the server noticing: then it gives
--- up the row of the lease by itself, and nobody waits for hours. In a handler's transaction: a
+-- up the row of the lease by itself, and no one else waits for hours. In a handler's transaction: a
 -- message that was acked before is stale.
 SELECT outcomes, joins, pg_catalog.set_config('idle_in_transaction_session_timeout', '5s', true)
 FROM {schema}.{p}work_settle($1, $2, $3, $4, $5, $6, $7)
@@ -125,7 +125,7 @@ SELECT * FROM {schema}.{p}work_tick($1, $2, $3, $4)
 SELECT {schema}.{p}work_advance($1, $2, $3, $4, $5, $6, $7)
 
 -- name: doorbell_ring
--- Its commit waits for no disk, and it gives up rather than wait for others who notify.
+-- Its commit waits for no disk, and it gives up rather than wait for others that notify.
 SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.set_config('lock_timeout', '50ms', true),
        {schema}.{p}doorbell_ring(ns)
 FROM pg_catalog.unnest($1) ns
@@ -142,8 +142,8 @@ SELECT pg_catalog.current_setting('server_version'), pg_catalog.current_setting(
 SELECT store_id FROM {schema}.{p}store
 
 -- name: ownership
--- Whose rights our functions have, who owns the schema, who else may create in it, and what others
--- have left in it that could be called in place of ours.
+-- The role whose rights our functions have, the owner of the schema, other roles that may create in
+-- it, and objects of others in it that could be called in place of ours.
 SELECT pg_catalog.pg_get_userbyid(c.relowner), pg_catalog.pg_get_userbyid(o.owner),
        (SELECT pg_catalog.string_agg(DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC'
                                               ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END, ', ')
@@ -165,10 +165,9 @@ CROSS JOIN LATERAL (SELECT CASE WHEN n.nspowner = 'pg_database_owner'::regrole
 WHERE n.nspname = '{s}'
 
 -- name: vacuum_holder
--- Who keeps vacuum from removing dead rows of this database: the session,
--- prepared transaction or replication slot with the oldest transaction in sight.
--- What a session does is hidden from roles without pg_read_all_stats; its query
--- is never read, for it may hold values.
+-- The cause that keeps vacuum from removing dead rows of this database: the session, prepared
+-- transaction or replication slot with the oldest transaction in sight. A session's activity is
+-- hidden from roles without pg_read_all_stats; its query is never read, for it may hold values.
 SELECT what, who, seconds, is_hidden, is_idle_slot, is_session
 FROM (SELECT 'session' AS what,
              pg_catalog.format('%s (user %s, application %s, %s)', a.pid, a.usename, coalesce(nullif(a.application_name, ''), '-'),
@@ -220,8 +219,8 @@ WHERE join_id = $1 ORDER BY created_at, work_id LIMIT $2
 SELECT * FROM {schema}.{p}work_joins($1, $2, $3, $4, $5, $6)
 
 -- name: joins_wrong
--- The doctor's: how many joins there are, how many are wrong (counters that are not what
--- their steps show, waits left behind, complete but open), and one of those.
+-- For the doctor: how many joins there are, how many are wrong (counters that differ from their
+-- steps, waits left behind, complete but open), and one of those.
 SELECT pg_catalog.count(*), pg_catalog.count(*) FILTER (WHERE j.is_wrong), (pg_catalog.array_agg(j.id) FILTER (WHERE j.is_wrong))[1]
 FROM (SELECT j.id, j.attached_steps <> coalesce(m.attached, 0) OR j.completed_steps <> coalesce(m.completed, 0)
                    OR j.failed_steps <> coalesce(m.failed, 0) OR (j.status_code <> 0 AND j.open_waits > 0)
@@ -232,9 +231,9 @@ FROM (SELECT j.id, j.attached_steps <> coalesce(m.attached, 0) OR j.completed_st
                  FROM {schema}.{p}join_members m GROUP BY m.join_id) m ON m.join_id = j.id) j
 
 -- name: work_batch
--- The first row has what came of the parts before the claims, the others are claimed messages; all
--- may tell of joins. The claims take their batch size from the first row, so that they cannot come
--- before; null: none. It is hidden from the planner in b, whose plan would change with it.
+-- The first row has the outcomes of the parts before the claims, the others are claimed messages;
+-- all may tell of joins. The claims take their batch size from the first row, so that they cannot
+-- come before; null: none. It is hidden from the planner in b, whose plan would change with it.
 WITH b AS MATERIALIZED (SELECT *, $25::int AS outbox_n, $33::int AS inbox_n FROM {schema}.{p}work_batch(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
     $23, $42))

@@ -1,8 +1,8 @@
--- PostgreSQL lets everybody execute new functions: take that back, from those
--- that this transaction has written, for the schema may be shared. The roles are
--- given what they need by grants.sql. One that was there before still belongs to
--- whoever made it, and so does a view: if that was somebody else, nothing is done. Nor is it if
--- there are others of the same name as a function of ours: a call of ours may fit them better.
+-- PostgreSQL lets every role execute new functions: this takes that back from the functions that
+-- this transaction has written, for the schema may be shared. grants.sql gives the roles the rights
+-- that they need. A function that was there before still belongs to its owner, and so does a view:
+-- if that is another role, the migration fails. It also fails if the schema holds others of the
+-- same name as a function of ours: a call of ours may fit them better.
 DO $$
 DECLARE
     _written record;

@@ -1,6 +1,6 @@
 -- The rights of each role on functions and views. Only roles that may use the schema get
 -- any, which roles.sql allows: so a migration, which runs this too because functions that
--- it has replaced have lost their rights, grants nothing that nobody has asked for.
+-- it has replaced have lost their rights, grants nothing unasked.
 DO $$
 DECLARE
     role text;

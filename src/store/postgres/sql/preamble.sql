@@ -5,13 +5,13 @@ SET LOCAL client_min_messages = warning;
 SET LOCAL check_function_bodies = off;
 SELECT pg_advisory_xact_lock(hashtextextended('posthorn migrate {schema}.{p}', 0));
 -- The schema is made if it is missing: that needs CREATE in the database.
--- Functions run with the rights of whoever migrates. Whoever else can put objects into the
--- schema, or take ours away, could have them run his own: so the schema must belong to the
--- migrating role (pg_database_owner's: to the owner of the database), nobody else may create
--- in it, and what is there of an earlier version must be the migrating role's too. What somebody
--- has left in it when he could counts like that right: of functions and operators the one that
--- fits the arguments best is called, and that may be his. Members of the migrating role can do
--- all that it can; so can superusers.
+-- Functions run with the rights of the migrating role. Another role that can put objects into the
+-- schema, or remove ours, could make them run its own code. So the schema must belong to the
+-- migrating role (one of pg_database_owner belongs to the owner of the database), no other role may
+-- create in it, and objects of an earlier version in it must belong to the migrating role, too.
+-- Functions and operators that another role has left in it count like the right to create:
+-- PostgreSQL calls the one that fits the arguments best, which may be theirs. Members of the
+-- migrating role can do all that it can; so can superusers.
 DO $$
 DECLARE
     _me CONSTANT oid := (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user);

@@ -9,8 +9,8 @@
 -- {s}_scheduler  runs the scheduler, and so decides when jobs run; a dispatcher that schedules needs this
 --                one and the worker's
 -- {s}_reader     reads the views, lists, streams and counts; runs the doctor
--- The owner of the schema may do everything, dead letters, jobs, queue settings
--- and retention among it.
+-- The owner of the schema may do everything, also with dead letters, jobs, queue settings and
+-- retention.
 --
 -- Roles belong to the whole server: a login that has the worker's role of one database is a worker in
 -- every other one whose schema has the same name. Give each database roles of its own then, called

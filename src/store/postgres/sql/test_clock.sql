@@ -1,6 +1,6 @@
 -- A clock that stands still, for tests: clock_set, clock_advance and
 -- clock_reset in a schema of their own, which only the owner of the schema can
--- install and use. If somebody else has made that schema, it is not used.
+-- install and use. If another role has made that schema, it is not used.
 CREATE SCHEMA IF NOT EXISTS "{s}_test";
 DO $$
 BEGIN

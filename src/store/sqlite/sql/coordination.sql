@@ -60,7 +60,7 @@ SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, id
 SELECT service FROM {p}instance WHERE id = ?1 AND state = 1
 
 -- name: claimer_live
--- Of a service: who claims from a queue, and comes.
+-- The live instances of a service that claim from a queue, and come.
 SELECT i.id, c.since, c.topics
   FROM {p}instance i CROSS JOIN {p}claimer c ON c.instance = i.id
  WHERE i.service = ?1 AND i.state = 1 AND c.door = ?2 AND c.namespace = ?3 AND c.comes
@@ -137,7 +137,7 @@ SELECT lost FROM {p}lease WHERE fence = ?1
 SELECT message_id FROM {p}message WHERE id = ?1 AND salt = ?2
 
 -- name: receptor_report
--- Who is completed stays so.
+-- A completed receptor stays completed.
 INSERT INTO {p}receptor (message_id, name, completed, attempts, error, first_at, last_at)
 VALUES (?1, ?2, ?3, 1, ?4, ?5, ?5)
     ON CONFLICT (message_id, name) DO UPDATE
@@ -170,13 +170,13 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 SELECT 1 FROM {p}message WHERE stream = ?1 AND seq > ?2 AND seq < ?3 LIMIT 1
 
 -- name: consumer_list
--- What retention has deleted does not lie ahead any more.
+-- Messages that retention has deleted no longer lie ahead.
 SELECT consumer, seq, ahead, error, error_seq, error_at, updated_at, rewound_at,
        (SELECT count(*) FROM {p}message m WHERE m.stream = c.stream AND m.seq > c.seq)
   FROM {p}checkpoint c WHERE stream = ?1 AND (?2 IS NULL OR consumer = ?2) ORDER BY consumer
 
 -- name: stream_after
--- A dead head that was put back in its place has the number of what was put back.
+-- A dead head that was put back in its place has the number of its replacement.
 SELECT id FROM {p}message m
  WHERE stream = ?1 AND seq > ?2
    AND NOT EXISTS (SELECT 1 FROM {p}message n

@@ -31,7 +31,7 @@ SELECT message, join_id FROM {p}join_member
  WHERE status IS NULL AND message BETWEEN ?1 AND ?2 ORDER BY message
 
 -- name: steps_keep
--- What the steps of a join show becomes a status of their own.
+-- Steps of a join keep the status that they show as their own.
 UPDATE {p}join_member AS m
    SET status = (SELECT s.status FROM {p}join_step s
                   WHERE s.join_id = m.join_id AND s.message_id = m.message_id)
@@ -90,8 +90,8 @@ SELECT d.id, d.salt FROM {p}dedupe d
  WHERE d.acked AND d.message_id IS NULL AND d.id = ?2 AND d.salt = ?3
 
 -- name: message_as_step
--- What a message shows as a step: 0 pending, 1 completed, 2 failed; 3: it is a wait, or was one
--- (nobody else is done by the owner zero).
+-- The status that a message shows as a step: 0 pending, 1 completed, 2 failed; 3: it is a wait, or
+-- was one (no other message is done by the owner zero).
 SELECT CASE WHEN EXISTS (SELECT 1 FROM {p}dead x WHERE x.id = ?1) THEN 2
             WHEN EXISTS (SELECT 1 FROM {p}join_wait w WHERE w.id = ?1) THEN 3
             ELSE coalesce((SELECT iif(d.owner = zeroblob(16), 3, 1) FROM {p}done d
@@ -194,9 +194,10 @@ SELECT p.queue, p.level, p.due
 
 -- name: job_update
 -- A change of anything but cron and timezone leaves the next instant as it is. With another
--- expression it is computed anew from now on; what was due by now, and no scheduler has made yet,
--- is still owed. If an earlier change still owes, its old expression is taken to have held until
--- now. A job with a problem has nothing due. (Every expression here sees the row as it was.)
+-- expression it is computed anew from now on; instants that were due by now, and that no scheduler
+-- has made yet, are still owed. If an earlier change still owes, its old expression is taken to
+-- have held until now. A job with a problem has nothing due. (Every expression here sees the row as
+-- it was.)
 UPDATE {p}job
    SET namespace = ?2, topic = ?3, payload = ?4, cron = ?5, timezone = ?6, misfire = ?7,
        misfire_limit = ?8, overlap = ?9, updated_at = ?10, problem = NULL,
@@ -218,8 +219,8 @@ SELECT (namespace, topic, cron, timezone) = (?2, ?3, ?5, ?6) AND payload IS ?4
   FROM {p}job WHERE name = ?1
 
 -- name: job_insert
--- The first generation is a random number: what a scheduler has seen of a job that was deleted
--- never fits a new one of the same name.
+-- The first generation is a random number: a scheduler that saw a job since deleted never takes a
+-- new one of the same name for it.
 INSERT INTO {p}job (name, namespace, topic, payload, cron, timezone, misfire, misfire_limit,
                     overlap, updated_at, created_at, anchor_at, generation)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?10, random() & 4611686018427387903)

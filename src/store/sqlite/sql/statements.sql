@@ -35,7 +35,7 @@ SELECT store_id, version, serves_from, clock_us FROM {p}store WHERE one = 1
 UPDATE {p}store SET clock_us = ?1
 
 -- name: schema_version
--- Changes whenever somebody changes the schema.
+-- Changes with every change of the schema.
 PRAGMA main.schema_version
 
 -- name: schema_objects
@@ -110,14 +110,14 @@ UPDATE {p}queue
 UPDATE {p}queue SET paused = ?2 WHERE id = ?1
 
 -- name: queue_contents
--- Beside what ph__count_within counts. A done row has ',%012x' per message.
+-- Beside the messages that ph__count_within counts. A done row has ',%012x' per message.
 SELECT (SELECT coalesce(sum(length(ids) / 13), 0) FROM {p}done WHERE queue = ?1)
            + (SELECT count(*) FROM {p}dead WHERE queue = ?1),
        (SELECT count(*) FROM {p}dedupe WHERE queue = ?1),
        (SELECT count(*) FROM {p}stream WHERE queue = ?1)
 
 -- name: queue_coming
--- What comes into a queue by itself: timers and job runs into the outbox, runs of jobs.
+-- What will come into a queue by itself: timers and job runs into the outbox, runs of jobs.
 SELECT (SELECT count(*) FROM {p}queue q CROSS JOIN {p}pending p ON p.queue = q.id
          WHERE ?1 = 0 AND q.door IN (2, 3) AND q.namespace = ?2),
        (SELECT count(*) FROM {p}job WHERE ?1 IN (0, 3) AND namespace = ?2)
@@ -159,8 +159,8 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 -- ----------------------------------------------------------------- claim
 
 -- name: claim_look
--- What one level has to offer, without the bodies. One level at a time (equality):
--- an order over (level, due) would wade through all scheduled rows of the better levels.
+-- The due rows of one level, without the bodies. One level at a time (equality): an order over
+-- (level, due) would wade through all scheduled rows of the better levels.
 SELECT due, id, topic
   FROM {p}pending
  WHERE queue = ?1 AND level = ?2 AND due <= ?3
@@ -205,7 +205,7 @@ SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_
  ORDER BY p.due, p.id
 
 -- name: claim_follow
--- What follows in a stream, as if it were in pending.
+-- The next messages of a stream, as if they were in pending.
 SELECT max(coalesce(due_at, created_at), created_at), id, 0, 0, salt, topic, message_id, tenant_id,
        dedupe_key, correlation_id, headers, created_at, expires_at, max_attempts, payload,
        due_at, stream, seq, source, level
@@ -573,8 +573,8 @@ SELECT id, ids FROM {p}done
 SELECT id FROM {p}join_wait
 
 -- name: places_joins
--- How many joins there are, how many are wrong (counters that are not what their steps show,
--- waits left behind, complete but open), and one of those.
+-- How many joins there are, how many are wrong (counters that differ from their steps, waits left
+-- behind, complete but open), and one of those.
 SELECT count(*), coalesce(sum(is_wrong), 0), min(iif(is_wrong, number, NULL)),
        min(iif(is_wrong, salt, NULL))
   FROM (SELECT h.id AS number, h.salt AS salt,

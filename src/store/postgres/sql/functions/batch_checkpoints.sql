@@ -1,7 +1,6 @@
--- batch_checkpoints(completions, failures) → the parameters of work_checkpoints, from what
--- process_work_batch was given: items {stream, consumer, seq, namespace, door}, the last two
--- with defaults; those of failures also error. No items: nulls. Bad ones: an error with
--- SQLSTATE 22023.
+-- batch_checkpoints(completions, failures) → the parameters of work_checkpoints, from the arguments
+-- of process_work_batch: items {stream, consumer, seq, namespace, door}, the last two with
+-- defaults; those of failures also error. No items: nulls. Bad ones: an error with SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}batch_checkpoints(
     _completions jsonb, _failures jsonb, OUT doors smallint[], OUT ns text[], OUT streams text[], OUT consumers text[],
     OUT seqs bigint[], OUT failed boolean[], OUT errors text[])

@@ -1,6 +1,6 @@
--- batch_fail(…): the error of process_work_batch for what work_batch_whole has answered. n: how
--- many completions came before the failures. SQLSTATE P0002 if something is not there, 55000 if
--- the state does not allow it, otherwise 22023.
+-- batch_fail(…): the error of process_work_batch for a problem that work_batch_whole has answered.
+-- n: how many completions came before the failures. SQLSTATE P0002 if something does not exist,
+-- 55000 if the state does not allow it, otherwise 22023.
 CREATE OR REPLACE FUNCTION {p}batch_fail(
     _part smallint, _at int, _result_problem smallint, _join_problem smallint, _problem text, _join uuid, _message uuid, _n int)
     RETURNS void

@@ -1,6 +1,6 @@
--- batch_inbox(messages) → the parameters of work_enqueue_many for the inbox, from what
--- process_work_batch was given: objects whose keys are inbox_receive's arguments. No messages:
--- nulls. Bad ones: an error with SQLSTATE 22023.
+-- batch_inbox(messages) → the parameters of work_enqueue_many for the inbox, from the argument of
+-- process_work_batch: objects whose keys are inbox_receive's arguments. No messages: nulls. Bad
+-- ones: an error with SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}batch_inbox(
     _messages jsonb, OUT ns text[], OUT topics text[], OUT payloads text[], OUT tenant_ids uuid[], OUT keys text[],
     OUT correlation_ids text[], OUT streams text[], OUT levels smallint[], OUT due_ats timestamptz[],

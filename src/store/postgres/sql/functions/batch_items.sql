@@ -1,6 +1,6 @@
 -- batch_items(part, completions, failures, types, more) → the items of two lists that
--- process_work_batch was given, completions first, and what to call each in an error. types as
--- in items_problem; failures may have more. Bad items: an error with SQLSTATE 22023.
+-- process_work_batch was given, completions first, and a name for each in an error. types as in
+-- items_problem; failures may have more. Bad items: an error with SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}batch_items(_part text, _completions jsonb, _failures jsonb, _types jsonb, _more jsonb)
     RETURNS TABLE (item jsonb, failed boolean, place text)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp

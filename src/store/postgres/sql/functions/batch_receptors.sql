@@ -1,6 +1,6 @@
--- batch_receptors(completions, failures) → the parameters of work_receptors, from what
--- process_work_batch was given: items {work_id, receptor}; those of failures also error. No
--- items: nulls. Bad ones: an error with SQLSTATE 22023.
+-- batch_receptors(completions, failures) → the parameters of work_receptors, from the arguments of
+-- process_work_batch: items {work_id, receptor}; those of failures also error. No items: nulls. Bad
+-- ones: an error with SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}batch_receptors(
     _completions jsonb, _failures jsonb, OUT ids uuid[], OUT names text[], OUT failed boolean[], OUT errors text[])
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp

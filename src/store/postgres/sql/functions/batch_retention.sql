@@ -1,16 +1,16 @@
--- batch_retention(t): a bite of retention for workers that know only process_work_batch, whoever
--- comes: at most 500 messages and keys, then joins, in 15 ms or little more; once a minute, and after
--- a second if there was more.
+-- batch_retention(t): a bite of retention for workers that know only process_work_batch; any of
+-- them takes it: at most 500 messages and keys, then joins, in 15 ms or little more; once a minute,
+-- and after a second if there was more.
 --
--- It must not be what an exchange fails of: at a statement_timeout all is undone, and the next one
--- would begin with the same. So the clock is looked at all the time, and as long as that is not known
--- to take long it deletes one message, then two, then four. A queue that has a lot does not keep it
--- from the others: each bite goes on behind the queue where the last one stopped. Joins of more than
--- 500 steps, which are deleted whole, are left to retention_run.
+-- It must not make an exchange fail: a statement_timeout would undo all, and the next exchange
+-- would begin with the same bite. So it looks at the clock all the time, and until deleting is
+-- known to be fast it deletes one message, then two, then four. A queue that has a lot does not
+-- keep it from the others: each bite goes on behind the queue where the last one stopped. Joins of
+-- more than 500 steps, which are deleted whole, are left to retention_run.
 --
 -- Locks: the row of the turn, without waiting; then as retention_run. It comes first in the call,
 -- before leases and joins, and not in one that stores messages, which may wait for dedupe keys.
--- A strict isolation level would make a conflict of it: then it is left to others.
+-- A strict isolation level would make a conflict of it: then it leaves the bite to others.
 CREATE OR REPLACE FUNCTION {p}batch_retention(_t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     {pinned}

@@ -1,5 +1,5 @@
--- batch_settlements(door, completions, failures) → the parameters of work_settle, from what
--- process_work_batch was given: items {work_id, fence}; those of failures also error, permanent
+-- batch_settlements(door, completions, failures) → the parameters of work_settle, from the
+-- arguments of process_work_batch: items {work_id, fence}; those of failures also error, permanent
 -- and delay, in seconds. No items: nulls. Bad ones: an error with SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}batch_settlements(
     _door text, _completions jsonb, _failures jsonb, OUT ids uuid[], OUT fences bigint[], OUT verbs smallint[],

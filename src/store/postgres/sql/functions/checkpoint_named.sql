@@ -1,5 +1,5 @@
--- checkpoint_named(verb, …) → the checkpoint: checks what a caller from SQL reports of a
--- consumer, and stores it.
+-- checkpoint_named(verb, …) → the checkpoint: checks a report of a consumer from SQL, and stores
+-- it.
 CREATE OR REPLACE FUNCTION {p}checkpoint_named(
     _verb text, _door text, _ns text, _stream text, _consumer text, _seq bigint, _failed boolean, _error text) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
 -- checkpoint_rewind(stream, consumer, seq) → where the checkpoint was: sets it on purpose; the
--- next message to handle is seq + 1, and what was completed above is forgotten.
+-- next message to handle is seq + 1, and completions above it are forgotten.
 CREATE OR REPLACE FUNCTION {p}checkpoint_rewind(
     stream text, consumer text, seq bigint, namespace text = '', door text = 'outbox') RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
--- {door}_ack(owner, work_ids) → (work_id, outcome, joins) per id: acked, stale or unknown. What this
--- owner has acked before is acked if the call can be seen to be alone (call_is_single), else stale.
+-- {door}_ack(owner, work_ids) → (work_id, outcome, joins) per id: acked, stale or unknown. A
+-- message that this owner has acked before is acked if the call can be seen to be alone
+-- (call_is_single), else stale.
 CREATE OR REPLACE FUNCTION {p}{door}_ack(
     owner uuid, work_ids uuid[], fences bigint[] = NULL) RETURNS TABLE (work_id uuid, outcome text, joins uuid[])
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -2,9 +2,8 @@
 -- transaction of its own, after the commit of the messages:
 --     SELECT posthorn.doorbell_ring();
 -- Inside the transaction of the messages it works too, but transactions that
--- notify wait for each other while they commit. Nobody listening is no error.
--- What is sent is a notification on the channel posthorn_<schema> with the
--- namespace as its payload.
+-- notify wait for each other while they commit. It is no error if no one listens. It sends a
+-- notification on the channel posthorn_<schema> with the namespace as its payload.
 CREATE OR REPLACE FUNCTION {p}doorbell_ring(namespace text = '') RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

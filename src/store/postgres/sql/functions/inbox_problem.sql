@@ -1,6 +1,5 @@
--- inbox_problem(source, message_id, handled) → what is wrong with that part of a
--- message from elsewhere which an outbox message does not have, or null. The rest is looked at
--- by message_problem.
+-- inbox_problem(source, message_id, handled) → what is wrong with the part of an inbox message that
+-- an outbox message does not have, or null. message_problem checks the rest.
 CREATE OR REPLACE FUNCTION {p}inbox_problem(_source text, _id text, _handled boolean) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$

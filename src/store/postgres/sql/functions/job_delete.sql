@@ -1,5 +1,5 @@
 -- job_delete(name) → true if there was such a job. Its runs that are pending go
--- with it; those that somebody has claimed, or that have ended, stay.
+-- with it; those that are claimed, or have ended, stay.
 --
 -- Locks: the job's row, so that no scheduler makes runs meanwhile, then the
 -- pending rows of its runs (see work_withdraw).

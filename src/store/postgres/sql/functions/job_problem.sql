@@ -1,4 +1,5 @@
--- job_problem(…) → what is wrong with a job, or null. Whether there is such a zone says zone_problem.
+-- job_problem(…) → what is wrong with a job, or null. zone_problem says whether there is such a
+-- zone.
 CREATE OR REPLACE FUNCTION {p}job_problem(
     _name text, _topic text, _cron text, _payload text, _timezone text, _misfire text, _misfire_limit int,
     _overlap text, _ns text) RETURNS text

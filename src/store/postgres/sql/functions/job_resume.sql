@@ -1,5 +1,5 @@
--- job_resume(name): the job goes on with the next instant from now on; what passed
--- while it was paused is not made up for. No such job: SQLSTATE P0002.
+-- job_resume(name): the job goes on with the next instant from now on; instants that passed while
+-- it was paused are not made up for. No such job: SQLSTATE P0002.
 CREATE OR REPLACE FUNCTION {p}job_resume(name text) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

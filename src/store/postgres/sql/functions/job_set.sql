@@ -1,8 +1,8 @@
 -- job_set(name, topic, cron, …): creates a job, or changes all of the one with
--- this name; set to what it is already, nothing changes. The next instant of another
--- expression is computed by a scheduler, from now on; what was due by now still runs.
--- A paused job stays paused. Bad arguments: SQLSTATE 22023. The zone must be one that the server
--- knows; if a scheduler does not have it, it says so in the view jobs.
+-- this name; if it is the same already, nothing changes. A scheduler computes the next instant of
+-- another expression, from now on; instants due by now still run. A paused job stays paused. Bad
+-- arguments: SQLSTATE 22023. The zone must be one that the server knows; if a scheduler does not
+-- have it, it says so in the view jobs.
 CREATE OR REPLACE FUNCTION {p}job_set(
     name text, topic text, cron text, payload text = NULL, timezone text = 'UTC', misfire text = 'once',
     misfire_limit int = 100, overlap text = 'allow', namespace text = '') RETURNS void

@@ -1,4 +1,4 @@
--- join_attach_named(verb, join, messages): checks what a caller from SQL passed, and attaches.
+-- join_attach_named(verb, join, messages): checks the arguments of a call from SQL, and attaches.
 CREATE OR REPLACE FUNCTION {p}join_attach_named(_verb text, _join uuid, _messages uuid[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,5 +1,5 @@
 -- join_report_failed(join_id, message_id): counts a step by hand as failed, for
--- exceptions only; ack and fail count by themselves. What was said first stands.
+-- exceptions only; ack and fail count by themselves. The first report of a step stands.
 -- Errors: SQLSTATE 22023 (bad arguments), P0002 (no such join, or not a step of it).
 CREATE OR REPLACE FUNCTION {p}join_report_failed(join_id uuid, message_id uuid) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

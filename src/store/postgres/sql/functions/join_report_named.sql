@@ -1,4 +1,5 @@
--- join_report_named(verb, join, message, failed): checks what a caller from SQL passed, and counts.
+-- join_report_named(verb, join, message, failed): checks the arguments of a call from SQL, and
+-- counts.
 CREATE OR REPLACE FUNCTION {p}join_report_named(_verb text, _join uuid, _message uuid, _failed boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,6 +1,6 @@
 -- messages_read(where, messages) → the parameters of work_enqueue_many for the outbox, from a
--- JSON array of objects whose keys are enqueue's arguments; nulls if it is empty. One that is
--- wrong is an error (SQLSTATE 22023) that begins with where and names its index.
+-- JSON array of objects whose keys are enqueue's arguments; nulls if it is empty. A bad one is an
+-- error (SQLSTATE 22023) that begins with where and names its index.
 CREATE OR REPLACE FUNCTION {p}messages_read(
     _where text, _messages jsonb, OUT ns text[], OUT topics text[], OUT payloads text[], OUT tenant_ids uuid[], OUT keys text[],
     OUT correlation_ids text[], OUT streams text[], OUT levels smallint[], OUT due_ats timestamptz[],

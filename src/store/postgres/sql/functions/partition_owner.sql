@@ -1,7 +1,8 @@
 -- partition_owner(service, partition, door, ns, topic) → the live instance of the service to which
--- the partition belongs, for heads of this queue and topic (null: of any): of those who claim
+-- the partition belongs, for heads of this queue and topic (null: of any): among those that claim
 -- them, and come, the one with the highest score (rendezvous hashing, so that an instance that
--- comes or goes moves only its own share). Null: there is none. work_claim compares the same scores.
+-- comes or goes moves only its own share). Null: there is none. work_claim compares the same
+-- scores.
 CREATE OR REPLACE FUNCTION {p}partition_owner(_service text, _partition int, _door smallint, _ns text, _topic text) RETURNS uuid
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

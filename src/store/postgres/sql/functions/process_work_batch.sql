@@ -1,18 +1,19 @@
--- process_work_batch(…): everything that a worker has to say and to ask, in one call. Registers
--- the instance or beats its heart; removes stale ones; keeps results of receptors and
--- checkpoints; settles, renews leases, stores new messages; then claims from outbox and inbox,
--- and answers what it claimed.
+-- process_work_batch(…): all reports and requests of a worker, in one call. Registers the instance
+-- or beats its heart; removes stale ones; keeps results of receptors and checkpoints; settles,
+-- renews leases, stores new messages; then claims from outbox and inbox, and answers the claimed
+-- messages.
 --
 -- Lists are JSON arrays of objects: completions {work_id, fence}; failures also {error,
 -- permanent, delay (seconds)}; receptors {work_id, receptor, error}; checkpoints {stream,
 -- consumer, seq, namespace, door, error}; new messages as in enqueue_many and inbox_receive.
--- flags: 1 keep what is completed, 2 do not claim outbox, 4 do not claim inbox, 8 report what was
--- too late. In the answer: 1 stored in this call, 2 taken over from a worker that was lost, 4 a
--- retry; message_id: of the inbox, the id at the source. 8, if asked for: the lease of a message
--- that was to be settled or renewed is not the instance's any more; all but door and work_id is null.
--- A completion that is repeated is none of these if the call can be seen to be alone (call_is_single).
--- Bad arguments: SQLSTATE 22023; no such message or stream: P0002; the instance was evicted, or
--- has left: 55000. Then nothing was done. Another's lease disturbs nothing.
+-- flags: 1 keep completed messages, 2 do not claim outbox, 4 do not claim inbox, 8 report late
+-- settlements and renewals. In the answer: 1 stored in this call, 2 taken over from a worker that
+-- was lost, 4 a retry; message_id: of the inbox, the id at the source. 8, if asked for: the lease
+-- of a message that was to be settled or renewed is not the instance's any more; all but door and
+-- work_id is null. A completion that is repeated is none of these if the call can be seen to be
+-- alone (call_is_single). Bad arguments: SQLSTATE 22023; no such message or stream: P0002; the
+-- instance was evicted, or has left: 55000. Then nothing was done. Another's lease disturbs
+-- nothing.
 -- Locks: as work_batch_whole and work_claim. An idle call takes no transaction id.
 CREATE OR REPLACE FUNCTION {p}process_work_batch(
     instance_id uuid, service_name text, host_name text, process_id int, metadata jsonb = NULL,

@@ -2,11 +2,11 @@
 -- dedupe keys for ever, others theirs for 7 days, unless set otherwise. Two
 -- transactions that both make it: the second waits for the first, and makes it
 -- itself if the first rolls back. One that was deleted is there again; that is the same.
--- Its number is any that is free, not the next one: so one that was rolled back is not used up
--- (there are 2^29, and a producer could use them up), and nobody waits for who makes another queue.
+-- Its number is any that is free, not the next one: so a rollback uses none up (there are 2^29, and
+-- a producer could use them up), and no call waits for one that makes another queue.
 CREATE OR REPLACE FUNCTION {p}queue_get(_door smallint, _ns text) RETURNS {p}queue
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-    {by_index} -- a plan that is kept: who calls first may have none of this set
+    {by_index} -- a plan that is kept: the first caller may have none of this set
 AS $$
 DECLARE
     _queue {p}queue;

@@ -9,7 +9,7 @@ BEGIN
         OR EXISTS (SELECT FROM {p}done d WHERE d.queue = _queue)
         OR EXISTS (SELECT FROM {p}dead x WHERE x.queue = _queue)
         OR EXISTS (SELECT FROM {p}dedupe k WHERE k.queue = _queue)
-        OR EXISTS (SELECT FROM {p}stream s WHERE s.queue = _queue) -- what is parked, too
+        OR EXISTS (SELECT FROM {p}stream s WHERE s.queue = _queue) -- parked messages, too
         OR EXISTS (SELECT FROM {p}lease l WHERE l.queue = _queue)
         OR EXISTS (SELECT FROM {p}join_wait w JOIN {p}message m ON m.id = w.id WHERE m.queue = _queue);
 END

@@ -1,11 +1,12 @@
--- queue_set(door, namespace, settings): creates the queue if need be and sets
--- what the object names. Keys and ranges as in ph_queue_settings; -1 is "for
--- ever"; backoff is 'exponential' or 'equal-jitter', and a change of policy sets
--- its defaults before backoff_base_ms and backoff_max_ms; dead_head 'skip' or 'block', and
--- skip lets streams go on that are blocked by a dead head.
+-- queue_set(door, namespace, settings): creates the queue if need be and sets the members of the
+-- object. Keys and ranges as in ph_queue_settings; -1 is "for ever"; backoff is 'exponential' or
+-- 'equal-jitter', and a change of policy sets its defaults before backoff_base_ms and
+-- backoff_max_ms; dead_head 'skip' or 'block', and skip lets streams go on that are blocked by a
+-- dead head.
 --
--- Locks: the queue's row, then tokens of blocked streams. Who lets a head die where heads block
--- writes the queue's row (work_heads_died), so no token comes too late to be found here.
+-- Locks: the queue's row, then tokens of blocked streams. A call in which a head dies, where dead
+-- heads block, writes the queue's row (work_heads_died), so no token comes too late to be found
+-- here.
 CREATE OR REPLACE FUNCTION {p}queue_set(door text, namespace text, settings jsonb) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -32,7 +33,7 @@ BEGIN
     _queue := {p}queue_named('queue_set', door, namespace);
     _policy := CASE _s.backoff WHEN 'exponential' THEN 1 WHEN 'equal-jitter' THEN 2 END;
     UPDATE {p}queue q SET
-        deleted = false, -- by somebody since queue_named
+        deleted = false, -- by another since queue_named
         max_attempts = coalesce(_s.max_attempts, q.max_attempts),
         backoff = coalesce(_policy, q.backoff),
         backoff_base_ms = coalesce(_s.backoff_base_ms, CASE WHEN _policy <> q.backoff THEN 1000 END, q.backoff_base_ms),

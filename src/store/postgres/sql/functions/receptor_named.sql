@@ -1,4 +1,4 @@
--- receptor_named(verb, …): checks what a caller from SQL reports of a receptor, and stores it.
+-- receptor_named(verb, …): checks a report of a receptor from SQL, and stores it.
 CREATE OR REPLACE FUNCTION {p}receptor_named(_verb text, _id uuid, _name text, _failed boolean, _error text) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,8 +1,8 @@
 -- retention_run(batch) → how many messages and joins were deleted: settled and dead
 -- messages whose retention is over, joins that ended as long ago as the outbox queue
 -- '' keeps its messages, with their steps; and, not counted, dedupe keys whose message
--- is gone, and instances that ended a day ago. At most `batch` of each kind; never what is pending or leased. Rows that
--- another run is deleting are passed over.
+-- is gone, and instances that ended a day ago. At most `batch` of each kind; never pending or
+-- leased ones. Rows that another run is deleting are passed over.
 CREATE OR REPLACE FUNCTION {p}retention_run(batch int = 1000) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     {pinned}

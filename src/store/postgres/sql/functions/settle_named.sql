@@ -1,6 +1,6 @@
--- settle_named(…): checks what a caller from SQL passed, settles, and answers
--- (work_id, outcome, joins): the outcome as a word, and in every row the joins that
--- the call has ended, or null. verb 0 renews. again: see work_settle.
+-- settle_named(…): checks the arguments of a call from SQL, settles, and answers (work_id, outcome,
+-- joins): the outcome as a word, and in every row the joins that the call has ended, or null. verb
+-- 0 renews. again: see work_settle.
 CREATE OR REPLACE FUNCTION {p}settle_named(
     _name text, _door smallint, _verb smallint, _owner uuid, _ids uuid[], _fences bigint[], _error text,
     _delay interval, _lease_s int, _again boolean = false) RETURNS TABLE (work_id uuid, outcome text, joins uuid[])
@@ -31,7 +31,7 @@ BEGIN
     IF cardinality(_ids) = 0 THEN
         RETURN;
     END IF;
-    _ids := _ids[:]; -- a slice counts from 1, whatever the caller's array began with
+    _ids := _ids[:]; -- a slice counts from 1, even if the caller's array does not
     _fences := array_replace(_fences[:], NULL, 0::bigint);
     IF _verb = 0 THEN
         _outcomes := {p}work_renew(_door, _owner, _ids, _fences, _lease_s);

@@ -1,7 +1,8 @@
 -- stream_read(stream, after_seq, batch_size) → its messages with a seq above after_seq, in
 -- order, whatever state they are in, as long as retention keeps them; instead of a dead head that
--- was put back in its place, what was put back; fewer than batch_size if they are too many bytes
--- (work_list_fit). Changes nothing, and locks nothing. message_id: of the inbox, the id that the message has at its source.
+-- was put back in its place, its replacement; fewer than batch_size if they are too many bytes
+-- (work_list_fit). Changes nothing, and locks nothing. message_id: of the inbox, the id that the
+-- message has at its source.
 CREATE OR REPLACE FUNCTION {p}stream_read(
     stream text, after_seq bigint = 0, batch_size int = 50, namespace text = '', door text = 'outbox')
     RETURNS TABLE (seq bigint, work_id uuid, message_id text, topic text, payload text, tenant_id uuid, correlation_id text,
@@ -31,7 +32,7 @@ BEGIN
                                AND s.key = stream_read.stream)
           AND m.seq > after_seq
           AND NOT EXISTS (SELECT FROM {p}message n WHERE n.stream_id = m.stream_id AND n.seq = m.seq AND n.id > m.id)
-        ORDER BY m.stream_id, m.seq LIMIT batch_size))) u(id) -- by the index, not by sorting what is ahead
+        ORDER BY m.stream_id, m.seq LIMIT batch_size))) u(id) -- by the index, not by sorting all that is ahead
     CROSS JOIN LATERAL (SELECT * FROM {p}message m WHERE m.id = u.id OFFSET 0) m;
 END
 $$;

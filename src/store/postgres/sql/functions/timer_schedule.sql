@@ -1,6 +1,6 @@
 -- timer_schedule(topic, payload, due_at, …) → the timer's id: a message for
--- later, in the caller's transaction. It can be cancelled until somebody claims
--- it or a scheduler turns it into a message. Bad arguments: SQLSTATE 22023.
+-- later, in the caller's transaction. It can be cancelled until a worker claims it or a scheduler
+-- turns it into a message. Bad arguments: SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}timer_schedule(
     topic text, payload text, due_at timestamptz, namespace text = '', correlation_id text = NULL,
     headers jsonb = NULL) RETURNS uuid

@@ -1,15 +1,15 @@
--- work_advance(…) → how many job runs were made: what a scheduler has made of
--- due jobs, one element per job in each list but the last. ends: how many of the
--- instants belong to this job and those before it. next: null for never again.
--- problem: not null if the job cannot be run; then it is marked, and nothing else.
+-- work_advance(…) → how many job runs were made: stores a scheduler's plan for due jobs, one
+-- element per job in each list but the last. ends: how many of the instants belong to this job and
+-- those before it. next: null for never again. problem: not null if the job cannot be run; then it
+-- is marked, and nothing else.
 --
--- Instants are believed, for SQL knows no calendar: whoever may call this decides when jobs run.
--- So it is for the role that runs schedulers, not for workers.
+-- It believes the instants, for SQL knows no calendar: its callers decide when jobs run. So it is
+-- for the role that runs schedulers, not for workers.
 -- Locks: the jobs' rows, without waiting: a job that another transaction holds is
--- left for the next look, so that one who sets a job and does not commit holds up
--- no other job. A job is left out, too, if it is not as the scheduler saw it
--- (generation, next_at): another scheduler was faster, or somebody has changed it.
--- So each instant is made once, whoever comes first.
+-- left for the next look, so that a transaction that sets a job and does not commit holds up no
+-- other job. A job is left out, too, if it is not as the scheduler saw it (generation, next_at):
+-- another scheduler was faster, or the job was changed. So each instant is made once, by whichever
+-- scheduler comes first.
 CREATE OR REPLACE FUNCTION {p}work_advance(
     _names text[], _generations bigint[], _seen timestamptz[], _next timestamptz[], _problems text[], _ends bigint[],
     _instants timestamptz[]) RETURNS bigint

@@ -1,8 +1,8 @@
--- work_affinity(owner, door, ns, topics, partitions, max) → what a claim of an instance must know:
--- its seed; those of the other live instances of its service that claim here, and come (null: there
--- are none), each with the hash of a topic (null: of all that this claim may take), and since when
--- one of them has said so at least; and the partitions of which it holds runs (only if there is a
--- maximum of them). Reads only.
+-- work_affinity(owner, door, ns, topics, partitions, max) → the facts that an instance's claim must
+-- know: its seed; those of the other live instances of its service that claim here, and come (null:
+-- there are none), each with the hash of a topic (null: of all that this claim may take), and since
+-- when one of them has said so at least; and the partitions of which it holds runs (only if there
+-- is a maximum of them). Reads only.
 CREATE OR REPLACE FUNCTION {p}work_affinity(
     _owner uuid, _door smallint, _ns text, _topics text[], _partitions int, _max int, _t timestamptz,
     OUT seed bigint, OUT others bigint[], OUT other_topics int[], OUT since timestamptz, OUT held bigint[])

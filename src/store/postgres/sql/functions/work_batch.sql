@@ -1,13 +1,13 @@
--- work_batch(…): the plain parts of the one exchange, before the claims: heartbeat, then what
--- became of claimed messages of outbox and inbox, then renewals. Parts that are null cost
--- nothing. ended_at: not null: the instance has left or was evicted, and nothing was done.
--- Outcomes and the parameters of settlements as in work_settle; joins: what ended (see
--- work_join_fire). The library puts work_claim behind it, in the same statement.
+-- work_batch(…): the plain parts of the one exchange, before the claims: heartbeat, then
+-- settlements of outbox and inbox, then renewals. Parts that are null cost nothing. ended_at: not
+-- null: the instance has left or was evicted, and nothing was done. Outcomes and the parameters of
+-- settlements as in work_settle; joins: those that ended (see work_join_fire). The library puts
+-- work_claim behind it, in the same statement.
 --
 -- Locks: those of work_beat, work_settle and work_renew, one after the other: instances, then
--- leases, then joins. Renewals come before anything is stored, so that no one waits for a
--- lease who holds a dedupe key or a stream. With nothing to do it writes nothing, and takes
--- no transaction id.
+-- leases, then joins. Renewals come before anything is stored, so that no transaction waits for a
+-- lease while it holds a dedupe key or a stream. With nothing to do it writes nothing, and takes no
+-- transaction id.
 CREATE OR REPLACE FUNCTION {p}work_batch(
     _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int,
     _partitions int, _keep boolean,
@@ -27,7 +27,8 @@ DECLARE
     _well boolean;
     _more text;
 BEGIN
-    -- The usual case, in one look: it is stored as it says, its heartbeat is young, and nobody's has stopped.
+    -- The usual case, in one look: it is stored as it says, its heartbeat is young, and no other's
+    -- has stopped.
     SELECT c.t, l.well INTO _t, _well
     FROM (SELECT coalesce(s.clock, clock_timestamp()) AS t FROM {p}store s WHERE s.one OFFSET 0) c -- clock(), without the call
     CROSS JOIN LATERAL (

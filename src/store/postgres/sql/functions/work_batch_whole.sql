@@ -1,6 +1,6 @@
 -- work_batch_whole(…): the one exchange with all its parts, before the claims: results of
--- receptors and checkpoints (first, while what they are about is still there: an ack may delete
--- it), then work_batch, then new messages of outbox and inbox. Parts that are null cost nothing.
+-- receptors and checkpoints (first, while their messages are still there: an ack may delete them),
+-- then work_batch, then new messages of outbox and inbox. Parts that are null cost nothing.
 --
 -- A part that is wrong undoes everything, and is an answer, not an error, so that the caller's
 -- transaction lives on: part (1 receptors, 2 checkpoints, 3 outbox, 4 inbox), at (which item,
@@ -40,7 +40,7 @@ DECLARE
     _more text;
 BEGIN
     SELECT i.ended_at INTO ended_at FROM {p}instance i WHERE i.id = _id AND i.state <> 1;
-    IF FOUND THEN -- refused, whatever is wrong besides; work_batch looks again
+    IF FOUND THEN -- refused, even if more is wrong; work_batch looks again
         RETURN;
     END IF;
     BEGIN

@@ -1,7 +1,7 @@
 -- work_beat(…): an instance says that it lives. Registers it if it is not known, writes its
 -- heartbeat if the stored one is old, or something else of it has changed, and evicts others whose hearts have stopped: their
 -- leases are taken back; evicted_one is one of them. ended_at: not null: it has left or was evicted, and nothing was
--- done. joins: what ended with it (see work_join_fire).
+-- done. joins: those that ended with it (see work_join_fire).
 --
 -- With a young heartbeat and no stale instance it writes nothing, takes no lock and no
 -- transaction id.

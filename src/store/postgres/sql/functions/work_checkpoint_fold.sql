@@ -1,6 +1,6 @@
 -- work_checkpoint_fold(row, seq, failed, error, t) → the checkpoint's row after one more
--- result; it is not stored here. Reads messages only to see whether a gap is one: what
--- retention has deleted is not. A message below one that is visible is visible, too, or gone:
+-- result; it is not stored here. Reads messages only to see whether a gap is one: messages that
+-- retention has deleted make none. A message below one that is visible is visible, too, or gone:
 -- numbers are given in the order of commits.
 CREATE OR REPLACE FUNCTION {p}work_checkpoint_fold(_row {p}checkpoint, _seq bigint, _failed boolean, _error text, _t timestamptz)
     RETURNS {p}checkpoint

@@ -1,5 +1,5 @@
 -- work_checkpoint_rewind(door, ns, stream, consumer, seq) → where the checkpoint was, or the
--- problem (enum ph__result_problem; 0: none): sets it, and forgets what was completed above it.
+-- problem (enum ph__result_problem; 0: none): sets it, and forgets completions above it.
 --
 -- Locks: the stream against being deleted, then the checkpoint's row; waits for a report of
 -- the same consumer.

@@ -3,22 +3,22 @@
 -- nothing but joins: lines as of work_join_fire, and of the leases
 --     R <how many messages were given back or buried>
 --
--- Locks, in this order: joins past their deadline, expired leases, pending rows, all
--- SKIP LOCKED; it waits for nobody, but for a moment if it buries steps of joins that others hold
--- (work_heads_get). An empty claim
--- writes nothing, unless it was slow over a large index and leaves a hint, and takes no transaction id.
--- In a queue that has streams, rows are picked a few at a time, and the head of a stream brings
--- a run of what follows it (work_take). Before that, empty tokens whose next message has come
+-- Locks, in this order: joins past their deadline, expired leases, pending rows, all SKIP LOCKED; it
+-- waits for no lock, but for a moment if it buries steps of joins that others hold (work_heads_get).
+-- An empty claim writes nothing, unless it was slow over a large index and leaves a hint, and takes
+-- no transaction id.
+-- In a queue that has streams, rows are picked a few at a time, and the head of a stream brings a
+-- run of the messages behind it (work_take). Before that, empty tokens whose next message has come
 -- become heads; the others are looked at when there is room, when they are many, and in any case
 -- after 100 ms (work_tokens), which locks streams' rows, SKIP LOCKED.
 -- partitions above 0: the owner is an instance, which is noted if it is news that it claims here
 -- (work_comes). Heads of some partitions are left to it, and those of others to others, for a while
 -- (work_pick), unless those do not come (work_left_lying); max_partitions: of how many it may hold runs at the same time.
 -- last: null: last attempts come like others; 1: one comes alone; 0: none comes, and nothing that
--- stands behind one: the claimer has nobody who could begin with it. Then, and after one that came
--- alone, the last row is there, too: orphan is false or true in it. In seq it has
--- how many messages that were due were left where they are, since payloads and headers would be
--- more than claim_bytes_max(); null: none.
+-- stands behind one: the claimer has no thread that could begin with it. Then, and after one that
+-- came alone, the last row is there, too: orphan is false or true in it. In seq it has how many
+-- messages that were due were left where they are, since payloads and headers would be more than
+-- claim_bytes_max(); null: none.
 -- from_due, from_id: per level, where this claimer's last full batch began; a
 -- hint that spares it the walk over index entries of rows already taken. Without
 -- it the hint table serves, which slow claims write (at most once per second).
@@ -39,7 +39,7 @@ AS $$
 DECLARE
     _t timestamptz;
     _started timestamptz := clock_timestamp();
-    _q record;         -- the queue, and what is due in it
+    _q record;         -- the queue, and its due messages
     _queue int;
     _max smallint;
     _has_streams boolean;
@@ -64,7 +64,7 @@ DECLARE
     _tokens_seen boolean;
     _tokens_from timestamptz := '-infinity';
     _runs bigint[];
-    _lost smallint;    -- how often the workers of what is taken died; null: nothing is taken yet
+    _lost smallint;    -- how often the workers of the taken messages died; null: nothing is taken yet
     _buried int := 0;
     _all boolean := false; -- nothing more was due
     _fence bigint;
@@ -76,7 +76,7 @@ DECLARE
     _joins text;
     _more text;
 BEGIN
-    -- What every claim must know, in one look.
+    -- All that every claim must know, in one look.
     SELECT c.t, q.id, q.max_attempts, q.paused, q.has_streams, q.affinity_grace_ms * interval '1 ms' AS grace, h AS hint, r.reap_from,
            _door = 0 AND (EXISTS (SELECT FROM {p}join_head h WHERE h.status = 0 AND h.deadline <= c.t)
                          OR EXISTS (SELECT FROM {p}join_member m WHERE m.loose IS NOT NULL)
@@ -145,7 +145,7 @@ BEGIN
         IF _hint.written_at <= _t AND _t < _hint.whole_look_next THEN
             _tokens_from := coalesce(_hint.from_due[5], '-infinity');
         END IF;
-        -- In a large index mostly the recent ones: entries of such as are gone lie before them.
+        -- In a large index mostly the recent ones: entries of rows that are gone lie before them.
         SELECT min(p.due) AS oldest, count(*) AS n, bool_or(m.is_there) AS some INTO _tokens
         FROM (SELECT p.due, p.stream, p.seq FROM {p}pending p
               WHERE p.lane = -_queue AND p.due <= _t
@@ -171,7 +171,7 @@ BEGIN
                                 CASE WHEN cardinality(_near.held) >= _max_partitions THEN _near.held END,
                                 _t - _q.grace, _near.seed, _near.others, _near.other_topics, _lost, _last);
         _got := coalesce(cardinality(_picked.ids), 0);
-        IF _picked.lying >= _near.since THEN -- rare: whoever it was left to did not come
+        IF _picked.lying >= _near.since THEN -- rare: the instance that it was left to did not come
             PERFORM {p}work_left_lying(_owner, _door, _ns, _partitions, _t - _q.grace, _picked.ids, _picked.streams, _picked.dues);
         END IF;
         IF _picked.unfit IS NOT NULL THEN -- rare: some have expired or spent their attempts
@@ -289,8 +289,8 @@ BEGIN
                 CASE WHEN 0 < ANY (_attempts) THEN (SELECT array_agg((a + 1)::smallint ORDER BY i)
                                                     FROM unnest(_attempts) WITH ORDINALITY u(a, i)) END, _runs);
     END IF;
-    -- A claim that named topics, or stopped before the end, does not know what others can take.
-    -- Nor does one that has left heads to others, or took messages whose worker was lost.
+    -- A claim that named topics, or stopped before the end, does not know which messages others can
+    -- take. Nor does one that has left heads to others, or took messages whose worker was lost.
     IF _left = 0 AND _topics IS NULL AND _near.others IS NULL AND _near.held IS NULL AND coalesce(_lost, 0) = 0
        AND _picked.alone IS NOT TRUE AND (_all OR _full)
        AND _took > greatest(interval '5 ms', cardinality(_ids) * interval '20 us') THEN

@@ -22,7 +22,7 @@ BEGIN
         LEFT JOIN (SELECT m.level, min(u.due) AS due FROM unnest(_ids, _dues, _streams) WITH ORDINALITY u(id, due, stream, i), {p}message m
                    WHERE m.id = u.id AND (u.stream IS NULL OR array_position(_streams, u.stream) = u.i) -- no followers
                    GROUP BY m.level) b ON b.level = v.level;
-    ELSE -- all there was has been taken: what comes later is due from now on
+    ELSE -- all due rows were taken: later ones are due from now on
         _from := array_fill(_t, ARRAY[4]);
     END IF;
     _from := _from || _tokens;

@@ -2,9 +2,10 @@
 -- stored row says so: it has not claimed these topics before, or has left a head lying since, or
 -- its lease has run out. topics: null: all.
 --
--- Locks: its own row of claimer, SKIP LOCKED: whoever marks it just now is not waited for, and the
--- next claim comes soon. Two sessions of one instance may leave two rows, which mean the same.
--- In a REPEATABLE READ transaction the row may be newer than its snapshot: then, too, next time.
+-- Locks: its own row of claimer, SKIP LOCKED: it does not wait for a transaction that is marking
+-- it, since the next claim comes soon. Two sessions of one instance may leave two rows, which mean
+-- the same. In a REPEATABLE READ transaction the row may be newer than its snapshot: then, too,
+-- next time.
 CREATE OR REPLACE FUNCTION {p}work_comes(_owner uuid, _door smallint, _ns text, _topics text[], _t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     {by_index} {one_plan}

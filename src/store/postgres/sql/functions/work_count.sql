@@ -1,5 +1,6 @@
 -- work_count(door, ns) → how many messages are where; ns null: all namespaces.
--- Counts the small tables only; numbers in a stream have no gaps, so what is parked need not be read.
+-- Counts the small tables only; numbers in a stream have no gaps, so parked messages need not be
+-- read.
 CREATE OR REPLACE FUNCTION {p}work_count(
     _door smallint, _ns text, OUT ready bigint, OUT scheduled bigint, OUT in_progress bigint, OUT dead bigint,
     OUT expired_leases bigint, OUT oldest_ready_ms bigint, OUT parked bigint,

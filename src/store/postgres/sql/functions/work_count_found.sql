@@ -1,13 +1,13 @@
--- work_count_found(…) → what ended with it, or null: see work_count_steps. low and high:
+-- work_count_found(…) → the joins that ended with it, or null: see work_count_steps. low and high:
 -- the ends of the range of ids.
 --
--- Locks: the open heads, SKIP LOCKED. Between the look at the steps and that lock somebody may
--- report one of these steps by hand. If a join ever had such a report, or has loose steps among
--- them, or its head is not to be had at once, the heads are tried again for a moment
--- (work_heads_get), and the steps read again, under the locks. Loose ones are loose no longer then;
--- one that comes while this runs, or later, is not seen, stays loose, and is counted by work_join_settle.
--- Of joins whose heads others still hold, and may hold for long, the steps are put aside: they are
--- counted by the next that gets the head (work_join_catch_up).
+-- Locks: the open heads, SKIP LOCKED. Between the look at the steps and that lock, one of these
+-- steps may be reported by hand. If a join ever had such a report, or has loose steps among them,
+-- or its head is not to be had at once, the heads are tried again for a moment (work_heads_get),
+-- and the steps read again, under the locks. Loose ones are loose no longer then; one that comes
+-- while this runs, or later, is not seen, stays loose, and is counted by work_join_settle. Of joins
+-- whose heads others still hold, and may hold for long, the steps are put aside: the next call that
+-- gets the head counts them (work_join_catch_up).
 CREATE OR REPLACE FUNCTION {p}work_count_found(_done uuid[], _dead uuid[], _low uuid, _high uuid, _t timestamptz)
     RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

@@ -1,7 +1,7 @@
--- work_count_steps(done, dead, t) → what ended with it, or null: counts messages that
--- have just been acked, and such as have just died, in the joins of which they are
--- steps. The one place that does so. Both lists in ascending order, or null. The
--- caller has taken the messages out of pending or their lease in this transaction.
+-- work_count_steps(done, dead, t) → the joins that ended with it, or null: counts messages that
+-- have just been acked, and messages that have just died, in the joins of which they are steps. The
+-- one place that does so. Both lists in ascending order, or null. The caller has taken the messages
+-- out of pending or their lease in this transaction.
 --
 -- Without steps among them: one look at two indexes. See work_count_found for the rest.
 -- Plans: pinned by the settings of its callers.

@@ -1,7 +1,8 @@
 -- work_done(ids, queue, t, owner, keep, fence) → whether the caller must forget the messages, after it has counted
 -- them as steps of joins: the queue does not keep them, and keep is false. The one way into done. The
--- caller holds the lease that named these messages; ids in ascending order. fence: the claim's, if there was one. Such as
--- lie far apart are written as several rows, so that no span is wider than 100 000 numbers.
+-- caller holds the lease that named these messages; ids in ascending order. fence: the claim's, if
+-- there was one. Ids that lie far apart are written as several rows, so that no span is wider than
+-- 100 000 numbers.
 CREATE OR REPLACE FUNCTION {p}work_done(_ids uuid[], _queue int, _t timestamptz, _owner uuid, _keep boolean = false, _fence bigint = NULL)
     RETURNS boolean
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -14,7 +15,7 @@ BEGIN
     IF NOT _keep AND (SELECT q.delete_on_ack FROM {p}queue q WHERE q.id = _queue) THEN
         RETURN true;
     END IF;
-    _text := _ids[1]::text; -- what id_number does, without the call
+    _text := _ids[1]::text; -- as in id_number, without the call
     _low := ('x' || substr(_text, 1, 8) || substr(_text, 10, 4))::bit(48)::bigint;
     _text := _ids[cardinality(_ids)]::text;
     _high := ('x' || substr(_text, 1, 8) || substr(_text, 10, 4))::bit(48)::bigint;

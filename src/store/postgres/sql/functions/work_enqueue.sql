@@ -3,13 +3,13 @@
 -- Answers problem (and no ids) when an argument, or the queue's settings, do
 -- not allow the message: an answer, not an error, so that the caller's
 -- transaction lives on. join_problem: it cannot become a step of its join (enum
--- ph__join_problem); joins: what ended with it (see work_join_fire).
+-- ph__join_problem); joins: those that ended with it (see work_join_fire).
 -- Locks: the dedupe key, until the caller's transaction ends. With a join: of a
 -- duplicate the message that has the key, where it is; then the join's head. With a
 -- stream, last: the stream's row (work_streams_take), until the caller's transaction ends.
 -- The first message of an idle stream is its head; others are parked behind it.
--- source: of an inbox message, whose id there is the dedupe key. handled: it is stored as
--- done, by nobody.
+-- source: of an inbox message, whose id there is the dedupe key. handled: it is stored as done, by
+-- no owner.
 -- Two at once with one key: the second waits at the insert; if the first
 -- commits, the second reads its ids in a new statement (and snapshot); if it
 -- rolled back, the second's insert succeeds; if the key vanished in between,
@@ -55,7 +55,7 @@ BEGIN
     IF problem IS NOT NULL THEN
         RETURN;
     END IF;
-    SELECT q.id, q.max_payload_bytes, coalesce(q.clock, clock_timestamp()), -- what clock() and id_new() do,
+    SELECT q.id, q.max_payload_bytes, coalesce(q.clock, clock_timestamp()), -- as in clock() and id_new(),
            encode(int8send((nextval('{p}message_number') << 16) | 32768)     -- without the calls
                   || int4send((-2147483648) | (_door::int << 28) | q.store_id)
                   || substr(uuid_send(gen_random_uuid()), 1, 4), 'hex')::uuid

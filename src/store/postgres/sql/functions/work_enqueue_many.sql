@@ -2,8 +2,8 @@
 -- Answers one row per message, in order; or, when an argument or the queue's
 -- settings do not allow one, a single row with its index (from 0) and the problem;
 -- likewise with join_problem (enum ph__join_problem) and the message it is about.
--- The first row has what ended with it (joins, see work_join_fire). join_ids: null if
--- there are none.
+-- The first row has the joins that ended with it (see work_join_fire). join_ids: null if there are
+-- none.
 --
 -- Locks: the dedupe keys, in sorted order, so that two calls with the same
 -- keys never wait for each other crosswise. With joins: of duplicates the messages

@@ -5,8 +5,8 @@
 -- With nothing due it reads one index entry per queue, and writes nothing (unless
 -- that was slow over a large index: then it leaves a hint).
 -- Locks: pending rows, SKIP LOCKED; it takes only rows that it has locked, so of
--- schedulers, claims and withdrawals exactly one gets each. It waits for nobody
--- but those who are just making an outbox queue that it needs.
+-- schedulers, claims and withdrawals exactly one gets each. It waits only for a transaction that is
+-- making an outbox queue that it needs.
 -- Plans: pinned by the settings of work_tick.
 CREATE OR REPLACE FUNCTION {p}work_fire(
     _door smallint, _owner uuid, _n int, _t timestamptz,

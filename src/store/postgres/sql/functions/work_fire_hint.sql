@@ -1,9 +1,8 @@
 -- work_fire_hint(door, t): after a slow look at the timers or job runs, remembers
--- where their first rows are, for queues where it takes long to get there: an old
--- transaction keeps vacuum from removing what was fired. The table hint and its
--- rules are those of claims (work_claim_hint): only a hint, one writer at a time,
--- and a look from the start at most for 5 % of the time, which finds rows that
--- were committed late.
+-- where their first rows are, for queues where it takes long to get there: an old transaction keeps
+-- vacuum from removing fired rows. The table hint and its rules are those of claims
+-- (work_claim_hint): only a hint, one writer at a time, and a look from the start at most for 5 %
+-- of the time, which finds rows that were committed late.
 CREATE OR REPLACE FUNCTION {p}work_fire_hint(_door smallint, _t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

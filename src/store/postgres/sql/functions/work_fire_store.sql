@@ -1,6 +1,6 @@
 -- work_fire_store(ids, topics, outboxes, t): an outbox message for each of these
--- timers or job runs, in their order, with what they carry; its message id is
--- their work id. topics: hashes. outboxes: the queue of each.
+-- timers or job runs, in their order, with the same contents; its message id is their work id.
+-- topics: hashes. outboxes: the queue of each.
 CREATE OR REPLACE FUNCTION {p}work_fire_store(_ids uuid[], _topics int[], _outboxes int[], _t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

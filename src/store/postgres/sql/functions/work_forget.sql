@@ -1,11 +1,11 @@
--- work_forget(ids, status): the one way in which a message ends for good: body, history, what
--- receptors reported of it, its stream if that is idle and has nothing else, and a mark on its
--- dedupe key, which retention may then delete in its time. Steps of
--- joins keep what the message showed (0 pending, 1 completed, 2 failed) as a status of
--- their own, but for those that are still to be counted (join_uncounted). The caller has taken the
--- messages out of done, dead or their lease, and has counted them.
+-- work_forget(ids, status): the one way in which a message ends for good: body, history, results of
+-- its receptors, its stream if that is idle and has nothing else, and a mark on its dedupe key,
+-- which retention may then delete in its time. Steps of joins keep the status that the message
+-- showed (0 pending, 1 completed, 2 failed) as their own, but for those that are still to be
+-- counted (join_uncounted). The caller has taken the messages out of done, dead or their lease, and
+-- has counted them.
 --
--- Locks: the steps of these messages that have been counted, which nobody else gives a status
+-- Locks: the steps of these messages that have been counted, to which no other gives a status
 -- (work_join_close); rows of streams, SKIP LOCKED.
 CREATE OR REPLACE FUNCTION {p}work_forget(_ids uuid[], _status smallint) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

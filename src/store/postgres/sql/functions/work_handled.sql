@@ -1,5 +1,5 @@
--- work_handled(ids, queue, t): messages of one queue that were stored in this transaction are
--- done at once, by nobody.
+-- work_handled(ids, queue, t): messages of one queue that were stored in this transaction are done
+-- at once, by no owner.
 CREATE OR REPLACE FUNCTION {p}work_handled(_ids uuid[], _queue int, _t timestamptz) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,6 +1,6 @@
 -- work_heads_get(joins) → those of the open ones among them that this transaction has locked now; null:
--- none. Others hold the rest, and may sit in their transactions: they are given 30 ms to end them,
--- as those who only settle do.
+-- none. Others hold the rest, and may sit in their transactions: it gives them 30 ms to end, enough
+-- for those that only settle.
 --
 -- Locks: heads, SKIP LOCKED, again and again: it stands in no queue, so that it can be part of no
 -- deadlock.

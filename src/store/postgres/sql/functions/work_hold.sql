@@ -8,8 +8,8 @@
 -- them, though nothing changes: so a claim passes them over. A message that has moved between the
 -- look and the update is looked for again, by a new statement. Of a message that is parked behind
 -- the head of its stream the stream's token is held: it cannot end before that moves. Leases are
--- not locked: whoever sits in this transaction must not hold up all the messages of a batch, which
--- are somebody else's.
+-- not locked: a transaction that stays open must not hold up all the messages of a batch, which
+-- belong to another owner.
 CREATE OR REPLACE FUNCTION {p}work_hold(_message_ids uuid[], OUT ids uuid[], OUT states smallint[])
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     {pinned}

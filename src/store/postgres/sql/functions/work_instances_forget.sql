@@ -1,5 +1,5 @@
--- work_instances_forget(t, most): deletes instances that ended more than a day before t, and what
--- they claimed. Rows that another run is deleting are passed over.
+-- work_instances_forget(t, most): deletes instances that ended more than a day before t, and their
+-- claims (claimer). Rows that another run is deleting are passed over.
 CREATE OR REPLACE FUNCTION {p}work_instances_forget(_t timestamptz, _most int) RETURNS void
     LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,6 +1,6 @@
 -- work_job_is_open(job) → whether a run of the job has not ended: the newest
--- message with its id as message id (what a scheduler made of it, or an
--- operator's retry) or, if there is none, the run itself is pending or leased.
+-- message with its id as message id (the one that a scheduler made of it, or an operator's retry)
+-- or, if there is none, the run itself is pending or leased.
 --
 -- The newest runs are looked at first. Those that have ended are marked, so that
 -- the next look passes them over. The caller holds the job's row.

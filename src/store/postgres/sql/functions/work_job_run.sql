@@ -3,8 +3,8 @@
 -- a run of this job and instant. The payload may be longer than the queue
 -- allows: it was checked when the job was set.
 --
--- The caller holds the job's row, so nobody else makes runs of it. The unique
--- index decides before a message is written.
+-- The caller holds the job's row, so no other transaction makes runs of it. The unique index
+-- decides before a message is written.
 CREATE OR REPLACE FUNCTION {p}work_job_run(
     _job {p}job, _instants timestamptz[], _triggered boolean, _t timestamptz,
     OUT made int, OUT last_at timestamptz, OUT last_run uuid)

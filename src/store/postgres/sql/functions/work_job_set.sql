@@ -3,13 +3,13 @@
 -- every start. The arguments have been checked.
 --
 -- A change of anything but cron and timezone leaves the next instant as it is. With
--- another expression it is computed anew from now on; what was due by now, and no
--- scheduler has made yet, is still owed. If an earlier change still owes, its old
--- expression is taken to have held until now. A job with a problem has nothing due; setting it,
--- also to the same, lets the schedulers try again.
+-- another expression it is computed anew from now on; instants that were due by now, and that no
+-- scheduler has made yet, are still owed. If an earlier change still owes, its old expression is
+-- taken to have held until now. A job with a problem has nothing due; setting it, also to the same,
+-- lets the schedulers try again.
 --
--- Locks: the job's row, if something changes. Two that make the same job at once: the
--- second waits at the insert, and changes what the first has made.
+-- Locks: the job's row, if something changes. Two that make the same job at once: the second waits
+-- at the insert, and changes the first one's job.
 -- generation begins anywhere: a scheduler that still knows an older job of this
 -- name must not take the new one for it.
 CREATE OR REPLACE FUNCTION {p}work_job_set(

@@ -1,9 +1,9 @@
--- work_join_add(joins, ids, messages, states, t, at) → what ended with it, or null: makes
--- messages steps, unless they are. Elements without a join are passed over. A message
--- whose state is done or dead (1, 2) is counted at once; one that is leased (4) becomes a loose
--- step: see work_join_settle. The caller holds the other messages and the heads, and has checked
--- them (work_hold, work_join_check). First, a line for each that was a step before: its place in
--- the caller's list, from 0; at: if not as here.
+-- work_join_add(joins, ids, messages, states, t, at) → the joins that ended with it, or null: makes
+-- messages steps, unless they are. Elements without a join are passed over. A message whose state
+-- is done or dead (1, 2) is counted at once; one that is leased (4) becomes a loose step: see
+-- work_join_settle. The caller holds the other messages and the heads, and has checked them
+-- (work_hold, work_join_check). First, a line for each that was a step before: its place in the
+-- caller's list, from 0; at: if not as here.
 --     A <place>
 CREATE OR REPLACE FUNCTION {p}work_join_add(
     _joins uuid[], _ids uuid[], _messages uuid[], _states smallint[], _t timestamptz, _at int[] = NULL) RETURNS text
@@ -17,7 +17,7 @@ DECLARE
     _completed int[];
     _failed int[];
     _added bigint;
-    _new text[]; -- what was added, if that is not all
+    _new text[]; -- the added ones, if not all
     _repeated text;
     _ended text;
 BEGIN

@@ -1,6 +1,6 @@
--- work_join_attach(join, messages) → the problem (enum ph__join_problem; 0: none) with
--- the message it is about, and what ended with it, or null; also which were steps before
--- (see work_join_add). All or none.
+-- work_join_attach(join, messages) → the problem (enum ph__join_problem; 0: none) with the message
+-- it is about, and the joins that ended with it, or null; also which were steps before (see
+-- work_join_add). All or none.
 --
 -- Locks: those of the messages that wait to be claimed (work_hold), then the head.
 CREATE OR REPLACE FUNCTION {p}work_join_attach(

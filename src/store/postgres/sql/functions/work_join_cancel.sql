@@ -1,5 +1,6 @@
--- work_join_cancel(join) → the problem (enum ph__join_problem; 0: none), whether it was
--- open, and what ended with it, or null. What has ended before is counted first. Locks: the head.
+-- work_join_cancel(join) → the problem (enum ph__join_problem; 0: none), whether it was open, and
+-- the joins that ended with it, or null. Steps that have ended before are counted first. Locks: the
+-- head.
 CREATE OR REPLACE FUNCTION {p}work_join_cancel(
     _join uuid, OUT problem smallint, OUT cancelled boolean, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -1,10 +1,10 @@
--- work_join_catch_up(join, loose, t) → what ended with it, or null: counts the steps of a join that have
--- ended uncounted: those that join_uncounted tells of, and of the loose steps with these message ids
--- those whose message has ended. The caller holds the head.
+-- work_join_catch_up(join, loose, t) → the joins that ended with it, or null: counts the steps of a
+-- join that have ended uncounted: those that join_uncounted tells of, and of the loose steps with
+-- these message ids those whose message has ended. The caller holds the head.
 --
 -- A step that is counted here has a status of its own from then on, which says that it was: so once.
 -- A report by hand, or the join's end, may have been faster, and another message with the same
--- message id: its stay is the one that counts then. If it is ours, reports rises: whoever has
+-- message id: its stay is the one that counts then. If it is ours, reports rises: a call that has
 -- looked at the steps before, without the lock, looks again (work_count_found).
 -- Plans: pinned by the settings of its callers.
 CREATE OR REPLACE FUNCTION {p}work_join_catch_up(_join uuid, _loose uuid[], _t timestamptz) RETURNS text
@@ -16,7 +16,7 @@ DECLARE
     _states smallint[];
     _counted record;
 BEGIN
-    IF _loose <> '{}' THEN -- before the notes: what is forgotten in between has died by this look, or is noted
+    IF _loose <> '{}' THEN -- before the notes: a message forgotten in between has died by this look, or is noted
         SELECT array_agg(m.message_id), array_agg(m.work_id), array_agg(m.status)
         INTO _steps, _works, _states
         FROM (SELECT m.message_id, m.work_id, {p}work_ended(m.work_id) AS status FROM {p}join_member m
@@ -31,7 +31,7 @@ BEGIN
     END IF;
     WITH ended AS MATERIALIZED (
         SELECT DISTINCT ON (u.message_id) u.message_id, u.work_id, u.status
-        FROM unnest(_steps, _works, _states) u(message_id, work_id, status) ORDER BY u.message_id, u.work_id, u.status DESC), -- who is noted as dead, and gone since, has died
+        FROM unnest(_steps, _works, _states) u(message_id, work_id, status) ORDER BY u.message_id, u.work_id, u.status DESC), -- one noted as dead, and gone since, has died
     counted AS (
         UPDATE {p}join_member m SET status = e.status, work_id = e.work_id, loose = NULL
         FROM ended e CROSS JOIN LATERAL (

@@ -1,10 +1,10 @@
--- work_join_close(joins, status, t) → what ended: ends open joins before all their
--- steps have ended, as cancelled (3) or as failed by their deadline (2). The caller
--- has locked the heads, and caught up with what had ended before. Counters stay.
+-- work_join_close(joins, status, t) → the joins that ended: ends open joins before all their steps
+-- have ended, as cancelled (3) or as failed by their deadline (2). The caller has locked the heads,
+-- and caught up with steps that had ended before. Counters stay.
 --
 -- Steps that show pending are given that as a status of their own, also those that have ended and
--- were not counted. One that was counted needs none: it shows that for good, and whoever forgets
--- the message gives it one. So this and work_forget never want the same rows.
+-- were not counted. One that was counted needs none: it shows that for good, and work_forget gives
+-- it one with the message. So this and work_forget never want the same rows.
 CREATE OR REPLACE FUNCTION {p}work_join_close(_joins uuid[], _status smallint, _t timestamptz) RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

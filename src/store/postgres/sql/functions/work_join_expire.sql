@@ -1,10 +1,10 @@
 -- work_join_expire(t, most) → how many joins past their deadline were ended as failed
--- (null: all there are), and what that was; see work_join_fire. First, steps that have ended and
--- were not counted are: some of all joins (work_join_settle), and all of those past their deadline,
+-- (null: all there are), and their lines; see work_join_fire. First, steps that have ended and were
+-- not counted are: some of all joins (work_join_settle), and all of those past their deadline,
 -- which may end as completed then.
 --
--- Locks: heads, SKIP LOCKED: a join that somebody is counting in, or ending, is left
--- to the next that comes by. Without such joins: one look at an index.
+-- Locks: heads, SKIP LOCKED: a join that another transaction is counting in, or ending, is left to
+-- the next call. Without such joins: one look at an index.
 CREATE OR REPLACE FUNCTION {p}work_join_expire(_t timestamptz, _most int, OUT count int, OUT joins text)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     {pinned}

@@ -1,4 +1,4 @@
--- work_join_fire(joins, t) → what ended, for the library, a line each:
+-- work_join_fire(joins, t) → the joins that ended, for the library, a line each:
 --     J <join> <status> <expected> <completed> <failed> <waits settled>
 -- and those of work_wait_fire. The caller holds the heads, which say by now how
 -- their joins ended.

@@ -1,10 +1,10 @@
 -- work_join_forget(until, most, widest) → how many joins that ended until then were deleted, with their
--- steps; of those that have no more of them than widest.
+-- steps; only joins with at most `widest` steps.
 --
 -- Locks: heads, then their steps, both SKIP LOCKED. A join with a step that another
 -- retention is giving a status is left to the next run: that one may wait for a step
--- held here, and both would wait for ever. For the same reason retention does this
--- last: then it waits for nobody any more.
+-- held here, and both would wait for ever. For the same reason retention does this last, and waits
+-- for no lock after it.
 CREATE OR REPLACE FUNCTION {p}work_join_forget(_until timestamptz, _most int, _widest int = NULL) RETURNS int
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

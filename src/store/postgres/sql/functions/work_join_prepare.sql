@@ -1,6 +1,6 @@
--- work_join_prepare(joins, ids, final, shown): what work_enqueue_many needs to know of
--- the messages that are to become steps. ids: the new ones; final: those that answer
--- (another one of a duplicate); shown: their message ids, if they are not the same.
+-- work_join_prepare(joins, ids, final, shown): the facts that work_enqueue_many needs about
+-- messages that are to become steps. ids: the new ones; final: those that answer (another one of a
+-- duplicate); shown: their message ids, if they are not the same.
 -- Answers message ids, work ids and states as work_join_add takes them, or the first
 -- problem (see work_join_check).
 --

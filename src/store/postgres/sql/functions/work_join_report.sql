@@ -1,9 +1,9 @@
 -- work_join_report(join, message, failed) → the problem (enum ph__join_problem; 0:
--- none), and what ended with it, or null: counts a step by hand, if its join is open
--- and it shows pending. What has ended before is counted first.
+-- none), and the joins that ended with it, or null: counts a step by hand, if its join is open and
+-- it shows pending. Steps that have ended before are counted first.
 --
--- Locks: the head, then the step. Whoever settles the message at the same time counts
--- under the head's lock too, and only steps without a status of their own.
+-- Locks: the head, then the step. A call that settles the message at the same time counts under the
+-- head's lock, too, and only steps without a status of their own.
 CREATE OR REPLACE FUNCTION {p}work_join_report(
     _join uuid, _message uuid, _failed boolean, OUT problem smallint, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

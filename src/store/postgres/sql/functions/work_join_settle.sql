@@ -1,16 +1,16 @@
--- work_join_settle(t, most) → what ended with it, or null: counts steps that have ended uncounted. That
--- are those that join_uncounted tells of, and loose ones: a step is loose if its message was leased
--- when it was attached. Whoever settles the message sees the step, counts it and takes the mark
--- away; or does not see it, since it is not committed then, or not in his snapshot. So a loose
--- step whose message has ended is to be counted here. One whose message has not ended stays as it
--- is: leases and rows of pending are not touched, since others wait for those, and this may run
--- in a transaction of a caller who sits in it.
+-- work_join_settle(t, most) → the joins that ended with it, or null: counts steps that have ended
+-- uncounted. These are the steps in join_uncounted, and loose ones: a step is loose if its message
+-- was leased when it was attached. The call that settles the message counts the step and takes the
+-- mark away, unless it does not see the step: that may not be committed yet, or not be in its
+-- snapshot. So a loose step whose message has ended is to be counted here. One whose message has
+-- not ended stays as it is: leases and rows of pending are not touched, since others wait for
+-- those, and this may run in a caller's transaction that stays open.
 --
 -- It looks at `most` loose steps and at `most` joins, from a random place on: those that have not
 -- ended, or whose heads are not to be had, do not stand in the way of others for ever.
 -- With nothing to count it writes nothing and takes no transaction id.
--- Locks: heads, SKIP LOCKED: it waits for nobody, and what is not to be had is left to the next that
--- comes by.
+-- Locks: heads, SKIP LOCKED: it waits for no lock, and leaves heads that others hold to the next
+-- call.
 CREATE OR REPLACE FUNCTION {p}work_join_settle(_t timestamptz, _most int) RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     {pinned}

@@ -1,6 +1,6 @@
--- work_join_tally(joins, attached, completed, failed, t) → what ended with it, or null: adds to the
--- counters of those joins that are open. A join of which every expected step has ended is complete.
--- The caller has locked the heads.
+-- work_join_tally(joins, attached, completed, failed, t) → the joins that ended with it, or null:
+-- adds to the counters of those joins that are open. A join of which every expected step has ended
+-- is complete. The caller has locked the heads.
 CREATE OR REPLACE FUNCTION {p}work_join_tally(_joins uuid[], _attached int[], _completed int[], _failed int[], _t timestamptz)
     RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

@@ -1,12 +1,11 @@
 -- work_join_wait(…) → the problem (enum ph__join_problem; 0: none), the wait's work id,
--- and what was sent with it, or null: stores a wait for an open join, or fires it at
--- once. Other faults of the arguments, which the library does not let through:
--- SQLSTATE 22023.
+-- and the continuation that was sent, or null: stores a wait for an open join, or fires it at once.
+-- Other faults of the arguments, which the library does not let through: SQLSTATE 22023.
 --
--- What has ended before is counted first.
+-- Steps that have ended before are counted first.
 -- Locks: the head, so that the join cannot end between the look and the insert. An open
--- one is updated, though nothing changes: whoever ends it in a REPEATABLE READ transaction
--- whose snapshot does not have the wait fails with 40001, instead of leaving it behind.
+-- one is updated, though nothing changes: a REPEATABLE READ transaction that ends it, with a
+-- snapshot without the wait, fails with 40001, instead of leaving the wait behind.
 CREATE OR REPLACE FUNCTION {p}work_join_wait(
     _join uuid, _fail_if_any_step_failed boolean, _on_complete_topic text, _on_complete_payload text,
     _on_fail_topic text, _on_fail_payload text, _ns text, OUT problem smallint, OUT id uuid, OUT joins text)

@@ -1,5 +1,5 @@
 -- work_leases(…) → the ids of the lease rows that may hold these messages, in
--- ascending order, which is the order in which everybody locks them.
+-- ascending order, which is the order in which all calls lock them.
 --
 -- With fences: those. Without: the owner's leases; first the live ones, which
 -- the index finds without walking over dead entries of past ones, and the

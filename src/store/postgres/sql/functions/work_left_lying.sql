@@ -1,6 +1,6 @@
 -- work_left_lying(…): of the heads that a claim has picked, some were due before the grace began:
--- whoever they had been left to did not come. If that one said that it claims here before a head
--- of its own was due, its partitions are anybody's until it claims again.
+-- the instances that they had been left to did not come. If such an instance said that it claims
+-- here before a head of its own was due, its partitions are free for all until it claims again.
 --
 -- Locks: as work_stays_away. Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_left_lying(

@@ -1,8 +1,8 @@
 -- work_next_heads(queue, streams, after, t): streams whose token the caller has taken out of
 -- pending or out of a lease in this transaction go on behind the given numbers: the next
--- message becomes the head. If none is to be seen, an empty token is left, for work_tokens:
--- one may just be coming from a transaction that this one must not wait for. So it locks
--- nothing, and never touches the streams' rows.
+-- message becomes the head. If it sees none, it leaves an empty token, for work_tokens: a message
+-- may just be coming from a transaction that this one must not wait for. So it locks nothing, and
+-- never touches the streams' rows.
 --
 -- Two tokens of one stream are an error, by a unique index.
 -- Plans: pinned, since callers may be rare ones.

@@ -3,14 +3,15 @@
 -- its worker, or has expired or spent its attempts; streams and seqs are null if
 -- the queue has no streams.
 --
--- Locks: pending rows, SKIP LOCKED. Only rows that the first statement has
--- locked are taken, so nobody can take them in between; the last one deletes
--- them by address, and it is an error if one is not there.
--- topics, hashes: null: all; the hash sorts out most of what is not wanted, and the topic itself
+-- Locks: pending rows, SKIP LOCKED. Only rows that the first statement has locked are taken, so no
+-- other can take them in between; the last one deletes them by address, and it is an error if one
+-- is not there.
+-- topics, hashes: null: all; the hash sorts out most of the unwanted rows, and the topic itself
 -- decides, before a row is locked or counted.
 -- A row whose worker died once (lost = 1) goes only with its like, at most 8 of them; one that was
 -- lost more often goes alone. The pick ends before a row that does not go with those before it, or
--- with what the caller has taken already (with: how often that was lost; null: nothing yet).
+-- with the rows that the caller has taken already (with: how often their worker was lost; null:
+-- none yet).
 -- last: how last attempts go: null: like others; 1: alone; 0: not at all, the pick ends before one.
 -- alone: that is what was taken; waits: that is why it ended.
 -- from_due, from_id: per level (1…4), where to start reading the index; null: the start.

@@ -1,6 +1,7 @@
 -- work_put_aside(done, dead, joins, held): notes that the steps of these messages have ended, in those of
--- the joins that are open and not held: they are to be counted by the next that gets the head
--- (work_join_catch_up). A row of its own for each: who holds the head may have the step's, too.
+-- the joins that are open and not held: the next call that gets the head counts them
+-- (work_join_catch_up). Each gets a row of its own: the holder of the head may hold the step's row,
+-- too.
 -- Plans: pinned by the settings of work_count_found, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_put_aside(_done uuid[], _dead uuid[], _joins uuid[], _held uuid[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

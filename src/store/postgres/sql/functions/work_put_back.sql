@@ -1,6 +1,6 @@
--- work_put_back(ids, attempts, dues, streams, lost, keep): of what a claim has taken, all that
--- comes after the first `keep` is put back as it was. Of a run only the head was ever in pending,
--- and what followed it is parked as before if the run is cut. streams: null if there are none.
+-- work_put_back(ids, attempts, dues, streams, lost, keep): puts back, as they were, all messages
+-- that a claim has taken after the first `keep`. Of a run only the head was ever in pending; the
+-- others are parked as before if the run is cut. streams: null if there are none.
 CREATE OR REPLACE FUNCTION {p}work_put_back(
     _ids uuid[], _attempts smallint[], _dues timestamptz[], _streams bigint[], _lost smallint, _keep int) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

@@ -1,15 +1,15 @@
 -- work_queue_delete(door, ns) → whether there was such a queue, and it was deleted; or, if it was
--- not, what is in it: messages, dedupe keys and streams, and what comes into it by itself (timers
--- and job runs that will be messages of the outbox; jobs).
+-- not, its contents: messages, dedupe keys and streams, and those that will come into it by
+-- themselves (timers and job runs that will be messages of the outbox; jobs).
 --
--- The row stays, with the settings of a new queue, and is marked. Whoever enqueues reads it and
--- locks nothing, so one that is just at it, or whose REPEATABLE READ snapshot is older than this
--- call, goes on with a queue that must not vanish. Others find the mark and make the queue anew
+-- The row stays, with the settings of a new queue, and is marked. An enqueue reads it and locks
+-- nothing, so one that is under way, or whose REPEATABLE READ snapshot is older than this call,
+-- goes on with a queue that must not vanish. Others find the mark and make the queue anew
 -- (queue_get). A queue with the mark that has something in it is shown as if it had none.
 --
--- Locks: the queue's row, before it looks, so that it sees what those have done who were making
--- the queue anew. has_streams stays: a producer may have read it. Then empty tokens and idle streams,
--- SKIP LOCKED, since claims clean those up and there may be none any more.
+-- Locks: the queue's row, before it looks, so that it sees the work of transactions that were
+-- making the queue anew. has_streams stays: a producer may have read it. Then empty tokens and idle
+-- streams, SKIP LOCKED, since claims clean those up and there may be none any more.
 CREATE OR REPLACE FUNCTION {p}work_queue_delete(
     _door smallint, _ns text, OUT deleted boolean, OUT messages bigint, OUT keys bigint, OUT streams bigint,
     OUT coming bigint, OUT jobs bigint)

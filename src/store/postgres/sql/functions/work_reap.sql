@@ -1,11 +1,11 @@
--- work_reap(door, t, from, most) → how many messages were given back or buried, and
--- what ended with it (see work_join_fire): takes back leases that ran out in
--- [from, t), at most `most` of them (null: all).
--- Whose lease ran out has no affinity until it claims again.
+-- work_reap(door, t, from, most) → how many messages were given back or buried, and the joins that
+-- ended with it (see work_join_fire): takes back leases that ran out in [from, t), at most `most`
+-- of them (null: all).
+-- An instance whose lease ran out has no affinity until it claims again.
 --
 -- Locks: lease rows, SKIP LOCKED: a lease that is being settled or renewed is
--- left to that. What is done to a lease's messages uses only the locked row. Then,
--- if steps of joins have died, the heads of those, SKIP LOCKED.
+-- left to that. The work on a lease's messages uses only the locked row. Then, if steps of joins
+-- have died, the heads of those, SKIP LOCKED.
 CREATE OR REPLACE FUNCTION {p}work_reap(_door smallint, _t timestamptz, _from timestamptz, _most int, OUT count int, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     {pinned}

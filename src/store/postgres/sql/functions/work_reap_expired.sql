@@ -1,6 +1,6 @@
--- work_reap_expired(door) → how many messages were given back or buried, and what ended
--- with it (see work_join_fire): takes back every lease that has run out; of the
--- outbox, ends joins past their deadline first.
+-- work_reap_expired(door) → how many messages were given back or buried, and the joins that ended
+-- with it (see work_join_fire): takes back every lease that has run out; of the outbox, ends joins
+-- past their deadline first.
 CREATE OR REPLACE FUNCTION {p}work_reap_expired(_door smallint, OUT count int, OUT joins text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

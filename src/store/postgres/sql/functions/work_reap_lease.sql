@@ -1,7 +1,6 @@
 -- work_reap_lease(lease, t) → how many messages were given back or buried, and which have died:
--- takes back one lease, which the caller has locked. Of a run of a stream the first message
--- was lost; the others nobody has begun: they are parked again, as if they had never been
--- claimed.
+-- takes back one lease, which the caller has locked. Of a run of a stream the first message was
+-- lost; no worker has begun the others, which are parked again, as if they had never been claimed.
 -- Plans: pinned by the settings of its callers.
 CREATE OR REPLACE FUNCTION {p}work_reap_lease(_lease {p}lease, _t timestamptz, OUT count int, OUT dead uuid[])
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

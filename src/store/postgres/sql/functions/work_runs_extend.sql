@@ -1,6 +1,6 @@
--- work_runs_extend(…): what a claim has taken, and up to `room` more messages of the streams of
--- which it has runs: from the first run as many as there are (see work_take), then from the
--- next one. Only runs of at least `cap` messages have more: all others have come to their end.
+-- work_runs_extend(…): the messages that a claim has taken, and up to `room` more of the streams of
+-- which it has runs: from the first run as many as there are (see work_take), then from the next
+-- one. Only runs of at least `cap` messages have more: all others have come to their end.
 --
 -- Reads only; plans: as work_take.
 CREATE OR REPLACE FUNCTION {p}work_runs_extend(

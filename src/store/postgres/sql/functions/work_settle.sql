@@ -1,20 +1,20 @@
 -- work_settle(…) → one outcome per id (0 unknown, 1 stale, 2 acked, 3 abandoned,
--- 4 failed, 5 dead, 6 released), in order; and what ended with it (see work_join_fire).
+-- 4 failed, 5 dead, 6 released), in order; and the joins that ended with it (see work_join_fire).
 --
--- keep: acked messages stay, whatever their queue says.
--- again: an ack of what this owner has acked before, under the same fence if one is given, is
--- answered 2, too. Only if the call is all that its transaction does, which the caller must know:
--- what the transaction writes, before or after, may be the effect of the message, for the second
--- time, and is to be rolled back.
+-- keep: acked messages stay, even if their queue deletes them.
+-- again: an ack of a message that this owner has acked before, under the same fence if one is
+-- given, is answered 2, too. Pass it only if the call is all that its transaction does: otherwise
+-- the transaction may write the effect of the message, before or after, for the second time, and
+-- must be rolled back.
 -- verbs (1 ack, 2 abandon, 3 fail, 4 release), errors and delays (ms; -1: by
 -- policy, of a release: none) have one element for all or one per id; fences:
 -- null, or one per id, where 0 means any.
--- Locks: lease rows in ascending order, by primary key. Each is locked first,
--- and what is done to its messages uses only the row as locked: a reap that was
--- faster has deleted it, and then it is not found; one that comes later passes
--- it over (SKIP LOCKED). Two partial settles of one lease wait for each other.
--- Then, if steps of joins have ended, the heads of those, SKIP LOCKED (work_count_found). The rows of
--- streams are not touched: who has one waits for nobody here, and nobody for him.
+-- Locks: lease rows in ascending order, by primary key. Each is locked first, and the work on its
+-- messages uses only the row as locked: a reap that was faster has deleted it, and then it is not
+-- found; one that comes later passes it over (SKIP LOCKED). Two partial settles of one lease wait
+-- for each other. Then, if steps of joins have ended, the heads of those, SKIP LOCKED
+-- (work_count_found). The rows of streams are not touched: a transaction that holds one neither
+-- waits for a settle nor holds one up.
 CREATE OR REPLACE FUNCTION {p}work_settle(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _verbs smallint[], _errors text[], _delays bigint[],
     _keep boolean = false, _again boolean = false, OUT outcomes smallint[], OUT joins text)

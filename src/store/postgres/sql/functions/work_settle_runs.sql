@@ -1,13 +1,13 @@
 -- work_settle_runs(lease, at, pos, verbs): of the items of a call that are messages of
 -- this lease (at: where in the call, pos: where in the lease, ascending) those that can be
 -- settled, as at and pos again; other_at, others: outcomes that are known already (1 stale, 6
--- released); gone: positions to be marked as settled; runs: what is left of them; ended, after:
--- streams of which the run is settled to its end, and the number of its last message.
+-- released); gone: positions to be marked as settled; runs: the rest of them; ended, after: streams
+-- of which the run is settled to its end, and the number of its last message.
 --
 -- A run is settled from its first message that is not: acks as long as there is no gap, then at
--- most one abandon, fail or release, with which the run ends: what follows is parked again. A
--- release further behind ends the run there, and leaves no entry in the history, as nothing does
--- that is parked again. An ended run has a count of 0.
+-- most one abandon, fail or release, with which the run ends: the messages behind it are parked
+-- again. A release further behind ends the run there, and leaves no entry in the history, as for
+-- any message that is parked again. An ended run has a count of 0.
 -- The caller holds the lease's row, and with it the streams.
 CREATE OR REPLACE FUNCTION {p}work_settle_runs(
     _lease {p}lease, _at int[], _pos int[], _verbs smallint[],
@@ -65,7 +65,7 @@ BEGIN
             runs[_run + 2] := 0;
             _p := _p + 1;
         END IF;
-        -- What else the call says of this run.
+        -- The call's other items of this run.
         _cut := runs[_run + 2] = 0;
         WHILE _k <= cardinality(_pos) AND _pos[_k] <= _stop LOOP
             _i := _at[_k];

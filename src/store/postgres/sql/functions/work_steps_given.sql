@@ -4,7 +4,7 @@
 --
 -- Locks: the heads of the joins, SKIP LOCKED, for a moment (work_heads_get); in those that others
 -- hold the step is put aside, as in work_count_found.
--- reports rises: whoever has looked at the steps before, without the lock, looks again
+-- reports rises: a call that has looked at the steps before, without the lock, looks again
 -- (work_count_found).
 CREATE OR REPLACE FUNCTION {p}work_steps_given(_done uuid[], _dead uuid[]) RETURNS boolean
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

@@ -1,7 +1,7 @@
 -- work_steps_of(done, dead, low, high, only) → the joins of which these messages are steps
--- that nobody has counted and that are not loose, in order of id, and how many of each have been acked and have
--- died; nulls if there are none. low and high: the ends of the range of ids; only: these
--- joins; null: all.
+-- that are not counted and not loose, in order of id, and how many of each have been acked and have
+-- died; nulls if there are none. low and high: the ends of the range of ids; only: these joins;
+-- null: all.
 --
 -- Numbers that lie close together are read as one range and looked up in a hash (IS
 -- TRUE keeps the planner from making a join of it), unless there are no other numbers in
@@ -16,7 +16,7 @@ AS $$
 DECLARE
     _count CONSTANT int := coalesce(cardinality(_done), 0) + coalesce(cardinality(_dead), 0);
     _span CONSTANT bigint := {p}id_number(_high) - {p}id_number(_low) + 1;
-    _all_done CONSTANT boolean := _span = _count AND _dead IS NULL; -- whatever is in the range
+    _all_done CONSTANT boolean := _span = _count AND _dead IS NULL; -- all of the range
 BEGIN
     IF _span <= 8 * _count THEN
         SELECT array_agg(c.join_id ORDER BY c.join_id), array_agg(c.completed ORDER BY c.join_id),

@@ -20,6 +20,6 @@ BEGIN
                              WHERE q.door = _door AND q.namespace = _ns AND s.key = _key)
           AND m.seq > _after
           AND NOT EXISTS (SELECT FROM {p}message n WHERE n.stream_id = m.stream_id AND n.seq = m.seq AND n.id > m.id)
-        ORDER BY m.stream_id, m.seq LIMIT _n)), true); -- by the index, not by sorting what is ahead
+        ORDER BY m.stream_id, m.seq LIMIT _n)), true); -- by the index, not by sorting all that is ahead
 END
 $$;

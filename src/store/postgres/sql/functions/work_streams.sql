@@ -1,6 +1,6 @@
 -- work_streams(…) → streams of a door, by namespace, then key, as the library lists them. ns,
--- key: null for all. after: the last of the page before. service: whose instances the
--- partitions belong to; null: no owner is named. Reads only.
+-- key: null for all. after: the last of the page before. service: the service whose instances own
+-- the partitions; null: no owner is named. Reads only.
 CREATE OR REPLACE FUNCTION {p}work_streams(
     _door smallint, _ns text, _key text, _service text, _after_ns text, _after_key text, _idle_too boolean, _partitions int,
     _limit int)
@@ -16,7 +16,7 @@ BEGIN
     SELECT v.namespace, v.stream, array_position('{idle,ready,scheduled,in_progress,blocked}', v.state) - 1,
            (s.hash % _partitions)::int, v.last_seq, v.next_seq, v.unsettled, v.head, v.head_due_at, v.head_attempts,
            v.owner, v.locked_until, CASE WHEN o.owner IS NOT NULL THEN _service END, o.owner, v.created_at
-    -- The page first, and in order: what the view shows of a stream is looked up for each of it.
+    -- The page first, and in order: the view's columns are looked up for each stream of it.
     FROM (SELECT s.hash, s.key, q.namespace FROM {p}queue q JOIN {p}stream s ON s.queue = q.id
           WHERE q.door = _door AND (_ns IS NULL OR q.namespace = _ns) AND (_key IS NULL OR s.key = _key)
             AND (_after_key IS NULL OR (q.namespace, s.key) > (_after_ns, _after_key)) AND (_idle_too OR s.busy)

@@ -1,9 +1,9 @@
--- work_streams_drop(ids): deletes those of these streams that are idle and of which nothing is
--- left: no message and no checkpoint.
+-- work_streams_drop(ids): deletes those of these streams that are idle and have nothing left: no
+-- message and no checkpoint.
 --
--- Locks: the streams' rows, SKIP LOCKED: who holds one is adding a message. The look for
--- messages is a statement of its own after that. It begins at the newest, so that it need not
--- walk over what was just deleted, unless all was.
+-- Locks: the streams' rows, SKIP LOCKED: a transaction that holds one is adding a message. The look
+-- for messages is a statement of its own after that. It begins at the newest, so that it need not
+-- walk over rows just deleted, unless all were.
 CREATE OR REPLACE FUNCTION {p}work_streams_drop(_ids bigint[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     {pinned}

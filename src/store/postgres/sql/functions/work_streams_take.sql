@@ -4,9 +4,9 @@
 --
 -- Locks: the streams' rows, in that order, until the transaction ends: so the numbers of a
 -- stream are given in the order of commits, and without gaps. New rows come first, in the same
--- order: whoever waits for one that another is making holds none that were there before.
--- A row that goes meanwhile (the stream was idle and forgotten) is made anew. The first
--- stream of a queue also updates the queue's row.
+-- order: a transaction that waits for one that another is making holds none that were there before.
+-- A row that goes meanwhile (the stream was idle and forgotten) is made anew. The first stream of a
+-- queue also updates the queue's row.
 CREATE OR REPLACE FUNCTION {p}work_streams_take(
     _queues int[], _keys text[], _counts int[], _t timestamptz,
     OUT ids bigint[], OUT firsts bigint[], OUT were_busy boolean[])

@@ -1,11 +1,11 @@
--- work_take(…): what a claim makes of the rows that it has picked in a queue with streams: each
--- head is followed by the messages behind it in its stream, as many as may go in a run, and as
--- there is room for. lost above 0: nothing follows yet. max_partitions: rows are put back
--- that would make the claimer hold runs of more partitions; held: those that it holds before
--- and, as answered, after. cap: as given, or less: of how many messages runs were made at most.
+-- work_take(…): completes the rows that a claim has picked in a queue with streams: each head is
+-- followed by the messages behind it in its stream, as many as may go in a run, and as there is
+-- room for. lost above 0: nothing follows yet. max_partitions: rows are put back that would make
+-- the claimer hold runs of more partitions; held: those that it holds before and, as answered,
+-- after. cap: as given, or less: of how many messages runs were made at most.
 --
--- Locks nothing: the caller has taken the tokens, so all messages behind the heads are parked,
--- and nobody else can take them. Plans: pinned by the settings of work_claim, its only caller.
+-- Locks nothing: the caller has taken the tokens, so all messages behind the heads are parked, and
+-- no other can take them. Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_take(
     _ids uuid[], _attempts smallint[], _dues timestamptz[], _streams bigint[], _seqs bigint[], _lost smallint, _cap int,
     _room int, _topics text[], _t timestamptz, _partitions int, _max_partitions int, _held bigint[],

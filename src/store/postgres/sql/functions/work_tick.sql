@@ -1,7 +1,6 @@
--- work_tick(owner, n, timers, job_runs): what a scheduler does in one round
--- trip. Ends joins whose deadline has passed; turns up to n due timers and n due
--- job runs into outbox messages, if it may; then names up to n jobs whose next
--- instant is due or not known.
+-- work_tick(owner, n, timers, job_runs): a scheduler's round trip. Ends joins whose deadline has
+-- passed; turns up to n due timers and n due job runs into outbox messages, if it may; then names
+-- up to n jobs whose next instant is due or not known.
 --
 -- Answers one row with the numbers, then one per job, which has only the columns
 -- from name on. next_at: when something that is done here is due next; null:

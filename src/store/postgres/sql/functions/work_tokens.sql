@@ -1,16 +1,16 @@
 -- work_tokens(queue, t, from, close) → how many empty tokens of the queue became heads. Each is the
 -- token of a stream that had no further message when its last one was settled. If one is there
--- by now it becomes the head. Otherwise the stream's row is locked, so that nobody is just
+-- by now it becomes the head. Otherwise the stream's row is locked, so that no transaction is
 -- adding one, and it is looked for again: head, or the stream is no longer busy (and gone, if
 -- nothing of it is left). A row that another transaction holds: again in 5 ms.
 --
 -- from: where to start reading the index. close: false leaves out the second look, and the
 -- streams' rows alone. At most 1 000 tokens.
--- Locks: tokens, then streams' rows, SKIP LOCKED: it waits for nobody. Nobody can add a message
--- between the second look, which is a statement of its own, and the end of the transaction.
--- In a REPEATABLE READ transaction that look would be an old one. There a row can be locked only
--- if nobody has changed it since the snapshot, so that its last_seq says whether there is more; if
--- one was changed, all are left for the next time.
+-- Locks: tokens, then streams' rows, SKIP LOCKED: it waits for no lock. No transaction can add a
+-- message between the second look, which is a statement of its own, and the end of the transaction.
+-- In a REPEATABLE READ transaction that look would be an old one. There a row can be locked only if
+-- it has not changed since the snapshot, so its last_seq says whether there is more; if one has
+-- changed, all are left for the next time.
 CREATE OR REPLACE FUNCTION {p}work_tokens(_queue int, _t timestamptz, _from timestamptz, _close boolean) RETURNS int
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     {pinned}

@@ -1,8 +1,8 @@
 -- work_wait_fire(waits, joins, t) → a line per wait, for the library:
 --     W <wait> <join> <0 success, 1 failure> <what was sent, or -> <its namespace in hex, or -> <its topic, likewise>
--- Sends what each wait is to send, and settles it. The caller holds the heads, which
--- are not open any more, and has taken the waits (in ascending order) out of
--- join_wait, or never put them there.
+-- Sends each wait's continuation, and settles the wait. The caller holds the heads, which are not
+-- open any more, and has taken the waits (in ascending order) out of join_wait, or never put them
+-- there.
 CREATE OR REPLACE FUNCTION {p}work_wait_fire(_waits uuid[], _joins uuid[], _t timestamptz) RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -4,8 +4,8 @@
 -- Locks: pending rows, in order of id. It waits for a claim, a tick or another
 -- withdrawal of the same row that has not ended, so that exactly one gets it.
 -- A row that is gone after the wait may be back under another due (claimed and
--- given back meanwhile): then it is looked for again, in a new statement. What
--- a statement does not see in pending was taken by somebody who has committed.
+-- given back meanwhile): then it is looked for again, in a new statement. A row that a statement
+-- does not see in pending was taken by a transaction that has committed.
 CREATE OR REPLACE FUNCTION {p}work_withdraw(_door smallint, _ids uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     {by_index} {nested_loops} {one_plan}

@@ -1,5 +1,5 @@
--- join_members: one row per step of a join, with what it shows: the status of its own
--- if it has one, else that of its message; pending, if it has ended and is still to be counted.
+-- join_members: one row per step of a join, with the status that it shows: its own if it has one,
+-- else that of its message; pending, if it has ended and is still to be counted.
 CREATE OR REPLACE VIEW {p}join_members AS
 SELECT j.join_id,
        j.message_id,

@@ -1,5 +1,4 @@
--- outbox: one row per outbox message, with the columns of the specification.
--- waits_for: of a wait, the join.
+-- outbox: one row per outbox message. waits_for: of a wait, the join.
 CREATE OR REPLACE VIEW {p}outbox AS
 SELECT w.id, w.message_id, w.namespace, w.topic, w.payload, w.tenant_id, w.dedupe_key, w.correlation_id,
        w.stream, w.priority, w.headers, w.created_at, w.due_time_utc, w.expires_at, w.status,

@@ -1,8 +1,8 @@
 -- work_token: where each busy stream stands, one row per stream. kind: 1 its head waits in
--- pending; 2 an empty token, of which nobody has found out yet whether a message follows; 3
--- blocked by a dead head; 4 a run of it is leased. next_seq: of the first message that is not
--- settled, or would be; upto: messages with higher numbers are parked. head: the first message
--- that is not settled, or the dead one; null: see kind 2. fence: of the lease.
+-- pending; 2 an empty token: it is not known yet whether a message follows; 3 blocked by a dead
+-- head; 4 a run of it is leased. next_seq: of the first message that is not settled, or would be;
+-- upto: messages with higher numbers are parked. head: the first message that is not settled, or
+-- the dead one; null: see kind 2. fence: of the lease.
 CREATE OR REPLACE VIEW {p}work_token AS
 SELECT p.stream,
        CASE WHEN p.lane > 0 THEN 1 WHEN p.due < 'infinity' THEN 2 ELSE 3 END AS kind,

@@ -1,4 +1,4 @@
--- One row per dead letter of any door, with what led there; of the inbox also where it came from.
+-- One row per dead letter of any door, with its history; of the inbox also its source.
 CREATE VIEW {p}dead_letters AS
 SELECT s.work_id AS id, coalesce({uuid:s.message_id}, s.work_id) AS message_id,
        s.namespace, s.topic, s.payload, {uuid:s.tenant_id} AS tenant_id,

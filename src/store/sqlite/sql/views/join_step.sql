@@ -1,5 +1,5 @@
--- A step with what it shows: the status of its own, else what its message says.
--- Internal: its columns may change.
+-- A step with the status that it shows: its own, else that of its message. Internal: its columns
+-- may change.
 CREATE VIEW {p}join_step AS
 SELECT m.join_id, m.message_id, m.message AS id, m.salt, m.n, m.created_at,
        CASE WHEN m.status IS NOT NULL THEN m.status

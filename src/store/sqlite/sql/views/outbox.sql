@@ -1,4 +1,4 @@
--- One row per outbox message, with the specification's columns.
+-- One row per outbox message.
 CREATE VIEW {p}outbox AS
 SELECT id, message_id, namespace, topic, payload, tenant_id, dedupe_key, correlation_id, stream,
        priority, headers, created_at, due_time_utc, expires_at, status, status_code, attempts,
