@@ -178,11 +178,11 @@ static int instance_load(struct whole *w, const ph_work_batch_opts *o, ph_error 
     if (ph_id_is_zero(o->instance_id.b))
         return ph__cure(err, ph__fail(err, PH_EINVAL, "instance_id is empty"), PH_CURE_NEW_OWNER);
     if (w->batch.instance.lease_s < 1 || w->batch.instance.lease_s > PH_LEASE_MAX_S)
-        return ph__fail(err, PH_EINVAL, "instance_lease_s is %d; allowed are 1 to %d",
-                        w->batch.instance.lease_s, PH_LEASE_MAX_S);
+        return ph__fail(err, PH_EINVAL, "instance_lease_s is %d; allowed are 1 to %d, or 0 for %d",
+                        w->batch.instance.lease_s, PH_LEASE_MAX_S, PH_INSTANCE_LEASE_S);
     if (w->batch.instance.stale_s < 1 || w->batch.instance.stale_s > PH_STALE_THRESHOLD_MAX_S)
-        return ph__fail(err, PH_EINVAL, "stale_threshold_s is %d; allowed are 1 to %d",
-                        w->batch.instance.stale_s, PH_STALE_THRESHOLD_MAX_S);
+        return ph__fail(err, PH_EINVAL, "stale_threshold_s is %d; allowed are 1 to %d, or 0 for %d",
+                        w->batch.instance.stale_s, PH_STALE_THRESHOLD_MAX_S, PH_STALE_THRESHOLD_S);
     r = ph__name_check(o->service_name, "service_name", false, err);
     if (r == 0)
         r = ph__name_check(w->batch.instance.host, "host_name", false, err);
@@ -201,8 +201,8 @@ static int claims_load(struct whole *w, const ph_work_batch_opts *o, ph_error *e
     if (o->flags & ~KNOWN_FLAGS)
         return ph__fail(err, PH_EINVAL, "flags has bits that are no PH_BATCH_…");
     if (o->partition_count < 0 || o->partition_count > PH_PARTITIONS_MAX)
-        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d",
-                        o->partition_count, PH_PARTITIONS_MAX);
+        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d, or 0 for %d",
+                        o->partition_count, PH_PARTITIONS_MAX, PH_PARTITIONS);
     if (o->max_partitions < 0)
         return ph__fail(err, PH_EINVAL, "max_partitions is negative; give 0 for any number");
     for (int door = PH_OUTBOX; door <= PH_INBOX; door++) {

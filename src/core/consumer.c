@@ -141,7 +141,7 @@ int ph_receptor_list(ph_store *store, ph_tx tx, const ph_receptor_list_opts *opt
     if (r == 0)
         r = ph__options_load(&wanted, sizeof(wanted), opts, "ph_receptor_list_opts", call.err);
     if (r == 0 && ph_id_is_zero(wanted.work_id.b))
-        r = ph__fail(call.err, PH_EINVAL, "work_id is empty; say whose receptors to list");
+        r = ph__fail(call.err, PH_EINVAL, "work_id is empty; pass the message's work id");
     PH__LIST_RETURN(receptors, &call, r, ret_list,
                     store->backend->receptor_list(&call, wanted.work_id, list));
 }

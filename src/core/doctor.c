@@ -101,7 +101,7 @@ void ph__finding_identity(struct ph__examination *examination, int64_t store_id)
 
     snprintf(number, sizeof(number), "%07" PRIx64, store_id);
     ph__finding(examination, "identity", PH_FINDING_OK, ((struct ph__remedy){ .subject = number }),
-                "%s is what its ids have in common", number);
+                "this database is %s; all ids made here contain it", number);
 }
 
 static int examine_schema(struct ph__call *call, struct ph__examination *examination)

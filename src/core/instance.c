@@ -103,10 +103,11 @@ static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *
         .limit = opts.limit ? opts.limit : LIST_LIMIT,
     };
     if (to->limit < 0 || to->limit > PH_BATCH_MAX)
-        return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d", to->limit,
-                        PH_BATCH_MAX);
+        return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", to->limit,
+                        PH_BATCH_MAX, LIST_LIMIT);
     if (to->partition_count < 0 || to->partition_count > PH_PARTITIONS_MAX)
-        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d",
+        return ph__fail(err, PH_EINVAL,
+                        "partition_count is %d; allowed are 1 to %d, or 0 for the service's",
                         to->partition_count, PH_PARTITIONS_MAX);
     if (to->after_ns && !to->after_key)
         return ph__fail(err, PH_EINVAL, "after_ns is given without after_stream; give both");

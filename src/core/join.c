@@ -471,8 +471,8 @@ static int query_load(const ph_join_list_opts *from, struct ph__join_query *to, 
         return ph__fail(err, PH_EINVAL, "state %d is not a ph_join_state; PH_JOIN_ANY lists all",
                         to->state);
     if (to->limit < 0 || to->limit > PH_BATCH_MAX)
-        return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d", to->limit,
-                        PH_BATCH_MAX);
+        return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", to->limit,
+                        PH_BATCH_MAX, LIST_LIMIT);
     memcpy(after.b, to->after.b, sizeof(after.b));
     if (!ph_id_is_zero(after.b) && !ph__id_split(after, &number, &salt))
         return ph__fail(err, PH_EINVAL,

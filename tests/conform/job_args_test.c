@@ -153,9 +153,9 @@ TEST(numbers_of_a_job_are_checked)
     refused(store, &job, "overlap 3 is not a ph_overlap");
     job = a_job("j", "@daily");
     job.misfire_limit = -1;
-    refused(store, &job, "misfire_limit is -1; allowed are 1 to 10000");
+    refused(store, &job, "misfire_limit is -1; allowed are 1 to 10000, or 0 for 100");
     job.misfire_limit = PH_MISFIRE_LIMIT_MAX + 1;
-    refused(store, &job, "misfire_limit is 10001; allowed are 1 to 10000");
+    refused(store, &job, "misfire_limit is 10001; allowed are 1 to 10000, or 0 for 100");
     job.misfire_limit = PH_MISFIRE_LIMIT_MAX;
     set_job(store, &job);
 }
@@ -302,7 +302,7 @@ TEST(arguments_of_lists_of_jobs)
     CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, -1, &list, &t_err), PH_EINVAL);
     opts.limit = -1;
     CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
-    CHECK_STR(t_err.message, "limit is -1; allowed are 1 to 10000");
+    CHECK_STR(t_err.message, "limit is -1; allowed are 1 to 10000, or 0 for 50");
     opts.limit = PH_BATCH_MAX + 1;
     CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     opts = (ph_job_list_opts)PH_JOB_LIST_OPTS_INIT;

@@ -59,7 +59,7 @@ TEST(bad_arguments_of_the_exchange_are_refused)
     WRONG(partition_count, -1, "partition_count is -1");
     WRONG(partition_count, PH_PARTITIONS_MAX + 1, "partition_count is 1000001");
     WRONG(max_partitions, -1, "max_partitions is negative");
-    WRONG(instance_lease_s, -1, "instance_lease_s is -1; allowed are 1 to 86400");
+    WRONG(instance_lease_s, -1, "instance_lease_s is -1; allowed are 1 to 86400, or 0 for 300");
     WRONG(instance_lease_s, PH_LEASE_MAX_S + 1, "instance_lease_s is 86401");
     WRONG(stale_threshold_s, -1, "stale_threshold_s is -1");
     WRONG(stale_threshold_s, PH_STALE_THRESHOLD_MAX_S + 1, "stale_threshold_s");

@@ -32,8 +32,8 @@ int ph__instance_options(ph_dispatcher_opts *opts, ph_error *err)
                         "lease) to %d",
                         opts->stale_threshold_s, opts->lease_s, least_s, PH_STALE_THRESHOLD_MAX_S);
     if (opts->partition_count < 1 || opts->partition_count > PH_PARTITIONS_MAX)
-        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d",
-                        opts->partition_count, PH_PARTITIONS_MAX);
+        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d, or 0 for %d",
+                        opts->partition_count, PH_PARTITIONS_MAX, PH_PARTITIONS);
     if (opts->max_partitions < 0)
         return ph__fail(err, PH_EINVAL, "max_partitions is negative; give 0 for any number");
     return 0;
