@@ -106,7 +106,7 @@ struct ph__times {
 
 struct ph__handlers {
     ph_handler *items; /* by door and topic, after the start; topics are copies */
-    size_t count;
+    size_t count, room;
     struct ph__side sides[PH__SIDES];
 };
 

@@ -6,47 +6,32 @@
 
 #include <string.h>
 
-#define ROOM_FIRST 16
 #define WAIT_MAX_US 60000000
 #define NO_MEMORY_US 1000000 /* until the list of the set is looked at again */
 
 /* ------------------------------------------------------------- coming and going */
 
-static int make_room(ph_dispatcher *dispatcher)
-{
-    size_t room = dispatcher->dbs.room ? dispatcher->dbs.room * 2 : ROOM_FIRST;
-    struct ph__db **grown;
-
-    PH__NEEDS_LOCK(dispatcher);
-    if (dispatcher->dbs.count < dispatcher->dbs.room)
-        return 0;
-    grown = ph__realloc(dispatcher->dbs.items, room * sizeof(*grown));
-    if (!grown)
-        return PH_ENOMEM;
-    dispatcher->dbs.items = grown;
-    dispatcher->dbs.room = room;
-    return 0;
-}
-
 int ph__databases_add(struct ph__db *db)
 {
     ph_dispatcher *dispatcher = db->dispatcher;
+    struct ph__dbs *dbs = &dispatcher->dbs;
+    struct ph__db **items;
     size_t at;
-    int r;
 
     ph__lock(dispatcher);
-    r = make_room(dispatcher);
-    if (r == 0) {
-        at = dispatcher->dbs.count++;
-        for (; at > 0 && strcmp(dispatcher->dbs.items[at - 1]->id, db->id) > 0; at--)
-            dispatcher->dbs.items[at] = dispatcher->dbs.items[at - 1];
-        dispatcher->dbs.items[at] = db;
+    items = ph__grow(dbs->items, dbs->count + 1, &dbs->room, sizeof(*items));
+    if (items) {
+        dbs->items = items;
+        at = dbs->count++;
+        for (; at > 0 && strcmp(items[at - 1]->id, db->id) > 0; at--)
+            items[at] = items[at - 1];
+        items[at] = db;
         dispatcher->pick.claim_turn += at < dispatcher->pick.claim_turn;
         dispatcher->pick.chosen = NULL; /* it may be its turn */
-        db->serial = ++dispatcher->dbs.last_serial;
+        db->serial = ++dbs->last_serial;
     }
     ph__unlock(dispatcher);
-    return r;
+    return items ? 0 : PH_ENOMEM;
 }
 
 /* Those that were kept for the sake of handlers that did not return. */

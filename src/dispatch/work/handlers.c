@@ -67,8 +67,8 @@ int ph_dispatcher_handle(ph_dispatcher *dispatcher, const ph_handler *handler, p
     if (r == 0 && loaded.topic && !(topic = ph__strdup(loaded.topic)))
         r = ph__fail_memory(reterr);
     if (r == 0) {
-        grown = ph__realloc(dispatcher->handlers.items,
-                            (dispatcher->handlers.count + 1) * sizeof(*grown));
+        grown = ph__grow(dispatcher->handlers.items, dispatcher->handlers.count + 1,
+                         &dispatcher->handlers.room, sizeof(*grown));
         if (grown) {
             dispatcher->handlers.items = grown;
             loaded.topic = topic;

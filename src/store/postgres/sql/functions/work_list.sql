@@ -7,13 +7,7 @@
 CREATE OR REPLACE FUNCTION {p}work_list(
     _door smallint, _ns text, _topic text, _state int, _oldest_first boolean, _limit int, _after uuid,
     _with_payload boolean)
-    RETURNS TABLE (
-        work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid, dedupe_key text,
-        correlation_id text, headers text, attempts int, retry_count int, created_at timestamptz, due_at timestamptz,
-        last_error text, priority int, namespace text, status_code int, max_attempts int, due_time_utc timestamptz,
-        expires_at timestamptz, locked_until timestamptz, owner uuid, processed_at timestamptz, updated_at timestamptz,
-        next_attempt_at timestamptz, dead_reason text, retried_as uuid, waits_for uuid,
-        stream text, seq bigint, source text, payload_length int)
+    RETURNS TABLE ({lookup})
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET jit = off
 AS $$

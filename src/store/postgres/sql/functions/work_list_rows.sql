@@ -1,13 +1,7 @@
 -- work_list_rows(ids, with_payload) → these messages, in that order, in the columns of the
 -- library's look-up. Reads only.
 CREATE OR REPLACE FUNCTION {p}work_list_rows(_ids uuid[], _with_payload boolean)
-    RETURNS TABLE (
-        work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid, dedupe_key text,
-        correlation_id text, headers text, attempts int, retry_count int, created_at timestamptz, due_at timestamptz,
-        last_error text, priority int, namespace text, status_code int, max_attempts int, due_time_utc timestamptz,
-        expires_at timestamptz, locked_until timestamptz, owner uuid, processed_at timestamptz, updated_at timestamptz,
-        next_attempt_at timestamptz, dead_reason text, retried_as uuid, waits_for uuid,
-        stream text, seq bigint, source text, payload_length int)
+    RETURNS TABLE ({lookup})
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
     SET jit = off
 AS $$
