@@ -16,13 +16,13 @@ struct row {
 
 #define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
 static const struct cli_field fields[] = {
-    ROW("phase", phase, TEXT, "Phase", "what was measured: a stable word"),
-    ROW("messages", messages, NUMBER, "Messages", "how many"),
-    ROW("ms", ms, NUMBER, "ms", "how long that took, in milliseconds"),
+    ROW("phase", phase, TEXT, "Phase", "the measurement, a stable word"),
+    ROW("messages", messages, NUMBER, "Messages", "how many messages it took"),
+    ROW("ms", ms, NUMBER, "ms", "how many milliseconds they took"),
     ROW("per_second", per_second, NUMBER, "Per second", "messages per second"),
-    ROW("p50_us", p50_us, NUMBER, "p50 us", "latency: half were not slower, in microseconds"),
-    ROW("p99_us", p99_us, NUMBER, "p99 us", "latency: 99 of 100 were not slower"),
-    ROW("max_us", max_us, NUMBER, "max us", "latency: the slowest"),
+    ROW("p50_us", p50_us, NUMBER, "p50 us", "median latency, in microseconds"),
+    ROW("p99_us", p99_us, NUMBER, "p99 us", "99th percentile of the latency"),
+    ROW("max_us", max_us, NUMBER, "max us", "maximum latency"),
     { 0 },
 };
 
@@ -192,44 +192,43 @@ static int run(struct cli *cli)
     for (int i = 0; i < count; i++)
         show(cli, &results[i]);
     cli_note(cli,
-             "payloads of %zu bytes, batches of %d, %d at once; true for this machine, this "
-             "database, its settings and its load just now",
+             "payloads of %zu bytes, batches of %d, concurrency %d; valid only for this machine, "
+             "this database, its settings and its current load",
              bench.payload_length, bench.batch, bench.concurrency);
     return CLI_OK;
 }
 
 const struct cli_command cli_bench = {
     .name = "bench",
-    .summary = "measure how fast it is on this database",
+    .summary = "measure the speed of this database",
     .description =
-        "Measures this database, this machine and the way between them with their settings, in "
-        "about ten seconds: how many messages per second can be enqueued one by one and in "
-        "batches, claimed and acknowledged, and handled by a dispatcher whose handlers do nothing; "
-        "and how long it takes from enqueue to handler at 100 messages per second. The numbers are "
-        "worth nothing for another machine.\n"
-        "It works in the namespace posthorn-bench of your database and in no other, deletes every "
-        "message it has handled, and clears away what an interrupted run has left. What stays are "
-        "the settings of that queue. It asks before it begins, since it writes a lot; others who "
-        "use the database will notice.\n"
+        "Measures how many messages per second this database handles: enqueued one by one and in "
+        "batches, claimed and acknowledged, and handled by a dispatcher whose handlers do nothing. "
+        "It also measures the time from enqueue to handler at 100 messages per second. All of this "
+        "takes about ten seconds. The numbers hold only for this machine, this database, their "
+        "settings and the connection between them.\n"
+        "It works only in the namespace posthorn-bench, deletes every message it handles, and "
+        "removes what an interrupted run left behind. Only the settings of that queue remain. It "
+        "asks before it starts, because it writes a lot and other users of the database will "
+        "notice.\n"
         "phase is one of enqueue_single, enqueue_batch, claim_ack (settling one batch and claiming "
         "the next in one call), dispatcher, latency_from_call (from the call of enqueue to the "
-        "start of the handler, the commit included) and latency_from_commit (from its return; 0 if "
-        "the handler was faster).",
-    .options = CLI_OPTIONS(CLI_OPTION("seconds", 0, MS, "DURATION", "how long it takes, roughly",
-                                      .value = "10s", .min = 1000, .max = 3600000),
-                           CLI_OPTION("messages", 0, NUMBER, "N",
-                                      "so many messages per phase, however long that takes",
-                                      .min = 1, .max = 100000000),
-                           CLI_OPTION("payload", 0, NUMBER, "BYTES", "the size of a payload",
-                                      .value = "200", .min = 0, .max = PH_PAYLOAD_MAX),
-                           CLI_OPTION("batch", 'b', NUMBER, "N",
-                                      "messages per call, where there are several", .value = "100",
-                                      .min = 2, .max = PH_BATCH_MAX),
-                           CLI_OPTION("concurrency", 'c', NUMBER, "N",
-                                      "connections at once, and handlers of the dispatcher",
-                                      .value = "1", .min = 1, .max = 256)),
+        "start of the handler, including the commit) and latency_from_commit (from the return of "
+        "enqueue; 0 if the handler was faster).",
+    .options = CLI_OPTIONS(
+        CLI_OPTION("seconds", 0, MS, "DURATION", "approximate duration", .value = "10s",
+                   .min = 1000, .max = 3600000),
+        CLI_OPTION("messages", 0, NUMBER, "N", "messages per phase, however long they take",
+                   .min = 1, .max = 100000000),
+        CLI_OPTION("payload", 0, NUMBER, "BYTES", "the size of a payload", .value = "200", .min = 0,
+                   .max = PH_PAYLOAD_MAX),
+        CLI_OPTION("batch", 'b', NUMBER, "N", "messages per call in the batch phases",
+                   .value = "100", .min = 2, .max = PH_BATCH_MAX),
+        CLI_OPTION("concurrency", 'c', NUMBER, "N",
+                   "concurrent connections, and handlers of the dispatcher", .value = "1", .min = 1,
+                   .max = 256)),
     .fields = fields,
-    .examples = CLI_EXAMPLES({ "posthorn bench --yes --messages 100", "A very short look" }),
+    .examples = CLI_EXAMPLES({ "posthorn bench --yes --messages 100", "A very short run" }),
     .graceful = true,
     .run = run,
 };

@@ -4,14 +4,14 @@
 
 #define ROW(...) CLI_FIELD(ph_checkpoint_info, __VA_ARGS__)
 const struct cli_field cli_checkpoint_fields[] = {
-    ROW("consumer", consumer, TEXT, "Consumer", "who reads the stream"),
+    ROW("consumer", consumer, TEXT, "Consumer", "the name of the consumer"),
     ROW("seq", seq, NUMBER, "Seq", "all messages up to this number are completed"),
     ROW("lag", lag, NUMBER, "Lag", "messages of the stream above it"),
-    ROW("ahead", ahead, NUMBER, "Ahead", "how many of these are completed already, above a gap"),
+    ROW("ahead", ahead, NUMBER, "Ahead", "how many of these are already completed, above a gap"),
     ROW("error_seq", error_seq, NUMBER, "Failed seq",
         "the message above seq that failed last; or null", .or_null = true),
-    ROW("error_at", error_at, TIME, "Failed at", "when that was; or null"),
-    ROW("error", error, TEXT, "Error", "what the consumer said; or null"),
+    ROW("error_at", error_at, TIME, "Failed at", "when it failed; or null"),
+    ROW("error", error, TEXT, "Error", "the error that the consumer reported; or null"),
     ROW("updated_at", updated_at, TIME, "Updated", "when it last changed"),
     ROW("rewound_at", rewound_at, TIME, "Rewound", "when it was last set by hand; null: never"),
     { 0 },
@@ -58,7 +58,7 @@ static int run_list(struct cli *cli)
     if (code == CLI_OK)
         code = print(cli, &stream, cli_text(cli, "consumer"), &seq);
     if (code == CLI_OK && seq < 0) {
-        cli_note(cli, "no checkpoints: who has never reported begins at 0");
+        cli_note(cli, "no checkpoints: a consumer begins at 0");
         code = CLI_NOT_FOUND;
     }
     return code;
@@ -68,12 +68,12 @@ const struct cli_command cli_checkpoint_list = {
     .name = "checkpoint list",
     .summary = "list how far the consumers of a stream are",
     .operands = "KEY",
-    .description = "Lists how far the consumers of a stream are. A checkpoint says that all "
-                   "messages up to its number are completed; those that were completed above a gap "
-                   "are counted as ahead, and the checkpoint moves past them when the gap is "
-                   "closed. A failure is shown until that message is completed.\n"
-                   "Checkpoints are for those who read a stream (stream read) instead of claiming "
-                   "its messages; each consumer has one of its own. It never goes back by itself.",
+    .description =
+        "Lists how far the consumers of a stream are. All messages up to the number of a "
+        "checkpoint are completed. Messages completed above a gap count as ahead; the checkpoint "
+        "moves past them when the gap closes. A failure is shown until its message is completed.\n"
+        "Checkpoints are for consumers that read a stream (stream read) instead of claiming its "
+        "messages. Each consumer has its own, which never goes back by itself.",
     .options =
         CLI_OPTIONS(CLI_STREAM_OPTIONS, CLI_OPTION("consumer", 'c', TEXT, "NAME", "only this one")),
     .fields = cli_checkpoint_fields,
@@ -81,9 +81,10 @@ const struct cli_command cli_checkpoint_list = {
     .examples = CLI_EXAMPLES(
         { "seq 3 | posthorn enqueue order.changed --lines --stream order-17", "A stream" },
         { "posthorn checkpoint complete order-17 report 1", "A consumer has handled the first" },
-        { "posthorn checkpoint list order-17", "How far is everybody?" },
+        { "posthorn checkpoint list order-17", "How far is each consumer?" },
         { "posthorn checkpoint list order-17 --consumer report --json", "One of them" }),
-    .exits = CLI_EXITS({ CLI_NOT_FOUND, "nobody has reported on this stream, or there is none" }),
+    .exits = CLI_EXITS(
+        { CLI_NOT_FOUND, "no consumer has reported on this stream, or there is no such stream" }),
     .only_reads = true,
     .run = run_list,
 };
@@ -156,18 +157,18 @@ static int report(struct cli *cli)
 static const struct cli_option complete_options[] = { CLI_STREAM_OPTIONS, { 0 } };
 
 static const struct cli_exit_note report_exits[] = {
-    { CLI_NOT_FOUND, "there is no such stream, or it has not come so far" },
+    { CLI_NOT_FOUND, "there is no such stream, or it does not have this number yet" },
     { 0, NULL },
 };
 
 const struct cli_command cli_checkpoint_complete = {
     .name = "checkpoint complete",
-    .summary = "say that a consumer has handled a message",
+    .summary = "record that a consumer has handled a message",
     .operands = "KEY CONSUMER SEQ",
     .description =
-        "Says that a consumer has handled the message with this number of a stream, and prints "
-        "where its checkpoint is now: at the number up to which there is no gap. What was "
-        "completed above a gap is remembered. To complete it again changes nothing.",
+        "Records that a consumer has handled the message with this number of a stream, and prints "
+        "its checkpoint: the number up to which there is no gap. Messages completed above a gap "
+        "are remembered. Completing a message again changes nothing.",
     .options = complete_options,
     .fields = cli_checkpoint_fields,
     .layout = CLI_CARD,
@@ -183,14 +184,14 @@ const struct cli_command cli_checkpoint_complete = {
 
 const struct cli_command cli_checkpoint_fail = {
     .name = "checkpoint fail",
-    .summary = "say that a consumer could not handle a message",
+    .summary = "record that a consumer could not handle a message",
     .operands = "KEY CONSUMER SEQ",
-    .description = "Says that a consumer could not handle the message with this number of a "
-                   "stream. The checkpoint stays where it is; the error is shown with it until "
-                   "that message is completed. Of a message that lies at or below the checkpoint "
-                   "nothing is recorded: it is completed already.",
-    .options = CLI_OPTIONS(CLI_STREAM_OPTIONS,
-                           CLI_OPTION("error", 'e', TEXT, "TEXT", "why; kept with the checkpoint")),
+    .description =
+        "Records that a consumer could not handle the message with this number of a stream. The "
+        "checkpoint stays where it is, and shows the error until the message is completed. At or "
+        "below the checkpoint nothing is recorded, since those messages are completed.",
+    .options = CLI_OPTIONS(CLI_STREAM_OPTIONS, CLI_OPTION("error", 'e', TEXT, "TEXT",
+                                                          "the reason, kept with the checkpoint")),
     .fields = cli_checkpoint_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(
@@ -224,10 +225,10 @@ const struct cli_command cli_checkpoint_rewind = {
     .name = "checkpoint rewind",
     .summary = "set a consumer's checkpoint by hand",
     .operands = "KEY CONSUMER SEQ",
-    .description = "Sets the checkpoint of a consumer to a number, on purpose: the next message "
-                   "that it reads is the one after. 0 begins anew. What was completed above is "
-                   "forgotten, so those messages are handled again. A number ahead of the "
-                   "checkpoint leaves messages out. A warning says where it was.",
+    .description = "Sets the checkpoint of a consumer to a number by hand: the consumer reads the "
+                   "message after it next. 0 begins anew. The completed messages above the number "
+                   "are forgotten, so they are handled again. A number ahead of the checkpoint "
+                   "skips messages. A warning shows the previous checkpoint.",
     .options = complete_options,
     .fields = cli_checkpoint_fields,
     .layout = CLI_CARD,

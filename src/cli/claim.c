@@ -12,17 +12,18 @@ struct claimed {
 
 #define ROW(...) CLI_FIELD(struct claimed, __VA_ARGS__)
 static const struct cli_field claim_fields[] = {
-    ROW("lease", lease, TEXT, "Lease", "WORK_ID:FENCE, as ack and the others take it"),
-    ROW("work_id", m.work_id, UUID, "Work id", "names this stay of the message in its queue"),
+    ROW("lease", lease, TEXT, "Lease", "WORK_ID:FENCE, as ack and the other verbs accept it"),
+    ROW("work_id", m.work_id, UUID, "Work id", "identifies this stay of the message in its queue"),
     ROW("fence", m.fence, NUMBER, "Fence", "the number of this claim; it rises with every claim"),
-    ROW("owner", owner, UUID, "Owner", "who has it now"),
+    ROW("owner", owner, UUID, "Owner", "the owner of the lease"),
     CLI_MESSAGE_ID_FIELD(struct claimed),
     CLI_WHAT_FIELDS(struct claimed),
     ROW("created_at", m.created_at, TIME, "Created", "when it was enqueued"),
-    ROW("due_at", m.due_at, TIME, "Due", "for when it was asked for, or when it was enqueued"),
+    ROW("due_at", m.due_at, TIME, "Due",
+        "the due time it was enqueued with, or else when it was enqueued"),
     CLI_WHOSE_FIELDS(struct claimed),
     ROW("headers", m.headers, JSON, "Headers", "an object; or null"),
-    ROW("payload", m.payload, TEXT, "Payload", "the text it carries"),
+    ROW("payload", m.payload, TEXT, "Payload", "its text"),
     { 0 },
 };
 
@@ -85,27 +86,28 @@ static int run_claim(struct cli *cli)
 
 const struct cli_command cli_claim = {
     .name = "claim",
-    .summary = "take messages under a lease",
+    .summary = "claim messages under a lease",
     .description =
-        "Leases messages that are due to an owner and prints them. While the lease lasts nobody "
-        "else gets them; when it has run out, the next claim takes them back. Settle each with "
+        "Leases due messages to an owner and prints them. While the lease lasts, no other owner "
+        "gets them; once it has expired, the next claim takes them back. Settle each message with "
         "ack, abandon, fail or release, and use renew if the work takes longer.\n"
-        "The owner is a UUID that names the worker. Without one a new owner is made up and printed "
-        "on stderr. The lease, a work id and a fence, names exactly this claim: whoever settles "
-        "with it cannot disturb a later owner of the same message.\n"
-        "Of an ordered stream it takes the head and what follows it, a run: settle these in this "
-        "order. Nobody else gets a message of the stream meanwhile.\n"
-        "With --door it claims messages of the inbox (see posthorn help receive); or timers or job "
-        "runs, for those who work them themselves; a scheduler then must be told so, see posthorn "
-        "help schedule.\n"
-        "This verb is for trying things out and for scripts. A worker that runs a program for each "
-        "message, renews leases and retries is posthorn work.",
+        "The owner is a UUID that names the worker. Without --owner, claim makes up a new one and "
+        "prints it on stderr. The lease, a work id and a fence, identifies exactly this claim: "
+        "settling by it cannot disturb a later owner of the message.\n"
+        "From an ordered stream it takes a run: the head and messages that follow it. Settle these "
+        "in this order. Nobody else gets a message of the stream meanwhile.\n"
+        "With --door inbox it claims received messages (see posthorn help receive). With --door "
+        "timers or job_runs your workers handle timers or job runs themselves; then tell the "
+        "schedulers to keep them (see posthorn help schedule).\n"
+        "This verb is for scripts and for trying things out. posthorn work is a worker that runs a "
+        "program for each message, renews leases and retries.",
     .options = CLI_OPTIONS(
         CLI_DOOR_OPTION(CLI_WHICH_DOOR),
-        CLI_OPTION("owner", 'o', ID, "UUID", "who claims", .environment = "POSTHORN_OWNER"),
-        CLI_OPTION("lease", 'l', SECONDS, "DURATION", "how long", .value = "30s", .min = 1,
-                   .max = PH_LEASE_MAX_S),
-        CLI_OPTION("batch", 'b', NUMBER, "N", "at most so many messages", .value = "1", .min = 1,
+        CLI_OPTION("owner", 'o', ID, "UUID", "the owner of the lease",
+                   .environment = "POSTHORN_OWNER"),
+        CLI_OPTION("lease", 'l', SECONDS, "DURATION", "how long the lease lasts", .value = "30s",
+                   .min = 1, .max = PH_LEASE_MAX_S),
+        CLI_OPTION("batch", 'b', NUMBER, "N", "claim at most N messages", .value = "1", .min = 1,
                    .max = PH_BATCH_MAX),
         CLI_OPTION("topic", 't', TEXT, "TOPIC", "only messages of this topic", .repeated = true),
         CLI_NAMESPACE_OPTION(CLI_THE_QUEUE)),
@@ -151,9 +153,8 @@ static int run_reap(struct cli *cli)
 
 static const struct cli_field reap_fields[] = {
     CLI_STORE_OR_ALL,
-    CLI_FIELD(struct reaped, "reaped", count, NUMBER, "Reaped",
-              "messages that were given back or buried"),
-    CLI_ENDED_FIELD(struct reaped, joins, "joins that ended with it"),
+    CLI_FIELD(struct reaped, "reaped", count, NUMBER, "Reaped", "messages given back or buried"),
+    CLI_ENDED_FIELD(struct reaped, joins, "joins that this has ended"),
     CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
@@ -161,17 +162,16 @@ static const struct cli_field reap_fields[] = {
 
 const struct cli_command cli_reap = {
     .name = "reap",
-    .summary = "take back leases that ran out",
+    .summary = "take back expired leases",
     .description =
-        "Takes back every lease whose time is over: its messages can be claimed again, or are dead "
-        "if that was their last attempt. Claims do the same by themselves, so this is needed only "
-        "where nobody claims. That of messages also ends joins past their deadline. Of a set of "
-        "databases it does so in each, and prints a line for each and one for all.",
-    .options = CLI_OPTIONS(
-        CLI_DOOR_OPTION("leases of messages, of those from elsewhere, of timers or job runs")),
+        "Takes back every expired lease: its messages can be claimed again, or are dead if that "
+        "was their last attempt. Claims do the same, so reap is needed only where nobody claims. "
+        "Behind the outbox it also ends joins past their deadline. With a set of databases it "
+        "works on each, and prints a line per store and a total.",
+    .options = CLI_OPTIONS(CLI_DOOR_OPTION("the door of the leases")),
     .fields = reap_fields,
     .layout = CLI_CARD,
-    .examples = CLI_EXAMPLES({ "posthorn reap", "Take back what nobody works on any more" }),
+    .examples = CLI_EXAMPLES({ "posthorn reap", "Take back what dead workers held" }),
     .every_store = true,
     .run = run_reap,
 };

@@ -74,8 +74,8 @@ struct cli_option {
 
 /* Which queue: an option of many verbs. */
 #define CLI_NAMESPACE_OPTION(text) CLI_OPTION("namespace", 'n', TEXT, "NAME", text)
-#define CLI_THE_QUEUE "the queue; without it the default one, whose name is empty"
-#define CLI_ONLY_QUEUE "only this queue ('' is the default one)"
+#define CLI_THE_QUEUE "the queue; if omitted, the default queue, whose name is empty"
+#define CLI_ONLY_QUEUE "only this queue ('' is the default queue)"
 
 /* A command line as a user would type it, for a shell. A test runs all examples of a verb in
  * order, in one shell, against a database with the schema in it, and expects exit code 0. */
@@ -96,7 +96,7 @@ struct cli_example {
 /* What comes before examples that claim and settle. */
 #define CLI_EXAMPLE_OWNER                                                                          \
     {                                                                                              \
-        "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Who we are"                 \
+        "export POSTHORN_OWNER=5e1f1e55-0000-4000-8000-000000000001", "Our owner id"               \
     }
 
 struct cli_exit_note {
@@ -327,12 +327,11 @@ int cli_set_options_check(struct cli *cli);
 void cli_set_warn(struct cli *cli);
 int cli_set_fail(struct cli *cli);
 #define CLI_SET_OPTIONS                                                                            \
-    CLI_OPTION("connections", 0, NUMBER, "N",                                                      \
-               "of a set of databases: at most so many connections at the same time; one of them " \
-               "for the queries of set files, if there are any",                                   \
-               .value = "8", .min = 2, .max = PH_SET_CONNECTIONS_MAX),                             \
-        CLI_OPTION("refresh", 0, MS, "DURATION",                                                   \
-                   "of a set of databases: how often it is looked up which there are",             \
+    CLI_OPTION(                                                                                    \
+        "connections", 0, NUMBER, "N",                                                             \
+        "with a set: the maximum number of connections; queries in set files take one of them",    \
+        .value = "8", .min = 2, .max = PH_SET_CONNECTIONS_MAX),                                    \
+        CLI_OPTION("refresh", 0, MS, "DURATION", "with a set: how often to reread it",             \
                    .value = "5m", .min = 100, .max = 86400000)
 
 /* The names of the stores, as far as there is room for them: "eu, us, …". */
@@ -344,19 +343,17 @@ int cli_stores_refresh(struct cli *cli);
 
 /* Members that the frame adds. */
 #define CLI_STORE_FIELD(text) CLI_FIELD_ADDED("store", TEXT, "Store", text "; absent without a set")
-#define CLI_ITS_STORE CLI_STORE_FIELD("the database of a set that it is in")
-#define CLI_STORE_OR_ALL CLI_STORE_FIELD("the database of a set; null: all together")
+#define CLI_ITS_STORE CLI_STORE_FIELD("the store it is in")
+#define CLI_STORE_OR_ALL CLI_STORE_FIELD("the store; null: the total of all stores")
 #define CLI_ERROR_FIELD                                                                            \
-    CLI_FIELD_ADDED(                                                                               \
-        "error", TEXT, NULL,                                                                       \
-        "why there is nothing else to tell of this database of a set; absent if there is")
+    CLI_FIELD_ADDED("error", TEXT, NULL,                                                           \
+                    "with a set: why there is nothing else about this store; absent if there is")
 #define CLI_TOTAL_FIELDS                                                                           \
     CLI_FIELD_ADDED("stores", NUMBER, NULL,                                                        \
-                    "how many databases the set has, those that are left out included; only of "   \
-                    "all together"),                                                               \
+                    "how many stores the set has, including those left out; only in the total"),   \
         CLI_FIELD_ADDED("failed", NUMBER, NULL,                                                    \
-                        "how many of them are not in the numbers, and sources of the set that "    \
-                        "could not be asked; only of all together")
+                        "how many of them the total lacks, plus sources of the set that cannot "   \
+                        "be read; only in the total")
 
 /* ------------------------------------------------------------------------ output */
 

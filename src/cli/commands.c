@@ -5,21 +5,21 @@
 #include <string.h>
 
 const struct cli_group cli_groups[] = {
-    { "migrate", "The schema", "make, update and check the schema" },
-    { "enqueue", "Producers", "store messages, and take in those from elsewhere" },
-    { "claim", "Workers", "take messages under a lease, and settle them" },
+    { "migrate", "The schema", "create, update and check the schema" },
+    { "enqueue", "Producers", "store messages, your own and those of other systems" },
+    { "claim", "Workers", "claim messages under a lease, and settle them" },
     { "work", "Workers that run a program", "run a program for each message" },
-    { "stream", "Streams", "look at ordered streams, and how far their consumers are" },
-    { "instance", "Instances", "look at running workers, and remove one by hand" },
+    { "stream", "Streams", "show ordered streams, and how far their consumers are" },
+    { "instance", "Instances", "show running workers, and remove one by hand" },
     { "join", "Joins", "send a message when a group of messages has ended" },
     { "timer", "Timers", "store messages for later, and cancel them" },
-    { "job", "Jobs", "make runs by the clock" },
-    { "schedule", "The scheduler", "turn timers and jobs that are due into messages" },
-    { "list", "Looking", "look at messages, and count them" },
-    { "dead", "Dead letters", "look at dead letters, put them back or discard them" },
+    { "job", "Jobs", "start work by the clock" },
+    { "schedule", "The scheduler", "turn due timers and jobs into messages" },
+    { "list", "Messages", "show and count messages" },
+    { "dead", "Dead letters", "show, retry and discard dead letters" },
     { "queue", "Queues", "set, pause and clean up queues" },
-    { "doctor", "Health and speed", "find out what is wrong or how fast it is; try it out" },
-    { "config", "The command itself", "how the command is set up, and where it helps" },
+    { "doctor", "Health and speed", "find out what is wrong, measure the speed, see a demo" },
+    { "config", "The command itself", "show the settings, the help and shell completions" },
     { NULL, NULL, NULL },
 };
 
@@ -30,36 +30,35 @@ const char *const cli_command_groups[] = { CLI_VERBS(GROUP_OF) NULL };
 
 const struct cli_option cli_global_options[] = {
     CLI_OPTION("db", 0, TEXT, "URL",
-               "the database: sqlite:PATH or postgresql://HOST/NAME; otherwise POSTHORN_DB, then "
-               "DATABASE_URL, then sqlite:posthorn.db. For many databases: several of them, also "
-               "as ID=URL, and set:PATH for a file that lists them. from:PATH: as that file says, "
-               "see posthorn(1)",
+               "the database: sqlite:PATH, postgresql://HOST/NAME, or from:PATH for a file that "
+               "holds the URL (default: POSTHORN_DB, then DATABASE_URL, then sqlite:posthorn.db). "
+               "For a set of databases give several, also as ID=URL, or set:PATH for a file that "
+               "lists them; see posthorn(1)",
                .repeated = true),
-    CLI_OPTION("store", 0, TEXT, "KEY",
-               "of many databases only this one, by its id or a routing key"),
-    CLI_OPTION("schema", 0, TEXT, "NAME", "the schema on PostgreSQL (posthorn)"),
+    CLI_OPTION("store", 0, TEXT, "KEY", "with a set: only the store with this id or routing key"),
+    CLI_OPTION("schema", 0, TEXT, "NAME", "the schema on PostgreSQL (default: posthorn)"),
     CLI_OPTION("table-prefix", 0, TEXT, "PREFIX",
-               "what our tables' names begin with (posthorn_ on SQLite, nothing on PostgreSQL)"),
+               "prefix of Posthorn's tables (default: posthorn_ on SQLite, none on PostgreSQL)"),
     CLI_OPTION("timeout", 0, MS, "SECONDS", "the time limit of each call to the database",
                .value = "30s", .min = 1, .max = 86400000),
     CLI_FLAG("json", 0, "print one JSON document"),
     CLI_FLAG("jsonl", 0, "print one JSON object per line"),
-    CLI_FLAG("no-header", 0, "print tables without their first line"),
+    CLI_FLAG("no-header", 0, "print tables without a heading"),
     CLI_FLAG("no-color", 0, "no colours, as with NO_COLOR or TERM=dumb in the environment"),
-    CLI_FLAG("yes", 'y', "do not ask before what cannot be undone"),
+    CLI_FLAG("yes", 'y', "do not ask for confirmation"),
     CLI_FLAG("quiet", 'q', "no notes, advice or progress"),
     CLI_FLAG("verbose", 'v', "log to stderr; twice: everything", .repeated = true),
-    CLI_FLAG("help", 'h', "explain the verb, or list all"),
+    CLI_FLAG("help", 'h', "explain the verb, or list all verbs"),
     CLI_FLAG("version", 'V', "print the versions of command, library and schema"),
     { 0 }
 };
 
 const struct cli_exit_note cli_exit_notes[] = {
     { CLI_OK, "done" },
-    { CLI_FAILED, "failed, or a check is false" },
-    { CLI_USAGE, "the command line is wrong, or a value on it" },
+    { CLI_FAILED, "failed, or a check found a fault" },
+    { CLI_USAGE, "the command line, or a value on it, is invalid" },
     { CLI_NO_CONNECTION, "cannot connect to the database" },
-    { CLI_NOT_FOUND, "there is no such thing, or nothing at all" },
+    { CLI_NOT_FOUND, "not found, or nothing matches" },
     { CLI_TIMED_OUT, "the time limit was reached" },
     { CLI_INTERRUPTED,
       "interrupted by SIGINT or SIGTERM (work and schedule end with 0 on SIGTERM)" },
@@ -67,10 +66,10 @@ const struct cli_exit_note cli_exit_notes[] = {
 };
 
 const struct cli_variable cli_variables[] = {
-    { "POSTHORN_DB", "the database, set:PATH or from:PATH; the better place for a URL with a "
-                     "password, since a command line can be seen by others" },
+    { "POSTHORN_DB", "the database, set:PATH or from:PATH; a better place for a URL with a "
+                     "password than the command line, which other users can read" },
     { "DATABASE_URL", "the database, if POSTHORN_DB is not set" },
-    { "POSTHORN_OWNER", "who claims and settles, if --owner is not given" },
+    { "POSTHORN_OWNER", "the owner that claims and settles, if --owner is not given" },
     { "NO_COLOR", "set and not empty: no colours" },
     { "TERM", "dumb: no colours and no progress bar" },
     { NULL, NULL },

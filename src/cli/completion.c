@@ -420,9 +420,9 @@ const struct cli_command cli_completion = {
     .summary = "print a completion script for a shell",
     .operands = "bash|zsh|fish",
     .description = "Prints a script that lets the shell complete verbs, options and their values. "
-                   "Where Posthorn was installed as a package the scripts are in place already.",
+                   "A packaged Posthorn has installed the scripts already.",
     .examples = CLI_EXAMPLES(
-        { "source <(posthorn completion bash)", "For this bash" },
+        { "source <(posthorn completion bash)", "For the current bash" },
         { "posthorn completion zsh > _posthorn", "For zsh: in a folder of $fpath" },
         { "posthorn completion fish > posthorn.fish", "For fish: in ~/.config/fish/completions" }),
     .run = run,

@@ -81,7 +81,7 @@ static const struct cli_field fields[] = {
               "database (as it was named; several times for a set), store (ID=URL of each database "
               "of a set), schema, table_prefix, timeout, owner, backends, version, schema_version"),
     CLI_FIELD(struct row, "value", value, JSON, "Value",
-              "what is in effect; a password is shown as ***"),
+              "the effective value, with passwords as ***"),
     CLI_FIELD(struct row, "source", source, TEXT, "Source",
               "the option, variable or file it comes from, the set file of a store, default or "
               "library"),
@@ -91,10 +91,9 @@ static const struct cli_field fields[] = {
 const struct cli_command cli_config_show = {
     .name = "config show",
     .summary = "show which database is used, and why",
-    .description = "Shows which database the other verbs would use and what else is set, and where "
-                   "each value comes from. It does not connect. A password is not shown.\n"
-                   "Of a set it shows every store that there is; if queries are among the sources "
-                   "of the set they are asked.",
+    .description = "Shows which database the other verbs would use, the other settings, and where "
+                   "each value comes from. It does not connect. Passwords are not shown.\n"
+                   "With a set it shows every store; for that it runs the queries of set files.",
     .fields = fields,
     .examples =
         CLI_EXAMPLES({ "posthorn config show", "What is in effect?" },

@@ -50,8 +50,8 @@ static void warn_of_passwords(struct cli *cli)
     for (size_t i = 0; i < cli->named_count && !cli->quiet; i++) {
         if (cli_url_masked(cli, cli->named[i]) == cli->named[i])
             continue;
-        cli_warn(cli, "the password in --db can be seen by others in the list of processes; put "
-                      "the URL into POSTHORN_DB, or the password into PGPASSFILE");
+        cli_warn(cli, "other users can see the password in --db in the list of processes; put the "
+                      "URL into POSTHORN_DB, or the password into PGPASSFILE");
         return;
     }
 }
@@ -124,7 +124,7 @@ int cli_url_check(struct cli *cli, const char *url)
         return cli_fail(cli, CLI_USAGE, "%s: %s cannot be used: %s", cli->url_source,
                         cli_shown(cli, url), cli->from_error);
     if (cli_url_from(url))
-        return cli_usage(cli, "%s: from: names a database alone, not one of several",
+        return cli_usage(cli, "%s: from: names a single database, and cannot be one of several",
                          cli->url_source);
     if (is_sqlite(url))
         return path_check(cli, url + strlen("sqlite:"));

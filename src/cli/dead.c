@@ -23,9 +23,9 @@ struct retried {
 
 static const struct cli_field retry_fields[] = {
     CLI_FIELD(struct retried, "work_id", id, UUID, "Work id", "the dead letter"),
-    CLI_STORE_FIELD("the database of a set that it is in; null: none has it"),
+    CLI_STORE_FIELD("the store it is in; null: none has it"),
     CLI_FIELD(struct retried, "new_work_id", new_id, UUID, "New work id",
-              "what it is now; null: it was no dead letter, or put back before"),
+              "its work id in the queue; null: it is not a dead letter, or was retried before"),
     { 0 },
 };
 
@@ -176,11 +176,11 @@ static int arguments_check(struct cli *cli)
     bool all = cli_given(cli, "all");
 
     if (all && cli->operand_count)
-        return cli_usage(cli, "ids and --all exclude each other; give one of them");
+        return cli_usage(cli, "ids and --all cannot be used together");
     if (!all && (cli_given(cli, "topic") || cli_given(cli, "namespace")))
-        return cli_usage(cli, "--topic and --namespace choose among all; add --all");
+        return cli_usage(cli, "--topic and --namespace need --all");
     if (!all && cli_given(cli, "door"))
-        return cli_usage(cli, "an id says by itself which door it is of; --door is for --all");
+        return cli_usage(cli, "--door needs --all; an id implies its door");
     return CLI_OK;
 }
 
@@ -249,9 +249,9 @@ static int run_task(struct cli *cli, struct task *task)
     if (code != CLI_OK || cli_given(cli, "all"))
         return code;
     if (task->done == 0)
-        code = cli_fail(cli, CLI_NOT_FOUND, "none of the ids is that of a dead letter (any more)");
+        code = cli_fail(cli, CLI_NOT_FOUND, "none of the ids belongs to a dead letter (any more)");
     else if (task->done < task->total)
-        code = cli_fail(cli, CLI_FAILED, "%lld of %lld are no dead letters (any more)",
+        code = cli_fail(cli, CLI_FAILED, "%lld of %lld are not dead letters (any more)",
                         (long long)(task->total - task->done), (long long)task->total);
     return code;
 }
@@ -285,16 +285,16 @@ static int run_discard(struct cli *cli)
 /* ------------------------------------------------------------------- the tables */
 
 static const struct cli_option options[] = {
-    CLI_FLAG("all", 'a', "all dead letters, instead of ids"),
-    CLI_DOOR_OPTION("with --all: messages, those from elsewhere, timers or job runs"),
+    CLI_FLAG("all", 'a', "all dead letters of the door, instead of ids"),
+    CLI_DOOR_OPTION("with --all: the door of the dead letters"),
     CLI_NAMESPACE_OPTION("with --all: " CLI_ONLY_QUEUE),
     CLI_OPTION("topic", 't', TEXT, "TOPIC", "with --all: only this topic"),
     { 0 }
 };
 
 static const struct cli_exit_note exits[] = {
-    { CLI_FAILED, "some ids are not those of dead letters; the others were dealt with" },
-    { CLI_NOT_FOUND, "none of the ids is that of a dead letter; or --all, and there are none" },
+    { CLI_FAILED, "some ids do not belong to dead letters; the others were processed" },
+    { CLI_NOT_FOUND, "none of the ids belongs to a dead letter; or --all, and there are none" },
     { 0, NULL },
 };
 
@@ -302,12 +302,12 @@ const struct cli_command cli_dead_retry = {
     .name = "dead retry",
     .summary = "put dead letters back into their queue",
     .operands = "ID...|-|--all",
-    .description =
-        "Puts dead letters back into their queue, with attempts from 0. Each gets a new work id; "
-        "its message id stays the same. The dead letter stays too, names the new one, and is no "
-        "longer in dead list.\n"
-        "With - the ids come from stdin, as dead list prints them. With --all it takes every dead "
-        "letter, or those of a topic or queue. Of a set of databases it looks into every store.",
+    .description = "Puts dead letters back into their queue, with attempts counted from 0. Each "
+                   "gets a new work id and keeps its message id. The dead letter itself stays, "
+                   "names the new work id, and no longer appears in dead list.\n"
+                   "With - it reads the ids from stdin, as dead list prints them. With --all it "
+                   "takes every dead letter of a door, or those of a topic or queue. With a set of "
+                   "databases it searches every store.",
     .options = options,
     .fields = retry_fields,
     .examples = CLI_EXAMPLES(
@@ -329,11 +329,11 @@ const struct cli_command cli_dead_discard = {
     .operands = "ID...|-|--all",
     .description =
         "Deletes dead letters for good, with payload and history. Other messages are left alone. "
-        "It asks first; without a terminal it wants --yes.\n"
-        "With - the ids come from stdin, as dead list prints them. With --all it takes every dead "
-        "letter, or those of a topic or queue. To have them deleted after a while by themselves: "
-        "posthorn queue set --dead-retention 30d. Of a set of databases it looks into every store, "
-        "and prints a line for each and one for all.",
+        "It asks first; without a terminal it requires --yes.\n"
+        "With - it reads the ids from stdin, as dead list prints them. With --all it takes every "
+        "dead letter of a door, or those of a topic or queue. posthorn queue set --dead-retention "
+        "30d makes retention delete them after a while. With a set of databases it searches every "
+        "store, and prints a line per store and a total.",
     .options = options,
     .fields = discard_fields,
     .layout = CLI_CARD,

@@ -19,9 +19,9 @@ struct row {
 
 static const struct cli_field fields[] = {
     CLI_FIELD(struct row, "step", step, TEXT, NULL, "what was tried"),
-    CLI_FIELD(struct row, "expected", expected, TEXT, NULL, "what should come of it"),
-    CLI_FIELD(struct row, "seen", seen, TEXT, NULL, "what came of it"),
-    CLI_FIELD(struct row, "ok", ok, BOOL, NULL, "are they the same?"),
+    CLI_FIELD(struct row, "expected", expected, TEXT, NULL, "the expected result"),
+    CLI_FIELD(struct row, "seen", seen, TEXT, NULL, "the result"),
+    CLI_FIELD(struct row, "ok", ok, BOOL, NULL, "true: they are the same"),
     { 0 },
 };
 
@@ -340,7 +340,7 @@ static int open_stage(struct demo *demo, char *folder)
     if (cli_given(cli, "db"))
         return cli_open(cli, CLI_OPEN_CHECKED);
     if (!mkdtemp(folder))
-        return cli_fail(cli, CLI_FAILED, "cannot make a temporary folder %s", folder);
+        return cli_fail(cli, CLI_FAILED, "cannot create a temporary folder %s", folder);
     cli->url = cli_printf(cli, "sqlite:%s/demo.db", folder);
     cli->url_source = "demo";
     return cli_open(cli, CLI_OPEN_DEPLOY);
@@ -388,7 +388,7 @@ static int run(struct cli *cli)
     if (code == CLI_OK)
         code = tour(&demo);
     if (code == CLI_OK && demo.wrong)
-        code = cli_fail(cli, CLI_FAILED, "%d of the steps did not go as they should", demo.wrong);
+        code = cli_fail(cli, CLI_FAILED, "%d of the steps did not go as expected", demo.wrong);
     if (code == CLI_OK)
         farewell(&demo);
     if (own) {
@@ -401,17 +401,16 @@ static int run(struct cli *cli)
 
 const struct cli_command cli_demo = {
     .name = "demo",
-    .summary = "see what it does, without writing code",
-    .description =
-        "Shows what Posthorn does, step by step: a message is enqueued and handled, one is retried "
-        "after a backoff, one fails until it is dead and is put back, one waits for its time, and "
-        "one is recovered from a worker that never came back. Each step says which command does "
-        "the same.\n"
-        "It works on a SQLite file in a temporary folder, which it deletes. With --db it uses that "
-        "database instead, whose schema must be there, in the namespace posthorn-demo.",
+    .summary = "see what Posthorn does, without writing code",
+    .description = "Shows what Posthorn does, step by step: a message is enqueued and handled, one "
+                   "is retried after a backoff, one fails until it is dead and is put back, one "
+                   "waits for its time, and one is recovered from a worker that never came back. "
+                   "Each step names the command that does the same.\n"
+                   "It works on a SQLite file in a temporary folder, which it deletes. With --db "
+                   "it uses the namespace posthorn-demo of that database, whose schema must exist.",
     .fields = fields,
     .examples = CLI_EXAMPLES({ "posthorn demo", "The tour" }),
-    .exits = CLI_EXITS({ CLI_FAILED, "something did not go as it should" }),
+    .exits = CLI_EXITS({ CLI_FAILED, "a step did not go as expected" }),
     .graceful = true,
     .run = run,
 };

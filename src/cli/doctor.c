@@ -15,12 +15,12 @@ static const enum cli_colour level_colours[] = { CLI_GREEN, CLI_PLAIN, CLI_YELLO
 
 #define FINDING(...) CLI_FIELD(struct finding, __VA_ARGS__)
 #define FINDING_FIELDS                                                                             \
-    FINDING("check", it.check, TEXT, NULL, "what was looked at: a stable word"),                   \
+    FINDING("check", it.check, TEXT, NULL, "what was examined: a stable word"),                    \
         FINDING("level", it.level, STATE, "Level",                                                 \
                 "ok, info, warning or error; of a store: the worst", .words = levels),             \
         FINDING("cure", cure, TEXT, NULL, "what to do about it, as a stable word; null: nothing"), \
         FINDING("subject", it.subject, TEXT, NULL,                                                 \
-                "the id of an example, or of identity what tells databases apart; null: none"),    \
+                "the id of an example; of identity: what tells databases apart; null: none"),      \
         FINDING("text", it.text, TEXT, NULL, "what was found"),                                    \
         FINDING("advice", advice, TEXT, NULL, "what to do about it; null: nothing")
 
@@ -36,7 +36,7 @@ struct line {
     size_t count;
 };
 
-#define OF_A_SET "; only of a set of databases"
+#define OF_A_SET "; only with a set"
 #define LINE(...) CLI_FIELD(struct line, __VA_ARGS__)
 #define COUNT_FIELDS                                                                               \
     LINE("ok", counts[PH_FINDING_OK], NUMBER, "Ok", "how many findings are ok" OF_A_SET),          \
@@ -46,7 +46,7 @@ struct line {
         LINE("errors", counts[PH_FINDING_ERROR], NUMBER, "Errors",                                 \
              "how many are errors" OF_A_SET),                                                      \
         CLI_FIELD_ROWS(struct line, "findings", findings, count, finding_fields, NULL,             \
-                       "those of this store" OF_A_SET)
+                       "the findings of this store" OF_A_SET)
 
 static const struct cli_field line_fields[] = {
     LINE("store", store, TEXT, NULL, "", .or_none = true),
@@ -108,8 +108,8 @@ static ph_finding own_finding(struct cli *cli)
         .level = exposed ? PH_FINDING_WARNING : PH_FINDING_OK,
         .text = cli_printf(cli, "%s, from %s; posthorn %s with %s", shown, cli->url_source,
                            ph_version(), ph_backends()),
-        .advice = exposed ? "others see the password in the list of processes; put the URL into "
-                            "POSTHORN_DB, or the password into PGPASSFILE"
+        .advice = exposed ? "other users see the password in the list of processes; put the URL "
+                            "into POSTHORN_DB, or the password into PGPASSFILE"
                           : NULL,
         .cure = exposed ? PH_CURE_SETTINGS : PH_CURE_NONE,
     };
@@ -314,8 +314,8 @@ static void add_twin(struct cli *cli, struct round *round, const struct line *li
         .level = PH_FINDING_WARNING,
         .text = cli_printf(cli, "%s is the same database as %s, or a copy of it", line->store,
                            first->store),
-        .advice = "name each database once, or it is counted and served twice; ids of a copy can "
-                  "be those of its original",
+        .advice = "name each database once, or it is counted and served twice; a copy may have the "
+                  "same ids as its original",
         .cure = PH_CURE_RENAME,
     };
 
@@ -388,19 +388,18 @@ const struct cli_command cli_doctor = {
     .name = "doctor",
     .summary = "find out what is wrong",
     .description =
-        "Examines the database, the schema and how both are set up, and says what was found: "
-        "schema version, difference of the clocks, settings that decide whether a commit survives "
-        "a crash, versions with known faults, what holds back clean-up, how long messages wait, "
-        "leases that have run out, dead letters, instances that are silent or would be taken for "
-        "dead too soon. Where something should be done it says what. It changes nothing.\n"
+        "Examines the database, the schema and their settings, and reports what it finds: schema "
+        "version, difference of the clocks, settings that decide whether a commit survives a "
+        "crash, versions with known faults, what holds back clean-up, how long messages wait, "
+        "expired leases, dead letters, and instances that are silent or would be taken for dead "
+        "too soon. Each problem comes with advice. It changes nothing.\n"
         "With --deep it also reads every message and checks that each is in exactly one place: "
         "pending, leased, parked in a stream, done or dead. That takes a while on a large "
         "database.\n"
-        "Of a set of databases it prints a line per store, with the worst that was found and how "
-        "many findings there are of each level, and one for all; then the findings that are not "
-        "ok, each once, with the first store that has it. With --json and --jsonl each line has "
-        "all of its findings with it. Only here it can tell that a database is in the set under "
-        "two ids.\n"
+        "With a set of databases it prints a line per store, with the worst level and the number "
+        "of findings of each level, and a total; then each problem once, with the first store that "
+        "has it. With --json and --jsonl each line contains all of its findings. Only with a set "
+        "can it detect that a database has two ids.\n"
         "level is one of ok, info, warning (works, but will hurt) and error (does not work, or may "
         "lose messages).",
     .options =
@@ -410,7 +409,7 @@ const struct cli_command cli_doctor = {
     .examples = CLI_EXAMPLES(
         { "posthorn doctor", "Is everything as it should be?" },
         { "posthorn doctor --deep --json", "Look at every message, and answer in JSON" }),
-    .exits = CLI_EXITS({ CLI_FAILED, "an error was found; with --strict also: a warning" }),
+    .exits = CLI_EXITS({ CLI_FAILED, "it found an error; with --strict also: a warning" }),
     .every_store = true,
     .only_reads = true,
     .run = run,

@@ -34,19 +34,18 @@ extern const struct cli_door *const cli_outbox, *const cli_inbox, *const cli_tim
 
 #define CLI_DOOR_OPTION(text)                                                                      \
     CLI_OPTION("door", 0, WORD, "DOOR", text, .value = "outbox", .choices = CLI_DOORS)
-#define CLI_WHICH_DOOR                                                                             \
-    "messages, those from elsewhere, or those that a scheduler was told to keep its hands off"
+#define CLI_WHICH_DOOR "the door to claim from"
 #define CLI_STREAM_DOOR_OPTION(text)                                                               \
     CLI_OPTION("door", 0, WORD, "DOOR", text, .value = "outbox", .choices = CLI_STREAM_DOORS)
 /* How many partitions streams fall into, and whose they are: for verbs that show it. */
 #define CLI_PARTITIONS "10000" /* PH_PARTITIONS */
 #define CLI_PARTITION_OPTIONS                                                                      \
     CLI_OPTION("service", 0, TEXT, "NAME",                                                         \
-               "whose instances the partitions belong to; without it, the one whose posthorn "     \
-               "work is at that queue, if no other is"),                                           \
+               "the service whose instances share the partitions; if omitted, the only one that "  \
+               "runs posthorn work on the queue"),                                                 \
         CLI_OPTION(                                                                                \
             "partitions", 0, NUMBER, "N",                                                          \
-            "how many partitions there are; without it, as many as that service uses, or 10000",   \
+            "the number of partitions; if omitted, that of the service, or " CLI_PARTITIONS,       \
             .min = 1, .max = PH_PARTITIONS_MAX)
 
 /* The one that --door names. */

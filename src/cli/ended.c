@@ -21,7 +21,7 @@ const struct cli_field cli_ended_fields[] = {
     CLI_FIELD(ph_join_end, "completed_steps", completed_steps, NUMBER, NULL,
               "how many of them are completed"),
     CLI_FIELD(ph_join_end, "failed_steps", failed_steps, NUMBER, NULL, "how many of them failed"),
-    CLI_FIELD(ph_join_end, "waits", waits, NUMBER, NULL, "how many waits were settled with it"),
+    CLI_FIELD(ph_join_end, "waits", waits, NUMBER, NULL, "how many waits it settled"),
     { 0 },
 };
 

@@ -75,7 +75,7 @@ static int enqueue_one(struct cli *cli, struct enqueue_draft *draft)
     cli_row(cli, &enqueued);
     cli_joins_note(cli); /* a step that has ended already: its dedupe key was taken */
     if (!enqueued.is_new)
-        cli_note(cli, "nothing new was stored: the dedupe key was taken by this message");
+        cli_note(cli, "nothing was stored: the dedupe key was taken by this message");
     return CLI_OK;
 }
 
@@ -84,7 +84,7 @@ static int arguments_check(struct cli *cli)
     bool lines = cli_given(cli, "lines"), objects = cli_given(cli, "from-jsonl");
 
     if (lines && objects)
-        return cli_usage(cli, "--lines and --from-jsonl exclude each other; give one of them");
+        return cli_usage(cli, "--lines and --from-jsonl cannot be used together");
     if (!objects && cli->operand_count < 1)
         return cli_usage(cli, "the topic is missing; usage: posthorn enqueue TOPIC [PAYLOAD|-]");
     if ((lines || objects) && cli->operand_count > 1)
@@ -115,11 +115,11 @@ static int run(struct cli *cli)
 
 static const struct cli_field fields[] = {
     CLI_FIELD(ph_enqueued, "work_id", work_id, UUID, "Work id",
-              "names this stay of the message in its queue"),
+              "identifies this stay of the message in its queue"),
     CLI_FIELD(ph_enqueued, "message_id", message_id, UUID, "Message id",
-              "names the message; stays the same when a dead one is retried"),
+              "identifies the message; stays the same when a dead letter is retried"),
     CLI_FIELD(ph_enqueued, "is_new", is_new, BOOL, "New",
-              "false: the dedupe key was taken, and these are the ids of the taker"),
+              "false: the dedupe key was taken, and the ids are those of the message that has it"),
     { 0 },
 };
 
@@ -129,40 +129,43 @@ const struct cli_command cli_enqueue = {
     .operands = "TOPIC [PAYLOAD|-]",
     .checks_operands = true,
     .description =
-        "Stores a message and prints its work id. The payload is the second operand, or all of "
-        "stdin if that is -, or empty; it is UTF-8 text without NUL and comes back byte for byte.\n"
-        "The message can be claimed at once, or when its --due has come. Of the messages that are "
-        "due, those of a better --priority are handed out first. After --expires it is not handed "
-        "out any more, but ends as a dead letter.\n"
+        "Stores a message and prints its work id. The payload is the second operand, all of stdin "
+        "if that is -, or empty without one. It is UTF-8 text without NUL and comes back byte for "
+        "byte.\n"
+        "The message can be claimed at once, or when its --due time has come. Of the due messages, "
+        "those with a higher --priority are handed out first. After --expires the message is not "
+        "handed out any more, but becomes a dead letter.\n"
         "With a --dedupe-key the message is stored only once per namespace and topic: enqueueing "
-        "it again prints the ids of the first one, and says so on stderr. With a --tenant the key "
+        "it again prints the ids of the first one, with a note on stderr. With a --tenant the key "
         "must begin with the tenant's id and a slash.\n"
         "With --lines each line of stdin is the payload of a message. With --from-jsonl each line "
-        "is an object whose keys are topic, payload, namespace, stream, tenant_id, dedupe_key, "
+        "is an object with the keys topic, payload, namespace, stream, tenant_id, dedupe_key, "
         "correlation_id, priority, due_at, expires_at, headers, message_id, max_attempts and "
-        "join_id; what a line leaves out comes from the command line. Lines are stored in batches, "
-        "each wholly or not at all; if one fails, those before it remain stored, and the error "
-        "says how many.\n"
-        "With --stream the message is the last of an ordered stream, which has a key of any kind: "
-        "the messages of a stream are handled one after the other, in the order in which they were "
-        "stored. Due time, priority and expiry count when it has become the stream's head; a "
-        "message that waits for its retry holds up its own stream, and no other.\n"
-        "With --join the message is a step of a join from the beginning: it counts when it is "
-        "settled. If its dedupe key was taken, the taker becomes the step.\n"
+        "join_id; the command line supplies the keys that a line leaves out. Lines are stored in "
+        "batches, each completely or not at all. If one fails, those before it remain stored, and "
+        "a warning says how many.\n"
+        "With --stream the message is appended to an ordered stream, which is named by a key of "
+        "your choice. The messages of a stream are handled one after the other, in the order in "
+        "which they were stored. Due time, priority and expiry count once the message is the head "
+        "of its stream. A message that waits for its retry holds up its own stream, and no other.\n"
+        "With --join the message is a step of a join from the beginning, and counts when it is "
+        "settled. If its dedupe key was taken, the message that has the key becomes the step.\n"
         "A program should rather enqueue inside its own transaction, with the library or in SQL.",
     .options = CLI_OPTIONS(
         CLI_NAMESPACE_OPTION(CLI_THE_QUEUE), CLI_STREAM_OPTION, CLI_PRIORITY_OPTION,
         CLI_OPTION("due", 0, TIME, "TIME",
-                   "not before then: +10m, 2030-01-01T09:00:00Z, @1893456000"),
-        CLI_OPTION("expires", 0, TIME, "TIME", "not after then; it becomes a dead letter"),
+                   "not handed out before this time: +10m, 2030-01-01T09:00:00Z, @1893456000"),
+        CLI_OPTION("expires", 0, TIME, "TIME",
+                   "not handed out after this time, but made a dead letter"),
         CLI_OPTION("dedupe-key", 'k', TEXT, "KEY",
                    "store it only if no message of this namespace and topic has the key"),
         CLI_CORRELATION_OPTION, CLI_HEADERS_OPTION,
-        CLI_OPTION("join", 'j', ID, "JOIN", "make it a step of this join, as join start prints it"),
+        CLI_OPTION("join", 'j', ID, "JOIN",
+                   "make it a step of this join, whose id join start prints"),
         CLI_TENANT_OPTION,
-        CLI_OPTION("message-id", 0, ID, "UUID", "its message id, otherwise the store makes one"),
+        CLI_OPTION("message-id", 0, ID, "UUID", "its message id; if omitted, a new one"),
         CLI_OPTION("max-attempts", 0, NUMBER, "N",
-                   "how often it may be claimed; otherwise as the queue says", .min = 1,
+                   "how often it may be claimed; if omitted, as the queue says", .min = 1,
                    .max = PH_ATTEMPTS_MAX),
         CLI_FLAG("lines", 0, "each line of stdin is a message"),
         CLI_FLAG("from-jsonl", 0, "each line of stdin is an object that describes a message"),
@@ -172,16 +175,16 @@ const struct cli_command cli_enqueue = {
     .examples = CLI_EXAMPLES(
         { "posthorn enqueue order.placed '{\"order\": 17}'", "Store a message" },
         { "posthorn enqueue mail.reminder 'Pay, please' --due +30m --priority low",
-          "Half an hour from now, and behind others" },
+          "In half an hour, and behind others" },
         { "posthorn enqueue order.placed '{\"order\": 18}' --dedupe-key order/18 --json",
           "Once, however often it is run" },
         { "date | posthorn enqueue clock.tick -", "The payload from stdin" },
         { "posthorn enqueue order.paid '{\"order\": 18}' --stream order-18",
-          "After all that is in the stream already" },
+          "Behind all that is in the stream already" },
         { "seq 1000 | posthorn enqueue number.seen --lines > ids", "A thousand messages" },
         { "echo '{\"payload\": \"hi\", \"dedupe_key\": \"greeting\"}' | posthorn enqueue mail.send "
           "--from-jsonl",
-          "Each with its own key; the topic for all" }),
+          "Each line with its own key; the topic for all" }),
     .graceful = true,
     .run = run,
 };

@@ -24,7 +24,7 @@ ph_inbox_message enqueue_received(struct enqueue_draft *draft);
 int enqueue_lines(struct cli *cli, const struct enqueue_draft *draft);
 
 #define CLI_STORE_BATCH_OPTION                                                                     \
-    CLI_OPTION("batch", 'b', NUMBER, "N", "how many lines are stored in one transaction",          \
-               .value = "500", .min = 1, .max = PH_BATCH_MAX)
+    CLI_OPTION("batch", 'b', NUMBER, "N", "lines stored per transaction", .value = "500",          \
+               .min = 1, .max = PH_BATCH_MAX)
 
 #endif

@@ -315,7 +315,7 @@ static void told(const struct batch *batch, int code)
         cli_warn(cli, "the first %lld line%s stored", stored, stored == 1 ? " was" : "s were");
     else if (duplicates)
         cli_note(cli, "%lld messages; %lld of them had %s", stored, duplicates,
-                 batch->inbox ? "come before" : "been stored before, by their dedupe key");
+                 batch->inbox ? "been received before" : "been stored before, by their dedupe key");
     else
         cli_note(cli, "%lld message%s stored", stored, stored == 1 ? "" : "s");
 }

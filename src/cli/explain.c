@@ -34,11 +34,11 @@ static const struct cli_field fields[] = {
     ROW("namespace", m.ns, TEXT, NULL, "its namespace"),
     ROW("state", state, STATE, NULL, "a stable word"),
     CLI_FIELD_ROWS(struct row, "reasons", reasons, reason_count, reason_fields, NULL,
-                   "why, the most important first"),
-    ROW("advice", advice, TEXT, NULL, "what can be done; null: nothing needs to be"),
+                   "why it is there, the most important reason first"),
+    ROW("advice", advice, TEXT, NULL, "what to do next; null: nothing"),
     ROW("alternatives", others, JSON, NULL,
-        "what could be done instead: an array of command lines"),
-    ROW("clock", now, TIME, NULL, "the database's time when it was looked up"),
+        "alternatives to the advice: an array of command lines"),
+    ROW("clock", now, TIME, NULL, "the time of the database at the look-up"),
     { 0 },
 };
 
@@ -118,18 +118,17 @@ static void add_losses(struct story *story)
     for (size_t i = 0; i < info->history_count; i++)
         lost += strcmp(info->history[i].kind, "lost") == 0;
     if (lost)
-        explain_because(
-            story, "worker_lost",
-            "%d lease%s on it ran out before: it is handed out %s, so that it takes %s along.",
-            lost, lost == 1 ? "" : "s", lost == 1 ? "in a small group" : "alone",
-            lost == 1 ? "few others" : "no other");
+        explain_because(story, "worker_lost",
+                        "%d lease%s on it ran out: it is handed out %s, so that it takes %s along.",
+                        lost, lost == 1 ? "" : "s", lost == 1 ? "in a small group" : "alone",
+                        lost == 1 ? "few others" : "no other");
 }
 
 static void add_pause(struct story *story)
 {
     if (!story->paused)
         return;
-    explain_because(story, "queue_paused", "Its queue is paused: nothing is handed out from it.");
+    explain_because(story, "queue_paused", "Its queue is paused and hands out nothing.");
     story->advice = cli_command_line(story->cli, "queue resume%s", explain_queue_options(story));
 }
 
@@ -151,7 +150,7 @@ static void waits(struct story *story)
             "Its worker gave it back without counting the attempt; it is due again at %s.", due);
     } else {
         story->state = "scheduled";
-        explain_because(story, "due_later", "It is scheduled: nobody may have it before %s.", due);
+        explain_because(story, "due_later", "It is scheduled: nobody can claim it before %s.", due);
     }
 }
 
@@ -183,7 +182,7 @@ static void pending(struct story *story)
     add_pause(story);
     if (expired)
         explain_because(story, "expired",
-                        "It expired at %s: the next claim that meets it buries it.",
+                        "It expired at %s: the next claim that finds it buries it.",
                         explain_when(story, info->expires_at));
     if (info->next_attempt_at > story->now)
         waits(story);
@@ -234,7 +233,8 @@ static void done(struct story *story)
         explain_because(story, "done", "It was handled by the transaction that received it, at %s.",
                         explain_when(story, info->processed_at));
     else if (ph_id_is_zero(info->owner.b))
-        explain_because(story, "done", "It is a wait for a join, and was done when that ended: %s.",
+        explain_because(story, "done",
+                        "It is a wait for a join, and was done when the join ended: %s.",
                         explain_when(story, info->processed_at));
     else
         explain_because(
@@ -253,7 +253,7 @@ static void dead(struct story *story)
         { "failed", "dead_failed", "It is dead: its worker failed it for good" },
         { "attempts", "dead_attempts", "It is dead: its attempts are spent" },
         { "lost", "dead_lost", "It is dead: its worker did not come back from the last attempt" },
-        { "expired", "dead_expired", "It is dead: it expired before anybody had handled it" },
+        { "expired", "dead_expired", "It is dead: it expired before a worker had handled it" },
     };
     const ph_message_info *info = story->info;
     const ph_attempt *last = last_attempt(story);
@@ -460,25 +460,24 @@ static int run(struct cli *cli)
 
 const struct cli_command cli_explain = {
     .name = "explain",
-    .summary = "why a message is where it is, and what comes next",
+    .summary = "explain why a message is where it is, and what comes next",
     .operands = "ID",
     .description =
-        "Says in plain words why a message is where it is and what will happen to it: scheduled, "
-        "waiting for a retry, ready and since when, leased by whom and for how long, kept by a "
-        "paused queue, dead and why, done when and by whom, waiting for which join and how far "
-        "that is, a step of which joins. The id may be that of a message of outbox or inbox, of a "
-        "timer or a job run.\n"
-        "Of a message that is parked in a stream it names the head that holds it up, what that "
-        "waits for, and the instance to which the partition belongs; of a head, whose turn it is "
-        "among the instances of a service and until when; of a stream that stands still, the dead "
-        "head and the commands that cure it.\n"
+        "Explains why a message is where it is and what will happen to it: since when it is ready, "
+        "when it is due, which owner has leased it and for how long, whether its queue is paused, "
+        "when and why it died, when it was done, which join it waits for, and of which joins it is "
+        "a step. ID can belong to a message of the outbox or inbox, a timer or a job run.\n"
+        "For a message that is parked in a stream it names the head that holds it up, what the "
+        "head waits for, and the instance that owns the partition; for a head, which instance of a "
+        "service comes first and until when; for a blocked stream, the dead head and the commands "
+        "that cure it.\n"
         "With --json the words state and code do not change. state is one of scheduled, "
         "retry_later, deferred, ready, in_progress, lease_expired, done, dead, waiting, parked. A "
         "code is one of due_later, abandoned, deferred, unclaimed, queue_paused, expired, "
         "expires_later, leased, lease_expired, last_attempt, worker_lost, error, done, "
         "dead_failed, dead_attempts, dead_lost, dead_expired, retried, waits_for_join, deadline, "
         "step_of_join, parked, head_ready, head_due_later, head_retry_later, head_leased, "
-        "head_lease_expired, stream_head, stream_run, stream_blocked, affinity (it is left to the "
+        "head_lease_expired, stream_head, stream_run, stream_blocked, affinity (reserved for the "
         "partition's owner for now), partition_owner.",
     .options = CLI_OPTIONS(CLI_PARTITION_OPTIONS),
     .fields = fields,
@@ -490,7 +489,8 @@ const struct cli_command cli_explain = {
                        "The head of a stream, …" },
                      { "posthorn explain $(posthorn enqueue order.paid 17 --stream order-17)",
                        "… and what comes after it" }),
-    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such message: never was, or deleted since" }),
+    .exits =
+        CLI_EXITS({ CLI_NOT_FOUND, "there is no such message; it never existed, or was deleted" }),
     .every_store = true,
     .only_reads = true,
     .run = run,

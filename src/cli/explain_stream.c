@@ -56,12 +56,12 @@ static void add_affinity(struct story *story, int64_t since)
     owner = id_text(story, stream->affinity_owner.b);
     if (since && until > story->now)
         explain_because(story, "affinity",
-                        "%s the head is left to %s, which has its partition, %d, until "
-                        "%s; others do not wait.",
+                        "%s the head is reserved for %s, the owner of its partition, %d, until %s; "
+                        "workers outside the service do not wait.",
                         among, owner, stream->partition, explain_when(story, until));
     else if (since)
         explain_because(story, "partition_owner",
-                        "%s its partition, %d, belongs to %s; since %s any of them may take it.",
+                        "%s its partition, %d, belongs to %s; since %s any of them may claim it.",
                         among, stream->partition, owner, explain_when(story, until));
     else
         explain_because(story, "partition_owner", "%s its partition, %d, belongs to %s.", among,
@@ -84,7 +84,7 @@ static void head_is_pending(struct story *story)
                         head, due, stream->head_attempts, plural(stream->head_attempts));
     else if (later)
         explain_because(story, "head_due_later",
-                        "The head, %s, is scheduled: nobody may have it before %s.", head, due);
+                        "The head, %s, is scheduled: nobody can claim it before %s.", head, due);
     else
         explain_because(story, "head_ready",
                         "The head, %s, has been ready since %s, and nobody has claimed it yet.",
@@ -110,9 +110,9 @@ static void head_is_leased(struct story *story)
 static void head_is_dead(struct story *story)
 {
     explain_because(story, "stream_blocked",
-                    "The stream stands still: its head, %s, is dead, and its queue does "
-                    "not pass over dead heads. It goes on when that one is retried or "
-                    "discarded, or the queue is told to skip such.",
+                    "The stream is blocked: its head, %s, is dead, and its queue does not skip "
+                    "dead heads. It continues when the head is retried or discarded, or when the "
+                    "queue is set to skip dead heads.",
                     id_text(story, story->stream->head.b));
     advise_cures(story);
 }
@@ -178,7 +178,7 @@ void explain_run(struct story *story)
     before = message->seq - story->stream->next_seq;
     explain_because(
         story, "stream_run",
-        "It is number %lld of the stream \"%s\", of which nobody else gets a message "
+        "It is number %lld of the stream \"%s\"; nobody else gets a message of the stream "
         "meanwhile%s.",
         (long long)message->seq, message->stream,
         before > 0
@@ -198,7 +198,7 @@ void explain_dead_head(struct story *story)
     behind = story->stream->unsettled;
     explain_because(story, "stream_blocked",
                     "It blocks the stream \"%s\": %lld message%s wait%s behind it until it is "
-                    "retried or discarded, or its queue is told to skip dead heads.",
+                    "retried or discarded, or its queue is set to skip dead heads.",
                     story->info->message->stream, (long long)behind, plural(behind),
                     behind == 1 ? "s" : "");
     advise_cures(story);

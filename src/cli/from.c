@@ -55,7 +55,7 @@ static const char *take(struct cli *cli, size_t number, char *line)
     char *value = strchr(line, '=');
 
     if (number == 1)
-        return *line ? NULL : "its first line is empty, and should be a URL";
+        return *line ? NULL : "its first line is empty; it must be a URL";
     if (!*line)
         return NULL;
     if (value)

@@ -131,8 +131,7 @@ static void help_command(struct cli *cli, const struct cli_command *command)
     }
     paragraphs(cli, cli_columns(cli, command));
     if (command->every_store)
-        cli_print(cli,
-                  "\nOf a set of databases it takes every store, or one of them: --store KEY\n");
+        cli_print(cli, "\nWith a set of databases it takes every store, or one: --store KEY\n");
     cli_print(cli, "\nOptions for every verb, exit codes and the environment: posthorn help\n");
 }
 
@@ -177,11 +176,11 @@ static void help_all(struct cli *cli)
         entry(cli, variable->name, variable->text);
     cli_print(cli, "%s", heading(cli, "Output"));
     cli_wrap(cli,
-             "Data goes to stdout: a table, or JSON with the fields that each verb's help names. "
-             "Words go to stderr. An error is one line, the cause and then the cure; with --json "
-             "or --jsonl it is an object: {\"error\": {\"code\", \"message\", \"exit\", \"retry\", "
-             "\"outcome_unknown\"}}, with \"cure\" if there is a word for what helps. Verbs that "
-             "destroy something ask first; without a terminal they want --yes.",
+             "Data goes to stdout: a table, or JSON with the fields that each verb's help lists. "
+             "Notes and errors go to stderr. An error is one line, the cause and then the cure; "
+             "with --json or --jsonl it is an object: {\"error\": {\"code\", \"message\", "
+             "\"exit\", \"retry\", \"outcome_unknown\"}}, with \"cure\" if a word names what "
+             "helps. Verbs that destroy data ask first; without a terminal they require --yes.",
              0);
     cli_print(cli, "\nMore about a verb, with examples: posthorn help VERB\n");
 }
@@ -211,11 +210,11 @@ static int run(struct cli *cli)
 
 const struct cli_command cli_help_verb = {
     .name = "help",
-    .summary = "explain a verb, or list all",
+    .summary = "explain a verb, or list all verbs",
     .operands = "[VERB [WORD]]",
     .description =
-        "Explains a verb: what it does and means, its options, examples, exit codes, and the "
-        "fields that --json prints. Without a verb it lists all of them, and what they share.",
+        "Explains a verb: what it does, its options, examples and exit codes, and the fields that "
+        "--json prints. Without a verb it lists all verbs and what they share.",
     .examples = CLI_EXAMPLES({ "posthorn help", "Every verb" },
                              { "posthorn help dead retry", "One of them" }),
     .run = run,

@@ -35,7 +35,8 @@ static int parse(struct cli *cli, const char *text, ph_lease_ref *ret_ref)
         return code;
     ret_ref->fence = fence_of(colon + 1);
     if (ret_ref->fence <= 0)
-        return cli_usage(cli, "\"%.80s\" is not a fence; it is a number from 1, as claim prints it",
+        return cli_usage(cli,
+                         "\"%.80s\" is not a fence; a fence is a number from 1, as claim prints it",
                          colon + 1);
     return CLI_OK;
 }
@@ -81,8 +82,8 @@ static int parse_line(struct cli *cli, char *text, const char *member, ph_lease_
     if (*text == '{')
         return parse_object(cli, text, member, ret_ref);
     if (*text == '[')
-        return cli_usage(cli, "this is the beginning of a JSON array; one object per line is "
-                              "needed, as --jsonl prints them");
+        return cli_usage(cli, "this is the beginning of a JSON array; give one object per line, as "
+                              "--jsonl prints them");
     text[strcspn(text, " \t")] = '\0';
     return parse(cli, text, ret_ref);
 }

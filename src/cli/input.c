@@ -28,9 +28,8 @@ int cli_read_all(struct cli *cli, size_t max, char **ret_text, size_t *ret_lengt
     }
     if (ferror(stdin) || length > max) {
         free(text);
-        return ferror(stdin)
-                   ? failed(cli)
-                   : cli_usage(cli, "stdin has more than %zu bytes; that is the limit", max);
+        return ferror(stdin) ? failed(cli)
+                             : cli_usage(cli, "stdin has more than the %zu bytes allowed", max);
     }
     *ret_text = memcpy(cli_alloc(cli, length + 1), text, length);
     *ret_length = length;
@@ -40,7 +39,7 @@ int cli_read_all(struct cli *cli, size_t max, char **ret_text, size_t *ret_lengt
 
 static int too_long(struct cli *cli, size_t max)
 {
-    return cli_usage(cli, "the line has more than %zu bytes; that is the limit", max);
+    return cli_usage(cli, "the line has more than the %zu bytes allowed", max);
 }
 
 int cli_read_line(struct cli *cli, size_t max, char **ret_text, size_t *ret_length)

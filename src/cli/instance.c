@@ -72,51 +72,51 @@ static int run_list(struct cli *cli)
     if (code == CLI_NOT_FOUND)
         cli_note(cli, cli_given(cli, "all")
                           ? "no instances"
-                          : "no live instances; with --all, those that have gone");
+                          : "no live instances; --all lists those that have ended");
     return code;
 }
 
 #define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
 static const struct cli_field list_fields[] = {
     ROW("instance_id", instance.id, UUID, "Instance id",
-        "names it; the owner of what it has claimed"),
+        "identifies it; the owner of what it has claimed"),
     CLI_ITS_STORE,
     ROW("service", instance.service, TEXT, "Service",
-        "what it does: shared by all that do the same"),
+        "the name shared by all instances that do the same work"),
     ROW("host", instance.host, TEXT, "Host", "the machine it runs on"),
-    ROW("process_id", instance.process_id, NUMBER, "Process", "its process there"),
+    ROW("process_id", instance.process_id, NUMBER, "Process", "its process id there"),
     ROW("state", state, STATE, "State", "live, late, stale, left or evicted"),
-    ROW("in_progress", instance.in_progress, NUMBER, "In progress", "messages that it has claimed"),
+    ROW("in_progress", instance.in_progress, NUMBER, "In progress", "messages it has claimed"),
     ROW("silent_s", silent_s, AGO, "Last seen", "seconds since its last heartbeat was written"),
     ROW("stale_threshold_s", instance.stale_threshold_s, LIFETIME, "Stale after",
-        "after so many seconds of silence it is removed"),
+        "how many seconds of silence remove it"),
     ROW("lease_s", instance.lease_s, LIFETIME, "Lease", "how many seconds its leases last"),
     ROW("partition_count", instance.partition_count, NUMBER, "Partitions",
-        "by how many partitions it shares streams; the same in all of its service"),
+        "the number of partitions by which its service shares streams"),
     ROW("started_at", instance.started_at, TIME, "Started", "when it registered"),
     ROW("last_heartbeat_at", instance.last_heartbeat_at, TIME, "Heartbeat",
         "when its last heartbeat was written"),
     ROW("ended_at", instance.ended_at, TIME, "Ended",
-        "when it left or was removed; null: it is there"),
+        "when it left or was removed; null: it has not"),
     ROW("metadata", instance.metadata, JSON, "Metadata",
-        "what it says of itself: an object; or null"),
+        "an object with which it describes itself; or null"),
     { 0 },
 };
 
 const struct cli_command cli_instance_list = {
     .name = "instance list",
     .summary = "list the running workers",
-    .description = "Lists the running workers: every dispatcher, posthorn work among them, and "
-                   "every program that uses process_work_batch. Each has an id of its own at every "
-                   "start, under which it claims.\n"
-                   "live: its heart beats. late: three heartbeats are missing, so look whether it "
-                   "still runs. stale: it was silent for longer than its threshold, and the next "
-                   "call of any other instance removes it; its messages are handed out again then. "
-                   "With --all also those of the last day that have gone: left (it has said "
-                   "good-bye) and evicted (it was removed because it was silent).\n"
-                   "A worker that serves a set of databases is an instance in each of them.",
+    .description =
+        "Lists the running workers: every dispatcher, including posthorn work, and every program "
+        "that uses process_work_batch. Each gets a new id at every start, under which it claims.\n"
+        "live: its heart beats. late: three heartbeats are missing, so check whether it still "
+        "runs. stale: it was silent for longer than its threshold; the next call of any other "
+        "instance removes it, and its messages are handed out again. With --all it also lists "
+        "instances that ended in the last day: left (it said good-bye) and evicted (it was removed "
+        "because it was silent).\n"
+        "A worker that serves a set of databases is an instance in each of them.",
     .options =
-        CLI_OPTIONS(CLI_FLAG("all", 'a', "also those that have gone in the last day"),
+        CLI_OPTIONS(CLI_FLAG("all", 'a', "also instances that ended in the last day"),
                     CLI_OPTION("service", 0, TEXT, "NAME", "only instances of this service")),
     .fields = list_fields,
     .columns = "instance_id service host process_id state in_progress silent_s stale_threshold_s",
@@ -124,7 +124,7 @@ const struct cli_command cli_instance_list = {
         { "posthorn enqueue mail.send hello; posthorn work mail.send --service mailer --drain "
           "--exec cat",
           "A worker that ends" },
-        { "posthorn instance list --all", "Who works, and who did" },
+        { "posthorn instance list --all", "Running workers, and those that have ended" },
         { "posthorn instance list --all --service mailer --json", "One service, for programs" }),
     .exits = CLI_EXITS({ CLI_NOT_FOUND, "no instance matches" }),
     .every_store = true,
@@ -171,11 +171,11 @@ const struct cli_command cli_instance_leave = {
     .name = "instance leave",
     .summary = "remove a worker by hand",
     .operands = "INSTANCE",
-    .description = "Removes an instance by hand, as if it had said good-bye: what it has claimed "
-                   "is given back at once, and the attempts do not count. For a worker of which "
-                   "you know that it is dead, instead of waiting until its leases have run out.\n"
-                   "If it runs after all it is told so at its next call, and registers anew; what "
-                   "it was doing may be done twice.",
+    .description = "Removes an instance by hand, as if it had said good-bye: its claimed messages "
+                   "are given back at once, and these attempts do not count. Use it for a worker "
+                   "that you know to be dead, instead of waiting until its leases expire.\n"
+                   "If the worker still runs, its next call tells it so, and it registers anew; "
+                   "what it was doing may be done twice.",
     .fields = leave_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(
@@ -184,6 +184,6 @@ const struct cli_command cli_instance_leave = {
           "A worker …" },
         { "kill -9 $worker", "… that dies" },
         { "posthorn instance leave \"$(cut -d' ' -f1 gone)\"", "Its messages need not wait" }),
-    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such instance, or it has gone already" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such instance, or it has already ended" }),
     .run = run_leave,
 };

@@ -85,44 +85,45 @@ static int run_set(struct cli *cli)
 
 const struct cli_command cli_job_set = {
     .name = "job set",
-    .summary = "make or change a job that runs by the clock",
+    .summary = "create or change a job that runs by the clock",
     .operands = "NAME TOPIC CRON",
-    .description =
-        "Makes a job, or changes all of the one with this name, and prints it. Each instant of its "
-        "cron expression makes one job run, exactly one, however many schedulers there are; and a "
-        "scheduler (posthorn schedule, or one inside a program) turns each run into a message with "
-        "the job's topic and payload.\n"
-        "An expression has five fields (minute, hour, day, month, weekday) or six (second first), "
-        "with names, ranges, lists and steps, or is one of @yearly, @monthly, @weekly, @daily and "
-        "@hourly. posthorn job next shows what it means.\n"
-        "Set again just as it is, a job does not change, so a service can do that at every start. "
-        "Otherwise runs that exist stay as they are, and a paused job stays paused. The instants "
-        "of another expression count from now on; those of the old one that were due, and that no "
-        "scheduler has made yet, still make their runs. What is not named gets its default: the "
-        "payload is empty then.\n"
-        "Instants that passed while no scheduler ran are missed. --misfire once makes one run for "
-        "the latest of them, skip none, all each of them, but at most --misfire-limit. With "
-        "--overlap skip an instant is left out, and counted, while an earlier run has not ended.",
-    .options = CLI_OPTIONS(
-        CLI_OPTION("payload", 'p', TEXT, "TEXT", "of its runs; -: all of stdin; otherwise empty"),
-        CLI_OPTION("timezone", 'z', TEXT, "ZONE", "what its hours are in, such as Europe/Berlin",
-                   .value = "UTC"),
-        CLI_OPTION("misfire", 0, WORD, "POLICY", "what becomes of instants that were missed",
-                   .value = "once", .choices = CLI_MISFIRES),
-        CLI_OPTION("misfire-limit", 0, NUMBER, "N",
-                   "with --misfire all: at most so many, the latest", .value = "100", .min = 1,
-                   .max = PH_MISFIRE_LIMIT_MAX),
-        CLI_OPTION("overlap", 0, WORD, "POLICY",
-                   "what becomes of an instant while an earlier run has not ended",
-                   .value = "allow", .choices = CLI_OVERLAPS),
-        CLI_NAMESPACE_OPTION("the queue of its runs; without it the default one")),
+    .description = "Creates a job, or changes every setting of the job with this name, and prints "
+                   "it. Each instant of its cron expression makes exactly one job run, however "
+                   "many schedulers there are. A scheduler (posthorn schedule, or one inside a "
+                   "program) turns each run into a message with the job's topic and payload.\n"
+                   "An expression has five fields (minute, hour, day, month, weekday) or six "
+                   "(second first), with names, ranges, lists and steps, or is one of @yearly, "
+                   "@monthly, @weekly, @daily and @hourly. posthorn job next shows what it means.\n"
+                   "Setting a job again without changes has no effect, so a service can do it at "
+                   "every start. Otherwise existing runs stay as they are, and a paused job stays "
+                   "paused. The instants of a new expression count from now on; instants of the "
+                   "old one that were due and have no run yet still get theirs. Options that you "
+                   "leave out return to their defaults, and the payload becomes empty.\n"
+                   "Instants that pass while no scheduler runs are missed. --misfire once makes "
+                   "one run for the latest of them, skip makes none, and all makes one for each, "
+                   "but at most --misfire-limit. With --overlap skip an instant is skipped, and "
+                   "counted, while an earlier run has not ended.",
+    .options =
+        CLI_OPTIONS(CLI_OPTION("payload", 'p', TEXT, "TEXT",
+                               "payload of its runs; -: all of stdin (default: empty)"),
+                    CLI_OPTION("timezone", 'z', TEXT, "ZONE",
+                               "its time zone, such as Europe/Berlin", .value = "UTC"),
+                    CLI_OPTION("misfire", 0, WORD, "POLICY", "what to do about missed instants",
+                               .value = "once", .choices = CLI_MISFIRES),
+                    CLI_OPTION("misfire-limit", 0, NUMBER, "N",
+                               "with --misfire all: make at most N runs, the latest",
+                               .value = "100", .min = 1, .max = PH_MISFIRE_LIMIT_MAX),
+                    CLI_OPTION("overlap", 0, WORD, "POLICY",
+                               "what to do at an instant while an earlier run has not ended",
+                               .value = "allow", .choices = CLI_OVERLAPS),
+                    CLI_NAMESPACE_OPTION("the queue of its runs; if omitted, the default queue")),
     .fields = cli_job_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(
         { "posthorn job set nightly etl.start '0 3 * * *' --timezone Europe/Berlin",
           "At three in the morning, in Berlin" },
         { "posthorn job set heartbeat monitor.beat '*/10 * * * * *' --misfire skip --overlap skip",
-          "Every ten seconds, and never two at once" },
+          "Every ten seconds, and never two runs at once" },
         { "posthorn job set report mail.report '0 9 * * mon-fri' --payload '{\"kind\": \"daily\"}'",
           "On working days at nine" }),
     .run = run_set,
@@ -138,7 +139,7 @@ struct deleted {
 static const struct cli_field delete_fields[] = {
     CLI_FIELD(struct deleted, "name", name, TEXT, "Name", "the job's name"),
     CLI_FIELD(struct deleted, "deleted", deleted, BOOL, "Deleted",
-              "false: somebody else was faster"),
+              "false: it was deleted in the meantime"),
     { 0 },
 };
 
@@ -153,7 +154,7 @@ static int run_delete(struct cli *cli)
     ph_jobs_free(jobs);
     if (code == CLI_OK)
         code =
-            cli_confirm(cli, "Delete job \"%.80s\", and its runs that nobody has begun?", row.name);
+            cli_confirm(cli, "Delete job \"%.80s\", and its runs that have not begun?", row.name);
     if (code != CLI_OK)
         return code;
     if (ph_job_delete(cli->store, PH_OWN_TX, row.name, cli->timeout_ms, &row.deleted, &cli->err) <
@@ -167,9 +168,9 @@ const struct cli_command cli_job_delete = {
     .name = "job delete",
     .summary = "delete a job",
     .operands = "NAME",
-    .description = "Deletes a job and those of its runs that nobody has claimed, and no scheduler "
-                   "turned into messages, yet. It asks first; without a terminal it wants --yes. "
-                   "To stop a job for a while: posthorn job pause.",
+    .description = "Deletes a job, and those of its runs that are neither claimed nor turned into "
+                   "messages yet. It asks first; without a terminal it requires --yes. posthorn "
+                   "job pause stops a job for a while.",
     .fields = delete_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job delete nightly --yes", "No more of it" }),
@@ -194,7 +195,7 @@ struct triggered {
 };
 
 static const struct cli_field trigger_fields[] = {
-    CLI_FIELD(struct triggered, "work_id", run, UUID, "Work id", "names the run"),
+    CLI_FIELD(struct triggered, "work_id", run, UUID, "Work id", "identifies the run"),
     CLI_FIELD(struct triggered, "job", job, TEXT, "Job", "the job's name"),
     { 0 },
 };
@@ -216,8 +217,8 @@ const struct cli_command cli_job_trigger = {
     .name = "job trigger",
     .summary = "run a job now",
     .operands = "NAME",
-    .description = "Makes a run of a job for now and prints its id: also of a paused job, whatever "
-                   "its overlap policy. Its cadence stays as it is.",
+    .description = "Makes a run of a job now and prints its id, even if the job is paused and "
+                   "whatever its overlap policy. The schedule of the job does not change.",
     .fields = trigger_fields,
     .layout = CLI_BARE,
     .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job trigger nightly", "Now, for once" }),
@@ -247,7 +248,7 @@ const struct cli_command cli_job_pause = {
     .summary = "stop a job for a while",
     .operands = "NAME",
     .description =
-        "Stops a job, and prints it: it makes no runs until job resume. Runs that exist go on.",
+        "Stops a job and prints it: it makes no runs until job resume. Existing runs go on.",
     .fields = cli_job_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job pause nightly", "Not for now" }),
@@ -258,10 +259,10 @@ const struct cli_command cli_job_pause = {
 
 const struct cli_command cli_job_resume = {
     .name = "job resume",
-    .summary = "let a paused job go on",
+    .summary = "resume a paused job",
     .operands = "NAME",
-    .description = "Lets a paused job go on, and prints it, with the next instant from now on; "
-                   "what passed meanwhile is not made up for.",
+    .description = "Resumes a paused job and prints it, with its next instant from now on. It does "
+                   "not make up for instants that have passed meanwhile.",
     .fields = cli_job_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(EXAMPLE_SET, { "posthorn job pause nightly", "Not for now" },

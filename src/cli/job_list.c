@@ -23,25 +23,25 @@ static const char *const overlaps[] = { "allow", "allow", "skip" };
 const struct cli_field cli_job_fields[] = {
     ROW("name", name, TEXT, "Name", "the job's name"),
     CLI_FIELD_TEXT("state", state_of, STATE, "State", "active, paused, or broken (see problem)"),
-    ROW("cron", cron, TEXT, "Cron", "when it runs"),
-    ROW("timezone", timezone, TEXT, "Timezone", "what its hours are in"),
-    ROW("topic", topic, TEXT, "Topic", "of its runs"),
+    ROW("cron", cron, TEXT, "Cron", "the expression that says when it runs"),
+    ROW("timezone", timezone, TEXT, "Timezone", "its time zone"),
+    ROW("topic", topic, TEXT, "Topic", "the topic of its runs"),
     ROW("namespace", ns, TEXT, "Namespace", "the queue of its runs"),
     ROW("misfire", misfire, TEXT, "Misfire",
-        "what becomes of instants that were missed: once, skip or all", .words = misfires),
-    ROW("misfire_limit", misfire_limit, NUMBER, "Misfire limit", "with all: at most so many"),
+        "what it does about missed instants: once, skip or all", .words = misfires),
+    ROW("misfire_limit", misfire_limit, NUMBER, "Misfire limit", "with all: the most runs"),
     ROW("overlap", overlap, TEXT, "Overlap",
-        "what becomes of an instant while a run has not ended: allow or skip", .words = overlaps),
+        "what it does at an instant while a run has not ended: allow or skip", .words = overlaps),
     ROW("paused", paused, BOOL, NULL, "it makes no runs"),
     ROW("problem", problem, TEXT, "Problem", "why a scheduler cannot run it; or null"),
     ROW("next_at", next_at, TIME, "Next",
-        "its next instant; null: no scheduler has computed it yet, or paused"),
+        "its next instant; null: it is paused, or no scheduler has computed it yet"),
     ROW("last_at", last_at, TIME, "Last", "the instant of its last run; or null"),
     ROW("last_run", last_run, UUID, "Last run", "the work id of its last run; or null"),
     ROW("skipped", skipped, NUMBER, "Skipped", "instants that the overlap policy left out"),
     ROW("created_at", created_at, TIME, "Created", "when it was made"),
     ROW("updated_at", updated_at, TIME, "Updated", "when it was last set, paused or resumed"),
-    ROW("payload", payload, TEXT, "Payload", "of its runs; null: none"),
+    ROW("payload", payload, TEXT, "Payload", "the payload of its runs; null: none"),
     { 0 },
 };
 
@@ -111,21 +111,22 @@ const struct cli_command cli_job_list = {
     .summary = "list jobs, or show one",
     .operands = "[NAME]",
     .description =
-        "Lists jobs by name, or shows all of one. active: it runs by the clock, as long as a "
-        "scheduler does. paused: it makes no runs. broken: a scheduler found that it cannot be "
-        "run, which happens to jobs that were set from SQL, where nobody checks the expression; "
-        "problem says why.\n"
-        "A page has --limit jobs; the next one begins with --after and the last name of this one.",
+        "Lists jobs by name, or shows everything about one. active: it runs by the clock, as long "
+        "as a scheduler does. paused: it makes no runs. broken: a scheduler found that it cannot "
+        "run; problem says why. That happens to jobs set from SQL, which does not check the "
+        "expression.\n"
+        "A page has --limit jobs; the next page begins with --after and the last name of this one.",
     .options = CLI_OPTIONS(
         CLI_NAMESPACE_OPTION("only jobs whose runs are in this queue ('' is the default one)"),
         CLI_LIMIT_OPTION,
-        CLI_OPTION("after", 0, TEXT, "NAME", "go on after this one, the last of the page before")),
+        CLI_OPTION("after", 0, TEXT, "NAME",
+                   "continue after this name, the last of the previous page")),
     .fields = cli_job_fields,
     .columns = "name state cron timezone topic next_at last_at",
     .examples =
         CLI_EXAMPLES({ "posthorn job set nightly etl.start '0 3 * * *'", "Something to list" },
                      { "posthorn job list", "All jobs" },
-                     { "posthorn job list nightly --json", "All there is to know of one" }),
+                     { "posthorn job list nightly --json", "Everything about one job" }),
     .exits = CLI_EXITS({ CLI_NOT_FOUND, "no job matches" }),
     .only_reads = true,
     .run = run_list,
@@ -141,7 +142,7 @@ struct instant {
 static const struct cli_field next_fields[] = {
     CLI_FIELD(struct instant, "at", at, TIME, "At", "the instant, in UTC"),
     CLI_FIELD(struct instant, "local", local, TEXT, "Local",
-              "the same in the zone's own time, with its offset"),
+              "the same in the time of the zone, with its offset"),
     CLI_FIELD(struct instant, "in_s", in_s, FROM_NOW, "From now",
               "seconds from now; negative: it has passed"),
     { 0 },
@@ -221,9 +222,9 @@ static int run_next(struct cli *cli)
     const char *cron = cli_text(cli, "cron");
 
     if ((cli->operand_count > 0) == (cron != NULL))
-        return cli_usage(cli, "no job given; pass its name, or an expression with --cron");
+        return cli_usage(cli, "pass either the name of a job, or an expression with --cron");
     if (!cron && cli_given(cli, "timezone"))
-        return cli_usage(cli, "a job has a zone of its own; --timezone is for --cron");
+        return cli_usage(cli, "--timezone needs --cron; a job has a zone of its own");
     return cron ? preview(cli, cron, cli_text(cli, "timezone"))
                 : preview_job(cli, cli->operands[0]);
 }
@@ -232,18 +233,17 @@ const struct cli_command cli_job_next = {
     .name = "job next",
     .summary = "show when a job runs next",
     .operands = "NAME|--cron EXPR",
-    .description =
-        "Prints the next instants of a job, or of an expression: in UTC, in the zone's own time "
-        "with its offset, and how far away it is. With --cron no database is needed.\n"
-        "A time of day fires once a day whatever the clocks do: one that is skipped in spring "
-        "fires right after the gap, one that comes twice in autumn fires the first time. An "
-        "interval (every hour) follows the clock as it runs.",
+    .description = "Prints the next instants of a job, or of an expression: in UTC, in the time of "
+                   "the zone with its offset, and relative to now. --cron needs no database.\n"
+                   "A time of day fires once a day whatever the clocks do: a time that is skipped "
+                   "in spring fires right after the gap, and one that comes twice in autumn fires "
+                   "the first time. An interval (every hour) follows the clock as it runs.",
     .options = CLI_OPTIONS(
-        CLI_OPTION("cron", 'c', TEXT, "EXPR", "this expression, instead of a job's"),
-        CLI_OPTION("timezone", 'z', TEXT, "ZONE", "with --cron: what its hours are in",
-                   .value = "UTC"),
-        CLI_OPTION("count", 0, NUMBER, "N", "so many", .value = "5", .min = 1, .max = PH_BATCH_MAX),
-        CLI_OPTION("after", 0, TIME, "TIME", "those after this time, instead of now")),
+        CLI_OPTION("cron", 'c', TEXT, "EXPR", "an expression, instead of a job"),
+        CLI_OPTION("timezone", 'z', TEXT, "ZONE", "with --cron: its time zone", .value = "UTC"),
+        CLI_OPTION("count", 0, NUMBER, "N", "how many instants", .value = "5", .min = 1,
+                   .max = PH_BATCH_MAX),
+        CLI_OPTION("after", 0, TIME, "TIME", "begin after this time, instead of now")),
     .fields = next_fields,
     .examples = CLI_EXAMPLES(
         { "posthorn job set nightly etl.start '0 3 * * *' --timezone Europe/Berlin", "A job" },
@@ -327,19 +327,19 @@ const struct cli_command cli_job_runs_verb = {
     .summary = "list job runs",
     .operands = "[NAME]",
     .description =
-        "Lists job runs, of all jobs or of one, the newest first. ready: made, and no scheduler "
-        "has turned it into a message yet. done: turned into a message (or acknowledged by "
-        "somebody who works job runs himself), and still kept. How that message fares is shown by "
-        "list and explain: its message id is the run's work id.\n"
-        "posthorn show and posthorn explain take the id of a run, too.",
+        "Lists job runs, of all jobs or of one, the newest first. ready: no scheduler has turned "
+        "it into a message yet. done: it was turned into a message (or acknowledged by a worker "
+        "that handles job runs itself), and is still kept. list and explain show how that message "
+        "fares: its message id is the work id of the run.\n"
+        "posthorn show and posthorn explain accept the id of a run, too.",
     .options = CLI_OPTIONS(CLI_STATE_OPTION(CLI_STATES), CLI_LIST_OPTIONS),
     .fields = cli_message_fields,
     .columns = "work_id state job scheduled_at attempts topic",
-    .examples = CLI_EXAMPLES(
-        { "posthorn job set nightly etl.start '0 3 * * *'", "A job" },
-        { "posthorn job trigger nightly", "A run of it" },
-        { "posthorn job runs nightly", "Its runs" },
-        { "posthorn job runs --state ready --jsonl", "What is to be sent, of all jobs" }),
+    .examples =
+        CLI_EXAMPLES({ "posthorn job set nightly etl.start '0 3 * * *'", "A job" },
+                     { "posthorn job trigger nightly", "A run of it" },
+                     { "posthorn job runs nightly", "Its runs" },
+                     { "posthorn job runs --state ready --jsonl", "Runs to be sent, of all jobs" }),
     .exits = CLI_EXITS({ CLI_NOT_FOUND, "no job run matches" }),
     .only_reads = true,
     .run = run_runs,

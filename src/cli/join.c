@@ -10,7 +10,7 @@ struct started {
 };
 
 static const struct cli_field started_fields[] = {
-    CLI_FIELD(struct started, "join_id", id, UUID, "Join id", "names the join"),
+    CLI_FIELD(struct started, "join_id", id, UUID, "Join id", "identifies the join"),
     { 0 },
 };
 
@@ -24,7 +24,7 @@ static int print(struct cli *cli, ph_join_id id)
     cli_joins_note(cli);
     r = ph_join_find(cli->store, PH_OWN_TX, id, 1, cli->timeout_ms, &join, &cli->err);
     if (r == PH_EPERM) {
-        cli_warn(cli, "that is done, but this role may not read how the join stands now");
+        cli_warn(cli, "done, but this role may not read how the join stands now");
         cli_row_json(cli, cli_object(started_fields, &(struct started){ id }));
         return CLI_OK;
     }
@@ -78,27 +78,28 @@ static int run_start(struct cli *cli)
 
 const struct cli_command cli_join_start = {
     .name = "join start",
-    .summary = "start a join of so many steps",
+    .summary = "start a join of several steps",
     .operands = "STEPS",
-    .description = "Starts a join and prints its id. A join expects a number of steps. Its steps "
-                   "are messages, which enqueue --join or join attach make part of it. Each counts "
-                   "once: as completed when it is acknowledged, as failed when it becomes a dead "
-                   "letter. When all expected steps have ended the join is complete, and each wait "
-                   "on it (join wait) sends one message.\n"
-                   "After --deadline an unfinished join is failed, as soon as the next claim, reap "
-                   "or scheduler comes by.",
-    .options = CLI_OPTIONS(
-        CLI_OPTION("key", 'k', TEXT, "KEY", "what the join belongs to; join list finds it by that"),
-        CLI_OPTION("metadata", 0, TEXT, "TEXT", "kept and shown, never read"),
-        CLI_OPTION("deadline", 0, TIME, "TIME",
-                   "fail if it is not complete then: +2h, 2030-01-01T09:00:00Z")),
+    .description =
+        "Starts a join and prints its id. A join expects a number of steps. Its steps are "
+        "messages, added by enqueue --join or join attach. Each counts once: as completed when it "
+        "is acknowledged, as failed when it becomes a dead letter. When all expected steps have "
+        "ended, the join is complete, and each wait on it (join wait) sends one message.\n"
+        "After its --deadline an unfinished join fails at the next claim, reap or scheduler run.",
+    .options =
+        CLI_OPTIONS(CLI_OPTION("key", 'k', TEXT, "KEY",
+                               "what the join belongs to; join list finds it by this key"),
+                    CLI_OPTION("metadata", 0, TEXT, "TEXT",
+                               "a text to keep and show; Posthorn does not interpret it"),
+                    CLI_OPTION("deadline", 0, TIME, "TIME",
+                               "when it fails if it is not complete: +2h, 2030-01-01T09:00:00Z")),
     .fields = started_fields,
     .layout = CLI_BARE,
     .examples = CLI_EXAMPLES(
         { "join=$(posthorn join start 3 --key nightly --deadline +2h)", "A join of three steps" },
         { "seq 3 | posthorn enqueue etl.extract --lines --join \"$join\"", "Its steps" },
         { "posthorn join wait \"$join\" --on-complete etl.transform --payload '{}'",
-          "What is sent when all three have ended" }),
+          "The message to send when all three have ended" }),
     .run = run_start,
 };
 
@@ -132,14 +133,14 @@ const struct cli_command cli_join_attach = {
     .name = "join attach",
     .summary = "make messages steps of a join",
     .operands = "JOIN MESSAGE...|-",
-    .description =
-        "Makes messages steps of a join, and prints the join. Twice is as once. A message that is "
-        "still to be done counts when it ends; one that has ended already counts now. If one of "
-        "them cannot be attached, none is (of more than 10000: none of its ten thousand).\n"
-        "The ids are message ids. With - they come from stdin: the first word of each line, as "
-        "enqueue prints it, or objects with a message_id, as enqueue --jsonl and list --jsonl "
-        "print them.\n"
-        "enqueue --join does the same for a message that is yet to be stored.",
+    .description = "Makes messages steps of a join, and prints the join. Attaching a message again "
+                   "changes nothing. A pending message counts when it ends, and one that has "
+                   "already ended counts now. If one message cannot be attached, none is; beyond "
+                   "10000 messages that holds for each ten thousand.\n"
+                   "The ids are message ids. With - they come from stdin: the first word of each "
+                   "line, as enqueue prints it, or objects with a message_id, as enqueue --jsonl "
+                   "and list --jsonl print them.\n"
+                   "enqueue --join does the same for a new message.",
     .fields = cli_join_fields,
     .layout = CLI_CARD,
     .examples =
@@ -170,7 +171,7 @@ static int payload_read(struct cli *cli, const char **ret_payload)
 static int wait_fill(struct cli *cli, ph_wait *wait)
 {
     if (!cli_given(cli, "on-complete"))
-        return cli_usage(cli, "no topic given for what is to be sent; pass it with --on-complete");
+        return cli_usage(cli, "no topic given for the message to send; pass it with --on-complete");
     if (cli_given(cli, "fail-payload") && !cli_given(cli, "on-fail"))
         return cli_usage(cli, "--fail-payload needs a topic; add --on-fail");
     wait->fail_if_any_step_failed = cli_given(cli, "fail-if-any");
@@ -188,7 +189,7 @@ struct waiting {
 
 static const struct cli_field wait_fields[] = {
     CLI_FIELD(struct waiting, "work_id", id, UUID, "Work id",
-              "names the wait, a message of its own"),
+              "identifies the wait, a message of its own"),
     CLI_FIELD(struct waiting, "join_id", join, UUID, "Join id", "the join"),
     { 0 },
 };
@@ -214,24 +215,24 @@ const struct cli_command cli_join_wait = {
     .name = "join wait",
     .summary = "send a message when a join has ended",
     .operands = "JOIN",
-    .description =
-        "Sends one message when a join has ended, at once if it has. Prints the work id of the "
-        "wait, which is a message that nobody can claim: it is waiting until the join ends, and "
-        "done then, in the same transaction.\n"
-        "If all expected steps have ended the message for success is sent, also if some of them "
-        "failed. With --fail-if-any a failed step leads to the message for failure instead, and so "
-        "does in any case a join that was cancelled or whose deadline has passed. Without "
-        "--on-fail a failure sends nothing. What is sent has the headers join_id and join_status.",
+    .description = "Sends one message when a join has ended, at once if it already has. Prints the "
+                   "work id of the wait, a message that nobody can claim: it is waiting until the "
+                   "join ends, and done then, in the same transaction.\n"
+                   "When all expected steps have ended, the message for success is sent, even if "
+                   "some of them failed. With --fail-if-any a failed step leads to the message for "
+                   "failure instead. A cancelled join and one past its deadline always lead to the "
+                   "message for failure. Without --on-fail a failure sends nothing. The sent "
+                   "message has the headers join_id and join_status.",
     .options = CLI_OPTIONS(
-        CLI_OPTION("on-complete", 0, TEXT, "TOPIC",
-                   "the topic of what is sent when all steps have ended; required"),
-        CLI_OPTION("payload", 'p', TEXT, "TEXT", "its payload; -: all of stdin; otherwise empty"),
+        CLI_OPTION("on-complete", 0, TEXT, "TOPIC", "topic of the message for success; required"),
+        CLI_OPTION("payload", 'p', TEXT, "TEXT",
+                   "payload of the success message; -: all of stdin (default: empty)"),
         CLI_OPTION("on-fail", 0, TEXT, "TOPIC",
-                   "the topic of what is sent instead when it failed; otherwise nothing is"),
-        CLI_OPTION("fail-payload", 0, TEXT, "TEXT", "the payload of that"),
-        CLI_FLAG("fail-if-any", 0, "it failed if any step failed; otherwise steps may fail"),
+                   "topic of the message for failure; if omitted, none is sent"),
+        CLI_OPTION("fail-payload", 0, TEXT, "TEXT", "payload of the failure message"),
+        CLI_FLAG("fail-if-any", 0, "any failed step makes it a failure; otherwise steps may fail"),
         CLI_NAMESPACE_OPTION(
-            "the queue of the wait and of what it sends; without it the default one")),
+            "the queue of the wait and of its message; if omitted, the default queue")),
     .fields = wait_fields,
     .layout = CLI_BARE,
     .examples = CLI_EXAMPLES(
@@ -240,7 +241,7 @@ const struct cli_command cli_join_wait = {
           "Go on when both have ended" },
         { "posthorn join wait \"$join\" --on-complete mail.report --on-fail mail.alarm "
           "--fail-if-any",
-          "Another one: a report, or an alarm if a step failed" }),
+          "Another wait: a report, or an alarm if a step failed" }),
     .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such join; nothing was stored" }),
     .run = run_wait,
 };
@@ -255,7 +256,7 @@ static int run_report(struct cli *cli)
     int code = cli_parse_id(cli, cli->operands[1], message.b), r;
 
     if (code == CLI_OK && completed == cli_given(cli, "failed"))
-        code = cli_usage(cli, "pass one of --completed and --failed to say how the step ended");
+        code = cli_usage(cli, "pass either --completed or --failed to say how the step ended");
     if (code == CLI_OK)
         code = begin(cli, &join);
     if (code != CLI_OK)
@@ -271,11 +272,11 @@ const struct cli_command cli_join_report = {
     .name = "join report",
     .summary = "count a step by hand, for exceptions only",
     .operands = "JOIN MESSAGE",
-    .description = "Counts a step of a join by hand, and prints the join. For exceptions only: a "
-                   "message that never will be settled because its work was done elsewhere, say. "
-                   "Otherwise ack and fail count by themselves.\n"
-                   "What is said first about a step stands: a later report or settlement of it "
-                   "counts nothing, and neither does a report on a join that has ended.",
+    .description = "Counts a step of a join by hand, and prints the join. This is for exceptions, "
+                   "such as a message that will never be settled because its work was done "
+                   "elsewhere. Otherwise ack and fail count steps by themselves.\n"
+                   "The first report on a step stands: a later report or settlement of it counts "
+                   "nothing, nor does a report on a join that has ended.",
     .options = CLI_OPTIONS(CLI_FLAG("completed", 0, "the step is completed"),
                            CLI_FLAG("failed", 0, "the step failed")),
     .fields = cli_join_fields,
@@ -297,7 +298,7 @@ static int run_cancel(struct cli *cli)
     int code = begin(cli, &join);
 
     if (code == CLI_OK)
-        code = cli_confirm(cli, "Cancel join %s? Its waits take the way of failure.",
+        code = cli_confirm(cli, "Cancel join %s? Its waits will send their messages for failure.",
                            cli->operands[0]);
     if (code != CLI_OK)
         return code;
@@ -305,7 +306,7 @@ static int run_cancel(struct cli *cli)
         return cli_fail_store(cli);
     code = print(cli, join);
     if (code == CLI_OK && !cancelled)
-        code = cli_fail(cli, CLI_FAILED, "the join had ended before; nothing changed");
+        code = cli_fail(cli, CLI_FAILED, "the join had already ended; nothing changed");
     return code;
 }
 
@@ -313,14 +314,15 @@ const struct cli_command cli_join_cancel = {
     .name = "join cancel",
     .summary = "end a join as cancelled",
     .operands = "JOIN",
-    .description = "Ends an open join as cancelled, and prints it. Its counters stay as they are, "
-                   "nothing can be attached any more, and its waits take the way of failure. Its "
-                   "messages go on. It asks first; without a terminal it wants --yes.",
+    .description =
+        "Ends an open join as cancelled, and prints it. Its counters stay as they are, nothing can "
+        "be attached any more, and its waits send their messages for failure. The messages that "
+        "are its steps go on. It asks first; without a terminal it requires --yes.",
     .fields = cli_join_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(
         EXAMPLE_START, { "posthorn join cancel \"$join\" --yes", "It is not needed any more" }),
-    .exits = CLI_EXITS({ CLI_FAILED, "it had ended before" },
+    .exits = CLI_EXITS({ CLI_FAILED, "it had already ended" },
                        { CLI_NOT_FOUND, "there is no such join" }),
     .run = run_cancel,
 };

@@ -23,12 +23,12 @@ static const char *state_of(const void *join)
 
 #define ROW(...) CLI_FIELD(ph_join_info, __VA_ARGS__)
 #define JOIN_FIELDS                                                                                \
-    ROW("join_id", id, UUID, "Join id", "names the join"),                                         \
-        ROW("grouping_key", grouping_key, TEXT, "Key", "what it belongs to; or null"),             \
+    ROW("join_id", id, UUID, "Join id", "identifies the join"),                                    \
+        ROW("grouping_key", grouping_key, TEXT, "Key", "its key; or null"),                        \
         CLI_FIELD_TEXT("state", state_of, STATE, "State",                                          \
                        "pending, completed, failed or cancelled"),                                 \
         ROW("expected_steps", expected_steps, NUMBER, "Expected", "how many steps it expects"),    \
-        ROW("attached_steps", attached_steps, NUMBER, "Attached", "how many it has"),              \
+        ROW("attached_steps", attached_steps, NUMBER, "Attached", "how many are attached"),        \
         ROW("completed_steps", completed_steps, NUMBER, "Completed",                               \
             "how many of them are completed"),                                                     \
         ROW("failed_steps", failed_steps, NUMBER, "Failed", "how many of them failed"),            \
@@ -37,7 +37,7 @@ static const char *state_of(const void *join)
         ROW("updated_at", updated_at, TIME, "Updated",                                             \
             "when a step was last counted, or it ended"),                                          \
         ROW("deadline", deadline, TIME, "Deadline",                                                \
-            "then it fails if it is not complete; or null"),                                       \
+            "when it fails if it is not complete; or null"),                                       \
         ROW("finished_at", finished_at, TIME, "Finished", "when it ended; null: it is open"),      \
         ROW("metadata", metadata, TEXT, "Metadata", "the text it was started with; or null")
 
@@ -261,8 +261,8 @@ const struct cli_command cli_join_show = {
     .summary = "show how far a join is",
     .operands = "JOIN",
     .description = "Shows a join: how many steps it expects, has and has counted, as a bar, and "
-                   "each step with the message that it is. In the bar and before each step # means "
-                   "completed, x failed, . pending; - is for steps that are still to be attached.\n"
+                   "each step with its message. In the bar and before each step # means completed, "
+                   "x failed, . pending; - is for steps that are still to be attached.\n"
                    "A step is completed when its message is acknowledged, and failed when it "
                    "becomes a dead letter.",
     .options = CLI_OPTIONS(CLI_OPTION("limit", 'l', NUMBER, "N", "at most so many steps",
@@ -276,7 +276,8 @@ const struct cli_command cli_join_show = {
           "5e1f1e55-0000-4000-8000-000000000001",
           "One is done" },
         { "posthorn join show \"$join\"", "How far is it?" }),
-    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such join: never was, or deleted since" }),
+    .exits =
+        CLI_EXITS({ CLI_NOT_FOUND, "there is no such join; it never existed, or was deleted" }),
     .only_reads = true,
     .run = run_show,
 };
@@ -313,8 +314,8 @@ const struct cli_command cli_join_list = {
     .name = "join list",
     .summary = "list joins",
     .description = "Lists joins, the newest first. pending: not all expected steps have ended. "
-                   "completed: all have, and none failed. failed: all have, and some failed; or "
-                   "the deadline has passed. cancelled: somebody cancelled it.",
+                   "completed: all have ended, and none failed. failed: all have ended, and some "
+                   "failed; or the deadline has passed. cancelled: the join was cancelled.",
     .options = CLI_OPTIONS(CLI_OPTION("key", 'k', TEXT, "KEY", "only joins with this key"),
                            CLI_OPTION("state", 's', WORD, "STATE", "only joins in this state",
                                       .choices = CLI_JOIN_STATES),

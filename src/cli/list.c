@@ -20,7 +20,7 @@ struct found {
 };
 
 const struct cli_field cli_list_store_fields[] = {
-    CLI_FIELD(struct found, "store", store, TEXT, NULL, "its id; null: all together"),
+    CLI_FIELD(struct found, "store", store, TEXT, NULL, "its id; null: the total"),
     CLI_FIELD(struct found, "found", count, NUMBER, NULL,
               "messages that match, counted up to --limit in each store"),
     CLI_FIELD(struct found, "more", more, BOOL, NULL, "there may be more than that"),
@@ -156,7 +156,7 @@ static void tell_stores(struct cli *cli, const struct page *page)
                      more ? " or more" : "");
     }
     if (page->found > json_array_size(page->messages) || page->more)
-        cli_note(cli, "there may be more; go on in one store: --store, with --after");
+        cli_note(cli, "there may be more; continue in one store with --store and --after");
 }
 
 static void print_set(struct cli *cli, struct page *page)
@@ -257,7 +257,7 @@ int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_message_l
 
     cli_list_opts(cli, opts);
     if (cli_given(cli, "after") && cli_is_set(cli))
-        return cli_usage(cli, "--after goes on in one database; pick it with --store");
+        return cli_usage(cli, "--after continues in one database; pick it with --store");
     cli_columns_set(cli, cli_columns_for(cli, columns, door));
     page.messages = cli_need(json_array());
     page.stores = cli_need(json_array());

@@ -21,17 +21,17 @@ extern const struct cli_field cli_receptor_fields[];
 /* What rows say of a delivery, their member m. */
 #define CLI_MESSAGE_ID_FIELD(row)                                                                  \
     CLI_FIELD(row, "message_id", m.message_id, UUID, "Message id",                                 \
-              "names the message; stays the same when a dead one is retried")
+              "identifies the message; stays the same when a dead letter is retried")
 #define CLI_WHAT_FIELDS(row)                                                                       \
-    CLI_FIELD(row, "namespace", m.ns, TEXT, "Namespace", "which queue it is in"),                  \
-        CLI_FIELD(row, "topic", m.topic, TEXT, "Topic", "what it is about"),                       \
+    CLI_FIELD(row, "namespace", m.ns, TEXT, "Namespace", "its queue"),                             \
+        CLI_FIELD(row, "topic", m.topic, TEXT, "Topic", "its topic"),                              \
         CLI_FIELD(row, "priority", m.priority, TEXT, "Priority", "urgent, normal, low or bulk",    \
                   .word_of = cli_priority_word),                                                   \
         CLI_FIELD(row, "attempts", m.attempts, NUMBER, "Attempts", "how often it was claimed"),    \
         CLI_FIELD(row, "retry_count", m.retry_count, NUMBER, "Retries",                            \
                   "how often it was abandoned"),                                                   \
         CLI_FIELD(row, "last_error", m.last_error, TEXT, "Last error",                             \
-                  "of the last attempt that gave one; or null")
+                  "the error of the last attempt that reported one; or null")
 #define CLI_WHOSE_FIELDS(row)                                                                      \
     CLI_FIELD(row, "tenant_id", m.tenant_id, UUID, "Tenant", "its tenant; or null"),               \
         CLI_FIELD(row, "dedupe_key", m.dedupe_key, TEXT, "Dedupe key", "its dedupe key; or null"), \
@@ -42,26 +42,26 @@ extern const struct cli_field cli_receptor_fields[];
                   "of a job run: the instant it stands for; or null"),                             \
         CLI_STREAM_FIELDS(row, "Stream", "Seq"),                                                   \
         CLI_FIELD(row, "source", m.source, TEXT, "Source",                                         \
-                  "of an inbox message: who sent it; or null"),                                    \
+                  "of an inbox message: the system that sent it; or null"),                        \
         CLI_FIELD(row, "source_id", m.source_id, TEXT, "Source id",                                \
                   "of an inbox message: its id there; or null")
 #define CLI_STREAM_FIELDS(row, stream_heading, seq_heading)                                        \
-    CLI_FIELD(row, "stream", m.stream, TEXT, stream_heading,                                       \
-              "the ordered stream that it is in; or null"),                                        \
+    CLI_FIELD(row, "stream", m.stream, TEXT, stream_heading, "its ordered stream; or null"),       \
         CLI_FIELD(row, "seq", m.seq, NUMBER, seq_heading,                                          \
                   "its number in the stream, from 1; or null", .or_null = true)
 const char *cli_priority_word(int priority);
 
 /* What a message and a timer are given alike. */
 #define CLI_CORRELATION_OPTION                                                                     \
-    CLI_OPTION("correlation-id", 0, TEXT, "TEXT", "what it belongs to; handed to the worker")
-#define CLI_HEADERS_OPTION CLI_OPTION("headers", 0, TEXT, "JSON", "an object, handed to the worker")
+    CLI_OPTION("correlation-id", 0, TEXT, "TEXT",                                                  \
+               "an id of what it belongs to; passed to the worker")
+#define CLI_HEADERS_OPTION CLI_OPTION("headers", 0, TEXT, "JSON", "an object, passed to the worker")
 
 #define CLI_STREAM_OPTION                                                                          \
     CLI_OPTION("stream", 0, TEXT, "KEY",                                                           \
-               "the ordered stream that it is in: one after the other, in this order")
+               "append it to this ordered stream, whose messages are handled one after the other")
 #define CLI_PRIORITY_OPTION                                                                        \
-    CLI_OPTION("priority", 'p', WORD, "LEVEL", "who comes first", .value = "normal",               \
+    CLI_OPTION("priority", 'p', WORD, "LEVEL", "claimed before lower levels", .value = "normal",   \
                .choices = CLI_PRIORITIES)
 #define CLI_TENANT_OPTION CLI_OPTION("tenant", 0, ID, "UUID", "the tenant it belongs to")
 
@@ -84,17 +84,18 @@ void cli_list_opts(struct cli *cli, ph_message_list_opts *opts);
 void cli_list_more(struct cli *cli, const char *last);
 
 #define CLI_LIMIT_OPTION                                                                           \
-    CLI_OPTION("limit", 'l', NUMBER, "N", "at most so many", .value = "50", .min = 1,              \
+    CLI_OPTION("limit", 'l', NUMBER, "N", "print at most N", .value = "50", .min = 1,              \
                .max = PH_BATCH_MAX)
 #define CLI_AFTER_OPTION                                                                           \
-    CLI_OPTION("after", 0, ID, "ID", "go on after this one, the last of the page before")
-#define CLI_OLDEST_OPTION CLI_FLAG("oldest-first", 0, "the oldest first, otherwise the newest")
+    CLI_OPTION("after", 0, ID, "ID", "continue after this id, the last of the previous page")
+#define CLI_OLDEST_OPTION CLI_FLAG("oldest-first", 0, "oldest first instead of newest first")
 #define CLI_STATE_OPTION(words)                                                                    \
     CLI_OPTION("state", 's', WORD, "STATE", "only those in this state", .value = "all",            \
                .choices = words)
 #define CLI_LIST_OPTIONS                                                                           \
     CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),                                                          \
         CLI_OPTION("topic", 't', TEXT, "TOPIC", "only this topic"), CLI_LIMIT_OPTION,              \
-        CLI_AFTER_OPTION, CLI_OLDEST_OPTION, CLI_FLAG("payload", 0, "with payloads and headers")
+        CLI_AFTER_OPTION, CLI_OLDEST_OPTION,                                                       \
+        CLI_FLAG("payload", 0, "include payloads and headers")
 
 #endif

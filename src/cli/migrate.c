@@ -12,13 +12,13 @@ struct row {
 static const struct cli_field fields[] = {
     CLI_ITS_STORE,
     ROW("installed", schema.installed, NUMBER, "Installed",
-        "the version of the schema in the database; 0: there is none"),
+        "the version of the schema in the database; 0: none"),
     ROW("library", schema.library, NUMBER, "Library", "the version that this library brings"),
     ROW("serves_from", schema.serves_from, NUMBER, "Serves from",
         "the oldest library schema version that it still serves"),
     ROW("usable", schema.usable, BOOL, "Usable", "this library can work with it as it is"),
     ROW("pending", schema.pending, BOOL, "Pending", "migrate up would change something"),
-    ROW("applied", applied, NUMBER, "Applied", "migrations that were applied; only of migrate up",
+    ROW("applied", applied, NUMBER, "Applied", "how many migrations it applied; only of migrate up",
         .or_none = true),
     CLI_ERROR_FIELD,
     { 0 },
@@ -139,7 +139,7 @@ static int run_sql(struct cli *cli)
     int code;
 
     if (prefix && !cli_given(cli, "roles"))
-        return cli_fail(cli, CLI_USAGE, "--role-prefix goes with --roles");
+        return cli_fail(cli, CLI_USAGE, "--role-prefix needs --roles");
     if (prefix && !is_role_prefix(prefix))
         return cli_fail(
             cli, CLI_USAGE,
@@ -161,20 +161,20 @@ static int run_sql(struct cli *cli)
 
 const struct cli_command cli_migrate_up = {
     .name = "migrate up",
-    .summary = "make the schema, or bring it up to date",
+    .summary = "create or update the schema",
     .description = "Brings the schema to the version of this library: creates what is missing, in "
-                   "one transaction. It can be run again at any time, also by several processes at "
-                   "once, and while older programs are working. Those whose library is older than "
-                   "serves_from are refused then, until they are upgraded, too.\n"
+                   "one transaction. You can run it again at any time, in several processes at "
+                   "once, and while older programs are working. Programs whose library is older "
+                   "than serves_from are refused from then on, until they are upgraded, too.\n"
                    "On SQLite it also creates the file. On PostgreSQL it needs the right to create "
-                   "the schema; those who may not have that right run what migrate sql prints. The "
-                   "roles that migrate sql --roles has made get their rights on what is new.\n"
-                   "Of a set of databases it takes one after the other, and goes on when one "
+                   "the schema; without that right, have an administrator run what migrate sql "
+                   "prints. Roles made by migrate sql --roles get their rights on new objects.\n"
+                   "With a set of databases it takes one after the other, and continues if one "
                    "fails; the end says which did.",
     .fields = fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(
-        { "posthorn migrate up", "Make or update the schema" },
+        { "posthorn migrate up", "Create or update the schema" },
         { "posthorn --db sqlite:orders.db migrate up", "In a file that need not exist yet" },
         { "printf 'store %s sqlite:%s.db\\n' eu eu us us > shops.set",
           "A set file: two databases" },
@@ -188,8 +188,8 @@ const struct cli_command cli_migrate_status = {
     .name = "migrate status",
     .summary = "show the version of the schema",
     .description =
-        "Shows which version of the schema is in the database, and which one this library brings. "
-        "A missing schema is an answer, not an error; migrate validate is the one that fails.",
+        "Shows the version of the schema in the database, and the version that this library "
+        "brings. A missing schema is an answer, not an error; migrate validate fails in that case.",
     .fields = fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES({ "posthorn migrate status", "What is installed?" },
@@ -203,8 +203,8 @@ const struct cli_command cli_migrate_status = {
 const struct cli_command cli_migrate_validate = {
     .name = "migrate validate",
     .summary = "check that the schema is up to date",
-    .description = "Fails unless the schema is there, can be used by this library, and is up to "
-                   "date. Good as a step of a deployment, before the program itself is started.",
+    .description = "Fails unless the schema exists, can be used by this library, and is up to "
+                   "date. Use it as a step of a deployment, before the program itself starts.",
     .fields = fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(
@@ -220,20 +220,20 @@ const struct cli_command cli_migrate_validate = {
 const struct cli_command cli_migrate_sql = {
     .name = "migrate sql",
     .summary = "print the schema as SQL",
-    .description = "Prints the statements that make the schema in an empty database, to be "
-                   "reviewed and run by those who may. It needs no connection, only the URL, which "
-                   "says what kind of database it is.\n"
+    .description = "Prints the statements that create the schema in an empty database, so that an "
+                   "administrator can review and run them. It needs no connection, only the URL, "
+                   "which tells the kind of database.\n"
                    "With --roles it prints the statements that create the roles producer, worker, "
-                   "scheduler and reader and grant them what they need (PostgreSQL only). These "
-                   "can be run again at any time.\n"
+                   "scheduler and reader and grant them their rights (PostgreSQL only). These can "
+                   "be run again at any time.\n"
                    "Roles belong to the whole server, and are named after the schema: a worker of "
-                   "one database is one in every other whose schema has the same name. Where that "
-                   "must not be, give the roles of each database a name of their own with "
-                   "--role-prefix; it is kept in the schema.",
+                   "one database is also a worker of every other database whose schema has the "
+                   "same name. To prevent that, give the roles of each database their own names "
+                   "with --role-prefix; the schema remembers it.",
     .options = CLI_OPTIONS(
         CLI_FLAG("roles", 0, "print the roles and their grants instead (PostgreSQL)"),
         CLI_OPTION("role-prefix", 0, TEXT, "NAME",
-                   "with --roles: call them NAME_worker and so on; else after the schema")),
+                   "with --roles: call them NAME_worker and so on (default: after the schema)")),
     .fields = sql_fields,
     .layout = CLI_CARD,
     .examples =

@@ -156,7 +156,7 @@ static int option_take(struct parser *p, const struct cli_option *option, const 
         p->version = true;
     if (option->type == CLI_SWITCH || option->type == CLI_REST) {
         if (value)
-            return cli_usage(p->cli, "--%s takes no value behind a =", option->name);
+            return cli_usage(p->cli, "--%s takes no value", option->name);
         p->only_operands = option->type == CLI_REST;
         return setting_parse(p->cli, option, NULL, true);
     }
@@ -287,7 +287,7 @@ static int operands_check(struct cli *cli)
 
     operands_count(cli->command, &min, &max);
     if (cli->operand_count < min)
-        return cli_usage(cli, "something is missing; usage: posthorn %s %s", name, operands);
+        return cli_usage(cli, "an operand is missing; usage: posthorn %s %s", name, operands);
     if (cli->operand_count > max)
         return cli_usage(cli, "unexpected argument \"%.80s\"; usage: posthorn %s%s%s",
                          cli->operands[max], name, *operands ? " " : "", operands);
@@ -341,10 +341,8 @@ int cli_parse(struct cli *cli, int argc, char **argv, bool *ret_help, bool *ret_
     if (!cli->command)
         return cli_usage(cli, "no verb was given; for example: posthorn stats");
     if (cli->format != CLI_TEXT_FORM && !cli->command->fields && !cli->command->hidden)
-        return cli_usage(
-            cli,
-            "what posthorn %s prints is no data and has no JSON form; leave out --json and --jsonl",
-            cli->command->name);
+        return cli_usage(cli, "posthorn %s has no JSON form; leave out --json and --jsonl",
+                         cli->command->name);
     code = defaults(cli, cli->command->options);
     return code == CLI_OK ? operands_check(cli) : code;
 }

@@ -69,7 +69,7 @@ static int run_list(struct cli *cli)
     int code = cli_each(cli, &each);
 
     if (code == CLI_NOT_FOUND)
-        cli_note(cli, "there is no such queue; the first %s of a namespace makes it",
+        cli_note(cli, "there is no such queue; the first %s of a namespace creates it",
                  cli_door(cli)->noun);
     return code;
 }
@@ -135,10 +135,10 @@ static int look_before(struct cli *cli, const char *ns, struct before *ret_befor
 static void tell_if_new(struct cli *cli, const char *ns, const struct before *before, bool meant)
 {
     if (before->is_new && before->near && *before->near)
-        cli_note(cli, "there was no queue %s, and it was made; did you mean %s?",
-                 cli_quoted(cli, ns), cli_quoted(cli, before->near));
+        cli_note(cli, "created the queue %s; did you mean %s?", cli_quoted(cli, ns),
+                 cli_quoted(cli, before->near));
     else if (before->is_new && !meant)
-        cli_note(cli, "there was no queue %s, and it was made", cli_quoted(cli, ns));
+        cli_note(cli, "created the queue %s", cli_quoted(cli, ns));
 }
 
 static int run_set(struct cli *cli)
@@ -225,17 +225,17 @@ static const struct cli_field fields[] = {
     CLI_ITS_STORE,
     ROW("door", door, TEXT, "Door", CLI_DOORS_HELP),
     ROW("namespace", queue.ns, TEXT, "Namespace", "the queue's name"),
-    ROW("paused", queue.paused, BOOL, "Paused", "it hands out nothing"),
+    ROW("paused", queue.paused, BOOL, "Paused", "true: it hands out nothing"),
     SET("max_attempts", max_attempts, NUMBER, "Max attempts", "how often a message may be claimed"),
     SET("backoff", backoff, TEXT, "Backoff", "exponential or equal-jitter", .words = backoffs),
     SET("backoff_base_ms", backoff_base_ms, NUMBER, "Backoff base ms", "the first wait"),
     SET("backoff_max_ms", backoff_max_ms, NUMBER, "Backoff max ms", "the longest wait"),
     SET("retention_s", retention_s, LIFETIME, "Retention",
-        "for how many seconds settled messages are kept; null: for ever"),
+        "how many seconds settled messages are kept; null: for ever"),
     SET("dead_retention_s", dead_retention_s, LIFETIME, "Dead retention",
-        "for how many seconds dead letters are kept; null: for ever"),
+        "how many seconds dead letters are kept; null: for ever"),
     SET("dedupe_retention_s", dedupe_retention_s, LIFETIME, "Dedupe retention",
-        "for how many seconds dedupe keys are kept; null: for ever"),
+        "how many seconds dedupe keys are kept; null: for ever"),
     SET("max_payload_bytes", max_payload_bytes, NUMBER, "Max payload", "the longest payload"),
     SET("max_lease_s", max_lease_s, NUMBER, "Max lease s",
         "how long a lease may last with renewals"),
@@ -244,10 +244,11 @@ static const struct cli_field fields[] = {
     SET("join_wait_topic", join_wait_topic, TEXT, "Join wait topic",
         "the topic of waits for joins; null behind other doors"),
     ROW("dead_head", dead_head, TEXT, "Dead head",
-        "what a stream does when its head has died, skip or block; null: there are no streams"),
+        "what a stream does when its head is dead, skip or block; null: no streams behind this "
+        "door"),
     ROW("affinity_grace_ms", grace_ms, NUMBER, "Affinity grace ms",
-        "how long the head of a stream is left to the instance that its partition belongs to; "
-        "null: there are no streams"),
+        "how long the head of a stream is reserved for the owner of its partition; null: no "
+        "streams behind this door"),
     ROW("ready", queue.counts.ready, NUMBER, "Ready", "messages that are due now"),
     ROW("scheduled", queue.counts.scheduled, NUMBER, "Scheduled",
         "due later, or waiting for a retry"),
@@ -257,25 +258,22 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
-#define DOOR_OPTION                                                                                \
-    CLI_DOOR_OPTION("of messages, of those from elsewhere, of timers or job runs, which have "     \
-                    "queues of their own")
+#define DOOR_OPTION CLI_DOOR_OPTION("the door of the queue")
 
 const struct cli_command cli_queue_list = {
     .name = "queue list",
     .summary = "list queues with their settings",
-    .description = "Lists the queues with their settings and counts. A queue is made by the first "
-                   "message of its namespace, or by queue set, with these defaults: 10 attempts, "
-                   "exponential backoff from 1 s to 60 s, settled messages kept for 7 days, dead "
-                   "letters for ever; in the inbox also the records of what was received.\n"
-                   "Messages, those from elsewhere (the inbox), timers and job runs have queues of "
-                   "their own: --door says which are meant.",
+    .description =
+        "Lists the queues with their settings and counts. The first message of a namespace creates "
+        "its queue with default settings, and so does queue set. By default dead letters are kept "
+        "for ever, and in the inbox also the ids of received messages.\n"
+        "Outbox, inbox, timers and job runs have separate queues; --door selects them.",
     .options = CLI_OPTIONS(DOOR_OPTION, CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE)),
     .fields = fields,
     .columns = "namespace paused max_attempts backoff retention_s ready scheduled in_progress "
                "parked dead",
     .examples = CLI_EXAMPLES(
-        { "posthorn enqueue mail.send hello --namespace mail", "A queue is made" },
+        { "posthorn enqueue mail.send hello --namespace mail", "Creates a queue" },
         { "posthorn queue list", "All queues" },
         { "posthorn queue list --namespace mail --json", "One of them with all its settings" }),
     .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no queue, or not this one" }),
@@ -288,22 +286,22 @@ const struct cli_command cli_queue_set = {
     .name = "queue set",
     .summary = "change the settings of a queue",
     .description =
-        "Changes settings of a queue, makes it if need be, and prints it. What is not named stays "
-        "as it is. Settings count from now on: also for messages that are in the queue already, "
-        "unless they have their own.\n"
-        "exponential waits base times 2 to the power of the retries; equal-jitter doubles with "
-        "every attempt and then waits a random time between half of that and all of it.\n"
-        "A stream whose head is dead goes on with the next message (skip, the default), or stands "
-        "still until the head is retried or discarded (block).",
+        "Changes settings of a queue, creates the queue if it is missing, and prints it. Settings "
+        "that you do not name stay as they are. New settings also apply to messages that are "
+        "already in the queue, unless they have their own.\n"
+        "exponential waits the base times 2 to the power of the retries; equal-jitter doubles the "
+        "wait with every attempt and then takes a random time between half of it and all of it.\n"
+        "A stream whose head is dead continues with the next message (skip, the default), or is "
+        "blocked until the head is retried or discarded (block).",
     .options = CLI_OPTIONS(
         DOOR_OPTION, CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
         CLI_OPTION("max-attempts", 0, NUMBER, "N",
                    "how often a message may be claimed before it is dead", .min = 1,
                    .max = PH_ATTEMPTS_MAX),
-        CLI_OPTION(
-            "backoff", 0, WORD, "POLICY",
-            "how long an abandoned message waits; choosing another policy sets its defaults first",
-            .choices = "exponential equal-jitter"),
+        CLI_OPTION("backoff", 0, WORD, "POLICY",
+                   "how the wait of an abandoned message grows; another policy begins with its own "
+                   "defaults",
+                   .choices = "exponential equal-jitter"),
         CLI_OPTION("backoff-base", 0, MS, "DURATION", "the first wait", .min = 1,
                    .max = 366LL * 86400000),
         CLI_OPTION("backoff-max", 0, MS, "DURATION", "the longest wait", .min = 1,
@@ -315,24 +313,23 @@ const struct cli_command cli_queue_set = {
                    "how long dead letters are kept; or forever", .min = 1,
                    .max = 100LL * 366 * 86400),
         CLI_OPTION("dedupe-retention", 0, LIFETIME, "DURATION",
-                   "how long dedupe keys are kept, never less than their message; or forever. In "
-                   "the inbox: how long it is remembered what was received",
+                   "how long dedupe keys are kept, never less than their message; or forever; "
+                   "inbox: how long to remember received ids",
                    .min = 1, .max = 100LL * 366 * 86400),
         CLI_OPTION("max-payload", 0, NUMBER, "BYTES", "the longest payload", .min = 1,
                    .max = PH_PAYLOAD_MAX),
-        CLI_OPTION("max-lease", 0, SECONDS, "DURATION", "how long renewals may stretch a lease",
+        CLI_OPTION("max-lease", 0, SECONDS, "DURATION", "how long a lease may last with renewals",
                    .min = 1, .max = PH_LEASE_MAX_S),
         CLI_OPTION("delete-on-ack", 0, WORD, "YES",
                    "delete messages as soon as they are acknowledged", .choices = "yes no"),
-        CLI_OPTION("join-wait-topic", 0, TEXT, "TOPIC",
-                   "the topic of waits for joins, from now on"),
+        CLI_OPTION("join-wait-topic", 0, TEXT, "TOPIC", "the topic of new waits for joins"),
         CLI_OPTION(
             "dead-head", 0, WORD, "WHAT",
-            "what a stream does when its head has died; skip also lets blocked streams go on",
+            "what a stream does when its head is dead; skip also lets blocked streams continue",
             .choices = "skip block"),
         CLI_OPTION("affinity-grace", 0, MS, "DURATION",
-                   "how long the head of a stream is left to the instance that its partition "
-                   "belongs to; 0: not at all",
+                   "how long the head of a stream is reserved for the owner of its partition; 0: "
+                   "not at all",
                    .min = 0, .max = 3600000)),
     .fields = fields,
     .layout = CLI_CARD,
@@ -341,11 +338,11 @@ const struct cli_command cli_queue_set = {
         { "posthorn queue set --namespace mail --backoff equal-jitter --backoff-max 10m",
           "Another queue, with another policy" },
         { "posthorn queue set --namespace ledger --dead-head block --affinity-grace 500ms",
-          "Never pass over a message of a stream" },
+          "Never skip a message of a stream" },
         { "posthorn queue set --door inbox --dedupe-retention 30d",
-          "Forget after a month what was received" },
+          "Forget received ids after a month" },
         { "posthorn queue set --namespace audit --retention forever --delete-on-ack no",
-          "Keep all" }),
+          "Keep everything" }),
     .run = run_set,
 };
 
@@ -355,9 +352,9 @@ static const struct cli_option pause_options[] = { DOOR_OPTION,
 const struct cli_command cli_queue_pause = {
     .name = "queue pause",
     .summary = "stop handing out messages of a queue",
-    .description = "Stops a queue: it takes messages and lets leases be settled, but hands out "
-                   "none until queue resume. One that does not exist yet is made, and that is "
-                   "said. A paused queue of timers or job runs is passed over by schedulers.",
+    .description = "Stops a queue: it accepts messages and lets leases be settled, but hands out "
+                   "nothing until queue resume. A missing queue is created, with a note on stderr. "
+                   "Schedulers skip a paused queue of timers or job runs.",
     .options = pause_options,
     .fields = fields,
     .layout = CLI_CARD,
@@ -371,8 +368,8 @@ const struct cli_command cli_queue_pause = {
 const struct cli_command cli_queue_resume = {
     .name = "queue resume",
     .summary = "hand out messages of a queue again",
-    .description = "Lets a paused queue hand out messages again. One that does not exist yet is "
-                   "made, and that is said.",
+    .description = "Lets a paused queue hand out messages again. A missing queue is created, with "
+                   "a note on stderr.",
     .options = pause_options,
     .fields = fields,
     .layout = CLI_CARD,
@@ -384,21 +381,20 @@ const struct cli_command cli_queue_resume = {
 
 const struct cli_command cli_queue_delete = {
     .name = "queue delete",
-    .summary = "delete a queue that has nothing in it",
+    .summary = "delete an empty queue",
     .description =
-        "Deletes a queue that has nothing in it, with its settings; for instance one that a slip "
-        "of the pen has made. What is in it is any message, settled and dead ones among them, a "
-        "dedupe key, a stream, and what will come into it by itself: timers and jobs of its "
-        "namespace. Otherwise the queue stays as it is, and it is said what there is.\n"
-        "The next use of the name makes the queue anew, with the defaults. A message that somebody "
-        "is just enqueueing is not lost.",
+        "Deletes an empty queue, such as one created by a typing error, with its settings. A queue "
+        "counts as empty if it has no message, not even a settled or dead one, no dedupe key, "
+        "stream, timer or job. Otherwise it stays as it is, and the error lists its contents.\n"
+        "The next use of the name creates the queue anew, with the defaults. A message that is "
+        "being enqueued at the same time is not lost.",
     .options = pause_options,
     .fields = delete_fields,
     .layout = CLI_CARD,
     .examples =
-        CLI_EXAMPLES({ "posthorn queue pause --namespace mial", "A slip of the pen makes a queue" },
-                     { "posthorn queue delete --namespace mial", "Away with it" }),
-    .exits = CLI_EXITS({ CLI_FAILED, "the queue has something in it" },
+        CLI_EXAMPLES({ "posthorn queue pause --namespace mial", "A typing error creates a queue" },
+                     { "posthorn queue delete --namespace mial", "Delete it" }),
+    .exits = CLI_EXITS({ CLI_FAILED, "the queue is not empty" },
                        { CLI_NOT_FOUND, "there is no such queue" }),
     .run = run_delete,
 };

@@ -22,7 +22,7 @@ static int receive_one(struct cli *cli, struct enqueue_draft *draft)
         return cli_fail_store(cli);
     cli_row(cli, &received);
     if (!received.is_new)
-        cli_note(cli, "nothing new was stored: it had come before, as this message");
+        cli_note(cli, "nothing was stored: it had been received before, as this message");
     return CLI_OK;
 }
 
@@ -58,38 +58,38 @@ static int run(struct cli *cli)
 
 static const struct cli_field fields[] = {
     CLI_FIELD(ph_received, "work_id", work_id, UUID, "Work id",
-              "names this stay of the message in its queue"),
+              "identifies this stay of the message in its queue"),
     CLI_FIELD(ph_received, "is_new", is_new, BOOL, "New",
-              "false: it had come before, and this is the id it was stored under"),
+              "false: it had been received before, and work_id is that of the first time"),
     { 0 },
 };
 
 const struct cli_command cli_receive = {
     .name = "receive",
-    .summary = "take a message from elsewhere in, once",
+    .summary = "store a message from another system, once",
     .operands = "SOURCE ID TOPIC [PAYLOAD|-]",
     .checks_operands = true,
     .description =
-        "Takes a message that comes from elsewhere into the inbox and prints its work id: SOURCE "
-        "is who sent it, such as a service or a broker's queue, and ID the id that it has there. "
-        "The payload is the fourth operand, or all of stdin if that is -, or empty.\n"
-        "However often it is delivered, it is stored once: the next time the same work id is "
-        "printed, a note says so, and the exit code is 0 all the same. That holds also long after "
-        "it was handled, and for two who bring it at the same time. It is remembered for ever, "
-        "unless queue set --door inbox --dedupe-retention says otherwise. Each --namespace "
-        "remembers for itself.\n"
-        "Workers get it with work --door inbox or claim --door inbox.\n"
-        "With --from-jsonl each line of stdin is an object whose keys are source, source_id (or "
+        "Stores a message from another system in the inbox and prints its work id. SOURCE names "
+        "the sender, such as a service or a broker's queue; ID is the message's id there. The "
+        "payload is the fourth operand, all of stdin if that is -, or empty without one.\n"
+        "However often a message is delivered, it is stored once: the next time, receive prints "
+        "the same work id and a note, and still exits with 0. That holds long after the message "
+        "was handled, and for two deliveries at the same time. The inbox remembers the ids for "
+        "ever, unless queue set --door inbox --dedupe-retention says otherwise. Each --namespace "
+        "remembers its own.\n"
+        "Workers get the message with work --door inbox or claim --door inbox.\n"
+        "With --from-jsonl each line of stdin is an object with the keys source, source_id (or "
         "message_id, as process_work_batch calls it), topic, payload, namespace, tenant_id, "
-        "correlation_id, stream, priority and headers; what a line leaves out comes from the "
-        "command line. Lines are stored in batches, each wholly or not at all; if one fails, those "
-        "before it remain stored, and the error says how many.",
+        "correlation_id, stream, priority and headers; the command line supplies the keys that a "
+        "line leaves out. Lines are stored in batches, each completely or not at all. If one "
+        "fails, those before it remain stored, and a warning says how many.",
     .options =
         CLI_OPTIONS(CLI_NAMESPACE_OPTION(CLI_THE_QUEUE), CLI_STREAM_OPTION, CLI_PRIORITY_OPTION,
                     CLI_CORRELATION_OPTION, CLI_HEADERS_OPTION, CLI_TENANT_OPTION,
                     CLI_FLAG("from-jsonl", 0,
-                             "each line of stdin is an object that describes a message; then name "
-                             "at most the SOURCE"),
+                             "each line of stdin is an object that describes a message; then give "
+                             "no operand but the SOURCE"),
                     CLI_STORE_BATCH_OPTION),
     .fields = fields,
     .layout = CLI_BARE,

@@ -7,7 +7,7 @@ struct row {
 
 static const struct cli_field fields[] = {
     CLI_STORE_OR_ALL,
-    CLI_FIELD(struct row, "deleted", deleted, NUMBER, "Deleted", "messages that were deleted"),
+    CLI_FIELD(struct row, "deleted", deleted, NUMBER, "Deleted", "how many messages it deleted"),
     CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
     { 0 },
@@ -42,16 +42,16 @@ static int run(struct cli *cli)
 
 const struct cli_command cli_retention = {
     .name = "retention",
-    .summary = "delete what was settled long ago",
+    .summary = "delete messages that were settled long ago",
     .description =
         "Deletes settled messages whose retention is over, and where that is set also dead letters "
-        "and dedupe keys, in small transactions until nothing is left to delete. Messages that "
-        "wait or are leased are never deleted. How long each queue keeps them: posthorn queue "
-        "set.\n"
-        "Run it from time to time, by cron or a systemd timer; two at once do no harm. Of a set of "
-        "databases it cleans up one after the other, and prints a line for each and one for all.",
+        "and dedupe keys, in small transactions until nothing is left to delete. It never deletes "
+        "messages that wait or are leased. posthorn queue set says how long each queue keeps "
+        "them.\n"
+        "Run it from time to time, by cron or a systemd timer; two at once do no harm. With a set "
+        "of databases it cleans up one after the other, and prints a line per store and a total.",
     .options = CLI_OPTIONS(CLI_OPTION("batch", 'b', NUMBER, "N",
-                                      "how many of each kind are deleted in one transaction",
+                                      "delete at most N of each kind in one transaction",
                                       .value = "1000", .min = 1, .max = PH_BATCH_MAX),
                            CLI_FLAG("once", 0, "only one transaction")),
     .fields = fields,

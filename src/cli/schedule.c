@@ -74,7 +74,7 @@ static void tell(struct cli *cli, const ph_schedule *done)
         line(cli, done, done->runs, "job run", "made");
         line(cli, done, done->job_runs, "job run", "sent");
         line(cli, done, done->joins, "join", "past the deadline");
-        line(cli, done, done->problems, "job", "found that cannot be run");
+        line(cli, done, done->problems, "job", "found broken");
         cli_joins_note(cli);
     }
     cli_flush(cli);
@@ -103,7 +103,7 @@ static int run_once(struct schedule *s, ph_schedule *ret_done)
     if (!passes(&cli->err) || cli_given(cli, "once"))
         return cli_fail_store(cli);
     if (s->retry_ms == 0)
-        cli_warn(cli, "%s; going on as soon as it answers", cli_shown(cli, cli->err.message));
+        cli_warn(cli, "%s; continuing as soon as it answers", cli_shown(cli, cli->err.message));
     s->retry_ms = s->retry_ms == 0                  ? RETRY_FIRST_MS
                   : s->retry_ms < RETRY_MOST_MS / 2 ? 2 * s->retry_ms
                                                     : RETRY_MOST_MS;
@@ -292,7 +292,8 @@ static int run(struct cli *cli)
     if (code != CLI_OK)
         return code;
     if (!once && cli->format == CLI_JSON)
-        return cli_usage(cli, "schedule never ends, and one JSON document must; use --jsonl");
+        return cli_usage(
+            cli, "schedule never ends, and --json prints one document at the end; use --jsonl");
     if (!once && cli_is_set(cli))
         return serve_set(cli);
     cli_joins_watch(cli);
@@ -304,15 +305,14 @@ static int run(struct cli *cli)
 #define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
 static const struct cli_field fields[] = {
     CLI_STORE_OR_ALL,
-    ROW("at", done.now, TIME, "At", "the database's time when it looked"),
+    ROW("at", done.now, TIME, "At", "the time of the database at the look"),
     ROW("timers", done.timers, NUMBER, "Timers", "timers turned into messages"),
     ROW("runs", done.runs, NUMBER, "Runs", "job runs made"),
     ROW("job_runs", done.job_runs, NUMBER, "Job runs", "job runs turned into messages"),
     ROW("joins", done.joins, NUMBER, "Joins", "joins whose deadline had passed"),
-    ROW("problems", done.problems, NUMBER, "Problems",
-        "jobs found that cannot be run; each is said on stderr"),
+    ROW("problems", done.problems, NUMBER, "Problems", "jobs found broken; stderr names each"),
     ROW("next_at", done.next_at, TIME, "Next",
-        "when something is due next, as far as known; null: nothing is planned"),
+        "when something is next due, as far as known; null: nothing is planned"),
     CLI_ENDED_FIELD(struct row, joins, "the joins that ended"),
     CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
@@ -321,34 +321,32 @@ static const struct cli_field fields[] = {
 
 const struct cli_command cli_schedule = {
     .name = "schedule",
-    .summary = "turn timers and jobs that are due into messages",
+    .summary = "turn due timers and jobs into messages",
     .description =
-        "Does what is due, until it is told to end: turns timers and job runs into messages, makes "
-        "the "
-        "runs of jobs, ends joins whose deadline has passed. Workers then get the messages like "
-        "any other. It is for all queues of the database. Any number of them may run at once, so "
-        "that one may be lost; there is no leader, and nothing is done twice.\n"
+        "Does what is due, until a signal ends it: turns timers and job runs into messages, makes "
+        "the runs of jobs, and ends joins whose deadline has passed. Workers then get the messages "
+        "like any other. It serves all queues of the database. Any number of schedulers may run at "
+        "once, so that one may be lost; there is no leader, and nothing is done twice.\n"
         "It looks when something is due, as far as it knows, and at least every --poll, since "
-        "others may have set timers and jobs. If the database goes away it says so once, and goes "
-        "on when it is back.\n"
-        "On SIGTERM and SIGINT it finishes what it is doing and ends. What was done is printed as "
-        "it happens, a line for each kind of thing (with --jsonl an object for each look that "
-        "found something), and a summary at the end.\n"
-        "Of a set of databases it serves all stores, over at most --connections, and looks up "
-        "every --refresh which there are. It does not print what it does then; what goes wrong is "
-        "logged. With --once it takes one store after the other, and prints a line for each and "
-        "one for all.\n"
-        "Those who claim timers or job runs themselves (claim --door) tell it so with "
-        "--keep-timers and --keep-job-runs; jobs need a scheduler in any case, to make runs.",
+        "other programs may have set timers and jobs. If the database goes away, it says so once, "
+        "and continues when the database is back.\n"
+        "On SIGTERM and SIGINT it finishes what it is doing and ends. It prints what it does as it "
+        "happens, a line for each kind (with --jsonl an object for each look that found "
+        "something), and a summary at the end.\n"
+        "With a set of databases it serves all stores, over at most --connections, and rereads the "
+        "set every --refresh. Then it does not print what it does, but logs errors. With --once it "
+        "takes one store after the other, and prints a line per store and a total.\n"
+        "If your workers claim timers or job runs themselves (claim --door), give the scheduler "
+        "--keep-timers or --keep-job-runs. Jobs need a scheduler in any case, to make their runs.",
     .options = CLI_OPTIONS(
-        CLI_FLAG("once", 0, "do what is due until nothing more is, print the counts, and end"),
-        CLI_FLAG("keep-timers", 0, "leave timers to those who claim them"),
+        CLI_FLAG("once", 0, "do all that is due, print the counts, and end"),
+        CLI_FLAG("keep-timers", 0, "leave timers to workers that claim them"),
         CLI_FLAG("keep-job-runs", 0,
-                 "leave job runs to those who claim them; they are made all the same"),
+                 "leave job runs to workers that claim them; it still makes them"),
         CLI_OPTION("poll", 0, MS, "DURATION", "the longest time between two looks",
                    .value = "500ms", .min = 1, .max = 86400000),
-        CLI_OPTION("batch", 'b', NUMBER, "N", "most of each kind in one look", .value = "1000",
-                   .min = 1, .max = PH_BATCH_MAX),
+        CLI_OPTION("batch", 'b', NUMBER, "N", "handle at most N of each kind in one look",
+                   .value = "1000", .min = 1, .max = PH_BATCH_MAX),
         CLI_SET_OPTIONS),
     .fields = fields,
     .layout = CLI_CARD,
@@ -359,10 +357,9 @@ const struct cli_command cli_schedule = {
         { "posthorn schedule --once", "Both become messages" },
         { "timeout --preserve-status 1 posthorn schedule --poll 200ms",
           "As a service would, for a second; timeout ends it with SIGTERM" }),
-    .exits =
-        CLI_EXITS({ CLI_OK, "ended by SIGTERM; with --once: done, also if nothing was due" },
-                  { CLI_FAILED, "with --once: a job cannot be run; or stdout cannot be written" },
-                  { CLI_INTERRUPTED, "ended by SIGINT" }),
+    .exits = CLI_EXITS({ CLI_OK, "ended by SIGTERM; with --once: done, even if nothing was due" },
+                       { CLI_FAILED, "with --once: a job is broken; or stdout cannot be written" },
+                       { CLI_INTERRUPTED, "ended by SIGINT" }),
     .every_store = true,
     .run = run,
 };

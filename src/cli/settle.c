@@ -47,12 +47,12 @@ static const char *stream_reason(const struct call *call, const ph_lease_ref *re
                             &cli->err) < 0)
         return NULL;
     if (info->message->stream && info->state == PH_PARKED)
-        reason = "a message before it in its stream was given back, and it went back with that one";
+        reason = "an earlier message of its stream was given back, and this one with it";
     else if (info->message->stream && info->state == PH_IN_PROGRESS &&
              memcmp(info->owner.b, call->owner.b, sizeof(info->owner.b)) == 0 &&
              (ref->fence == 0 || ref->fence == info->message->fence))
         reason =
-            "a message before it in its stream is not settled; settle in the order of the claim";
+            "an earlier message of its stream is not settled; settle in the order of the claim";
     ph_message_info_free(info);
     return reason;
 }
@@ -64,10 +64,10 @@ static int not_settled(const struct call *call, const ph_lease_ref *first, size_
     char id[PH_ID_TEXT_SIZE];
 
     if (reason)
-        return cli_fail(call->cli, CLI_FAILED, "%zu of %zu: nothing changed there; %s: %s", lost,
-                        count, ph_id_text(first->work_id.b, id), reason);
-    return cli_fail(call->cli, CLI_FAILED,
-                    "%zu of %zu: not leased by this owner; nothing changed there", lost, count);
+        return cli_fail(call->cli, CLI_FAILED, "%zu of %zu unchanged; %s: %s", lost, count,
+                        ph_id_text(first->work_id.b, id), reason);
+    return cli_fail(call->cli, CLI_FAILED, "%zu of %zu unchanged: not leased by this owner", lost,
+                    count);
 }
 
 struct row {
@@ -80,9 +80,9 @@ static const struct cli_field fields[] = {
     CLI_FIELD(struct row, "work_id", id, UUID, "Work id", "the message"),
     CLI_FIELD(struct row, "outcome", outcome, STATE, "Outcome",
               "acked, abandoned, failed, dead (an abandon that spent the last attempt), released, "
-              "renewed; stale (not leased by this owner, or under another fence, or a message "
-              "before it in its stream is not settled) or unknown (there is no such message)"),
-    CLI_ENDED_FIELD(struct row, joins, "joins that ended with it, in the last row of the call"),
+              "renewed; stale (not leased by this owner, or under another fence, or an earlier "
+              "message of its stream is not settled) or unknown (there is no such message)"),
+    CLI_ENDED_FIELD(struct row, joins, "joins that this has ended, in the last row of the call"),
     { 0 },
 };
 
@@ -153,9 +153,10 @@ static int run(struct cli *cli)
     .operands = "ID[:FENCE]...|-", .fields = fields, .exits = exits, .run = run, .kind = verb
 #define YEAR_MS (366LL * 86400000)
 #define OWNER_OPTION                                                                               \
-    CLI_OPTION("owner", 'o', ID, "UUID", "who claimed them", .environment = "POSTHORN_OWNER")
-#define DOOR_OPTION CLI_DOOR_OPTION("where they were claimed")
-#define ERROR_OPTION CLI_OPTION("error", 'e', TEXT, "TEXT", "why; kept with the attempt")
+    CLI_OPTION("owner", 'o', ID, "UUID", "the owner that claimed them",                            \
+               .environment = "POSTHORN_OWNER")
+#define DOOR_OPTION CLI_DOOR_OPTION("the door they were claimed from")
+#define ERROR_OPTION CLI_OPTION("error", 'e', TEXT, "TEXT", "the reason, kept with the attempt")
 /* Examples need something to settle. */
 #define EXAMPLE_CLAIM                                                                              \
     {                                                                                              \
@@ -163,16 +164,15 @@ static int run(struct cli *cli)
     }
 
 static const struct cli_exit_note exits[] = {
-    { CLI_FAILED, "one of the messages was stale or unknown; the others were settled" },
+    { CLI_FAILED, "some messages were stale or unknown; the others were settled" },
     { 0, NULL },
 };
 
 #define ABOUT_IDS                                                                                  \
-    "The messages are named by work ids, better by leases (ID:FENCE) as claim prints them. With "  \
-    "- "                                                                                           \
-    "they come from stdin: the first word of each line, or objects as claim --jsonl prints them. " \
-    "Messages of a stream are settled in the order in which they were claimed; what follows one "  \
-    "that is not done goes back to its stream by itself, and is stale."
+    "Messages are named by work ids or, better, by leases (ID:FENCE) as claim prints them. With "  \
+    "- they come from stdin: the first word of each line, or objects as claim --jsonl prints "     \
+    "them. Settle messages of a stream in the order in which they were claimed; those behind one " \
+    "that is not done go back to their stream by themselves, and are stale."
 
 const struct cli_command cli_ack = {
     .name = "ack",
@@ -193,12 +193,12 @@ const struct cli_command cli_abandon = {
     .name = "abandon",
     .summary = "settle messages: try again later",
     .description =
-        "Gives claimed messages back after an attempt that failed. Each is due again after the "
-        "queue's backoff, which grows with every retry, or after --delay. If its attempts are "
-        "spent it becomes a dead letter, and the outcome says dead.\n" ABOUT_IDS,
+        "Gives claimed messages back after a failed attempt. Each is due again after the queue's "
+        "backoff, which grows with every retry, or after --delay. A message whose attempts are "
+        "spent becomes a dead letter, and its outcome is dead.\n" ABOUT_IDS,
     .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION, ERROR_OPTION,
                            CLI_OPTION("delay", 'd', MS, "DURATION",
-                                      "wait so long, instead of the queue's backoff", .min = 0,
+                                      "wait this long, instead of the queue's backoff", .min = 0,
                                       .max = YEAR_MS)),
     .examples =
         CLI_EXAMPLES(EXAMPLE_CLAIM, CLI_EXAMPLE_OWNER,
@@ -212,9 +212,9 @@ const struct cli_command cli_fail_verb = {
     .name = "fail",
     .summary = "settle messages: dead letter",
     .description =
-        "Makes claimed messages dead letters at once: no attempt will help. Operators look at them "
-        "with dead list, and put them back with dead retry or delete them with dead discard. A "
-        "message that is a step of a join counts as failed.\n" ABOUT_IDS,
+        "Makes claimed messages dead letters at once, because no further attempt will help. "
+        "Operators look at them with dead list, and put them back with dead retry or delete them "
+        "with dead discard. A message that is a step of a join counts as failed.\n" ABOUT_IDS,
     .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION, ERROR_OPTION),
     .examples = CLI_EXAMPLES(
         EXAMPLE_CLAIM, CLI_EXAMPLE_OWNER,
@@ -227,27 +227,28 @@ const struct cli_command cli_release = {
     .summary = "settle messages: as if never claimed",
     .description =
         "Gives claimed messages back as if they had not been claimed: the attempt does not count. "
-        "For a worker that ends, or finds that it is not the right one.\n" ABOUT_IDS,
+        "It is for a worker that ends, or that finds it is not the right one.\n" ABOUT_IDS,
     .options =
         CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION,
-                    CLI_OPTION("delay", 'd', MS, "DURATION", "not before so much time has passed",
-                               .min = 0, .max = YEAR_MS)),
+                    CLI_OPTION("delay", 'd', MS, "DURATION",
+                               "how long they cannot be claimed again", .min = 0, .max = YEAR_MS)),
     .examples = CLI_EXAMPLES(
         EXAMPLE_CLAIM, CLI_EXAMPLE_OWNER,
-        { "posthorn claim --batch 2 | posthorn release -", "Let somebody else do it" }),
+        { "posthorn claim --batch 2 | posthorn release -", "Leave them to another worker" }),
     SETTLES(PH_RELEASE),
 };
 
 const struct cli_command cli_renew = {
     .name = "renew",
-    .summary = "make leases last longer",
-    .description = "Makes the lease of claimed messages last longer. Messages that were claimed "
-                   "together share a lease: renewing one renews all of them. A lease never lasts "
-                   "longer than the queue's longest lease, counted from the claim; then, or if it "
-                   "was lost, the outcome is stale.\n" ABOUT_IDS,
-    .options = CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION,
-                           CLI_OPTION("lease", 'l', SECONDS, "DURATION", "how long from now",
-                                      .value = "30s", .min = 1, .max = PH_LEASE_MAX_S)),
+    .summary = "extend leases",
+    .description = "Extends the lease of claimed messages. Messages that were claimed together "
+                   "share a lease: renewing one renews all of them. A lease never lasts longer "
+                   "than the queue's max_lease, counted from the claim; beyond that, or if the "
+                   "lease was lost, the outcome is stale.\n" ABOUT_IDS,
+    .options =
+        CLI_OPTIONS(OWNER_OPTION, DOOR_OPTION,
+                    CLI_OPTION("lease", 'l', SECONDS, "DURATION", "how long it lasts from now on",
+                               .value = "30s", .min = 1, .max = PH_LEASE_MAX_S)),
     .examples =
         CLI_EXAMPLES(EXAMPLE_CLAIM, CLI_EXAMPLE_OWNER,
                      { "posthorn claim | posthorn renew - --lease 5m", "Five more minutes" }),

@@ -93,13 +93,13 @@ const struct cli_command cli_show = {
     .name = "show",
     .summary = "show a message and its history",
     .operands = "ID",
-    .description = "Prints all there is to know of a message: where it is, whose it is, when it is "
-                   "due, its payload, the history of its attempts, its receptors (the parties that "
-                   "have reported on it, each for itself), and the joins of which it is a step. "
-                   "The id may be that of a message of outbox or inbox, a timer, a job run or a "
-                   "wait for a join; of a set of databases every store is searched. In the text "
-                   "form control characters are escaped; --payload prints the bytes as they are.\n"
-                   "Why a message is where it is, in sentences: posthorn explain.",
+    .description = "Prints everything about a message: its state, its owner, its due time, its "
+                   "payload, the history of its attempts, its receptors (the parties that have "
+                   "reported on it, each for itself), and the joins of which it is a step. ID can "
+                   "belong to a message of the outbox or inbox, a timer, a job run or a wait for a "
+                   "join; with a set of databases every store is searched. The text form escapes "
+                   "control characters; --payload prints the bytes as they are.\n"
+                   "posthorn explain says in sentences why a message is where it is.",
     .options =
         CLI_OPTIONS(CLI_FLAG("payload", 0, "print the payload and nothing else, byte for byte")),
     .fields = cli_message_fields,
@@ -108,7 +108,8 @@ const struct cli_command cli_show = {
         { "id=$(posthorn enqueue order.placed '{\"order\": 17}')", "Remember the work id" },
         { "posthorn show $id", "Look at it" },
         { "posthorn show $id --payload > order.json", "Save its payload" }),
-    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no such message: never was, or deleted since" }),
+    .exits =
+        CLI_EXITS({ CLI_NOT_FOUND, "there is no such message; it never existed, or was deleted" }),
     .every_store = true,
     .only_reads = true,
     .run = run_show,
@@ -124,7 +125,7 @@ static int show_dead(struct cli *cli, const struct cli_door *door, const ph_mess
     code = clock_read(cli, &now);
     if (code != CLI_OK)
         return code;
-    return cli_fail(cli, CLI_NOT_FOUND, "this message is no dead letter, but %s; see it with: %s",
+    return cli_fail(cli, CLI_NOT_FOUND, "this message is not a dead letter, but %s; see: %s",
                     cli_state(info, now), cli_command_line(cli, "show %s", cli->operands[0]));
 }
 
@@ -137,9 +138,9 @@ const struct cli_command cli_dead_show = {
     .name = "dead show",
     .summary = "show a dead letter and its history",
     .operands = "ID",
-    .description =
-        "Prints all there is to know of a dead letter, as posthorn show does: why it is dead "
-        "(dead_reason), what its workers said (history), and under which work id it was put back.",
+    .description = "Prints everything about a dead letter, as posthorn show does: why it is dead "
+                   "(dead_reason), what its workers reported (history), and its new work id if it "
+                   "was put back.",
     .fields = cli_message_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(
@@ -195,16 +196,17 @@ const struct cli_command cli_list = {
     .description =
         "Lists messages, the newest first. ready: due now. scheduled: due later, or waiting for a "
         "retry. in_progress: leased. done: acknowledged, and still kept. dead: a dead letter that "
-        "was not put back. waiting: a wait for a join that is open, which nobody can claim. "
-        "parked: behind the head of its stream; it comes when those before it are settled.\n"
-        "Messages that were received from elsewhere: --door inbox. Timers and job runs are also "
-        "listed by timer list and job runs. Streams as a whole: stream list.\n"
-        "Of a set of databases it lists the newest of all, and says how many match in each store, "
-        "counted up to --limit. With --json that is an object with messages and stores.\n"
-        "A page has --limit messages; the next one begins with --after and the last work id of "
-        "this one. Pages do not shift when messages come or go in the meantime. Of a set they are "
-        "those of one store: --store.",
-    .options = CLI_OPTIONS(CLI_DOOR_OPTION("messages, those from elsewhere, timers or job runs"),
+        "was not put back. waiting: a wait for an open join, which nobody can claim. parked: "
+        "behind the head of its stream, until the messages before it are settled.\n"
+        "--door inbox lists messages received from other systems. timer list and job runs list "
+        "timers and job runs, too. stream list lists whole streams.\n"
+        "With a set of databases it lists the newest messages of all stores, and says how many "
+        "match in each store, counted up to --limit. With --json that is an object with messages "
+        "and stores.\n"
+        "A page has --limit messages; the next page begins with --after and the last work id of "
+        "this one. Pages do not shift when messages come or go in the meantime. With a set, pages "
+        "are those of one store: --store.",
+    .options = CLI_OPTIONS(CLI_DOOR_OPTION("the door of the messages"),
                            CLI_STATE_OPTION(CLI_ALL_STATES), CLI_LIST_OPTIONS),
     .fields = cli_message_fields,
     .columns = "work_id state namespace topic attempts created_at payload_length",
@@ -216,7 +218,7 @@ const struct cli_command cli_list = {
         { "posthorn list --state scheduled --topic mail.send --payload", "What will be sent" },
         { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}'; posthorn list --door "
           "inbox",
-          "What came from elsewhere" },
+          "Messages of other systems" },
         { "posthorn list --limit 1000 --oldest-first --jsonl | wc -l", "For programs" }),
     .exits = list_exits,
     .every_store = true,
@@ -227,17 +229,16 @@ const struct cli_command cli_list = {
 const struct cli_command cli_dead_list = {
     .name = "dead list",
     .summary = "list dead letters",
-    .description = "Lists dead letters that were not put back, of all doors, the newest first. A "
-                   "message is dead because a worker said so (failed), because its attempts were "
-                   "spent (attempts), because its worker vanished on the last attempt (lost), or "
-                   "because its time was over (expired).\n"
-                   "Of a set of databases it lists the newest of all, and says how many match in "
-                   "each store, as posthorn list does.",
-    .options = CLI_OPTIONS(
-        CLI_OPTION("door", 0, WORD, "DOOR",
-                   "only dead messages, those from elsewhere, timers or job runs; without it, all",
-                   .choices = CLI_DOORS),
-        CLI_LIST_OPTIONS),
+    .description =
+        "Lists dead letters of all doors that were not put back, the newest first. A message is "
+        "dead because a worker failed it (failed), its attempts were spent (attempts), its worker "
+        "vanished on the last attempt (lost), or it expired (expired).\n"
+        "With a set of databases it lists the newest of all stores, and says how many match in "
+        "each store, as posthorn list does.",
+    .options = CLI_OPTIONS(CLI_OPTION("door", 0, WORD, "DOOR",
+                                      "only dead letters of this door; if omitted, of all doors",
+                                      .choices = CLI_DOORS),
+                           CLI_LIST_OPTIONS),
     .fields = cli_message_fields,
     .columns = "work_id door namespace topic attempts dead_reason updated_at last_error",
     .examples =

@@ -31,7 +31,7 @@ struct row {
 #define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
 static const struct cli_field fields[] = {
     CLI_STORE_OR_ALL,
-    ROW("namespace", ns, TEXT, "Namespace", "the queue; null: all behind this door together"),
+    ROW("namespace", ns, TEXT, "Namespace", "the queue; null: the total of the door"),
     ROW("ready", counts.ready, NUMBER, "Ready", "messages that are due now"),
     ROW("scheduled", counts.scheduled, NUMBER, "Scheduled", "due later, or waiting for a retry"),
     ROW("in_progress", counts.in_progress, NUMBER, "In progress", "leased"),
@@ -39,13 +39,13 @@ static const struct cli_field fields[] = {
     ROW("waiting", counts.waiting, NUMBER, "Waiting", "waits for joins that are open"),
     ROW("dead", counts.dead, NUMBER, "Dead", "dead letters that were not put back"),
     ROW("expired_leases", counts.expired_leases, NUMBER, "Expired leases",
-        "messages whose lease ran out and was not yet taken back"),
+        "messages whose lease has expired and was not yet taken back"),
     ROW("oldest_ready_ms", counts.oldest_ready_ms, NUMBER, "Oldest ready ms",
         "how long the oldest ready message has been due; 0: none"),
     ROW("paused", paused, BOOL, "Paused", "the queue hands out nothing"),
     ROW("door", door, TEXT, "Door", CLI_DOORS_HELP),
     ROW("open_joins", open_joins, NUMBER, NULL,
-        "joins that have not ended, 10000 or more at 10000; only with all messages together",
+        "joins that have not ended, 10000 at most; only in the total of the outbox",
         .or_none = true),
     CLI_TOTAL_FIELDS,
     CLI_ERROR_FIELD,
@@ -266,39 +266,39 @@ static int run(struct cli *cli)
     if (!cli_given(cli, "watch"))
         return print(cli);
     if (cli->format == CLI_JSON)
-        return cli_usage(cli, "--watch never ends, and one JSON document must; use --jsonl");
+        return cli_usage(
+            cli, "--watch never ends, and --json prints one document at the end; use --jsonl");
     return watch(cli);
 }
 
 const struct cli_command cli_stats = {
     .name = "stats",
     .summary = "count messages",
-    .description =
-        "Counts messages: a line per queue, and one for all together. Messages that are done are "
-        "not counted, since that would mean to read all of them. Queues of the inbox, of timers "
-        "and of job runs have a line of their own if there is anything in them; open joins and the "
-        "waits for them are counted, too.\n"
-        "Of a set of databases: a line per store, with all of its queues together, and one for all "
-        "stores. One that cannot be asked has a line without numbers; why is said on stderr.\n"
-        "Messages behind the head of their stream are parked: they come when those before them are "
-        "settled. The column is there if there are any.\n"
-        "A number of ready messages that stays high means that workers are too slow, absent, or "
-        "that the queue is paused; posthorn doctor looks closer.",
+    .description = "Counts messages: a line per queue, and a total. Messages that are done are not "
+                   "counted, since that would mean reading all of them. Queues of the inbox, of "
+                   "timers and of job runs have their own lines unless they are empty. Open joins "
+                   "and the waits for them are counted, too.\n"
+                   "With a set of databases: a line per store, the sum of its queues, and a total. "
+                   "A store that cannot be read has a line without numbers; stderr says why.\n"
+                   "Messages behind the head of their stream are parked, until those before them "
+                   "are settled.\n"
+                   "If the number of ready messages stays high, workers are too slow or absent, or "
+                   "the queue is paused; posthorn doctor looks closer.",
     .options = CLI_OPTIONS(
         CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
-        CLI_FLAG("queues", 0, "of a set of databases: also a line per queue, as with one database"),
+        CLI_FLAG("queues", 0, "with a set: also a line per queue, as with one database"),
         CLI_OPTION("watch", 'w', MS, "SECONDS", "refresh every SECONDS", .min = 100,
                    .max = 86400000)),
     .fields = fields,
     .columns = "door namespace " COLUMNS,
     .examples = CLI_EXAMPLES(
         { "posthorn enqueue order.placed 17 --namespace shop", "Something to count" },
-        { "posthorn stats", "How many are where" },
+        { "posthorn stats", "Count all messages" },
         { "posthorn stats --namespace shop --json", "One queue, for programs" },
         { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db -q migrate up", "Two databases" },
         { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db stats",
-          "A line for each, and one for all" }),
-    .exits = CLI_EXITS({ CLI_NOT_FOUND, "--namespace, and there is no such queue" }),
+          "A line for each, and a total" }),
+    .exits = CLI_EXITS({ CLI_NOT_FOUND, "there is no queue of this --namespace" }),
     .every_store = true,
     .graceful = true,
     .only_reads = true,

@@ -85,30 +85,31 @@ static struct stream_row row_of(const ph_stream_info *stream)
 #define STREAM_FIELDS                                                                              \
     ROW("stream", stream.stream, TEXT, "Stream", "its key"),                                       \
         ROW("door", door, TEXT, "Door", "outbox or inbox"),                                        \
-        ROW("namespace", stream.ns, TEXT, "Namespace", "the queue it is in"),                      \
+        ROW("namespace", stream.ns, TEXT, "Namespace", "its queue"),                               \
         ROW("state", stream.state, STATE, "State",                                                 \
-            "idle (all is settled), ready, scheduled (its head is due later), in_progress, or "    \
-            "blocked (by a dead head)",                                                            \
+            "idle (all messages are settled), ready, scheduled (its head is due later), "          \
+            "in_progress, or blocked (by a dead head)",                                            \
             .words = states),                                                                      \
         ROW("unsettled", stream.unsettled, NUMBER, "Unsettled",                                    \
             "messages that are neither done nor dead"),                                            \
         ROW("next_seq", stream.next_seq, NUMBER, "Next seq", "the number of the first of these"),  \
         ROW("last_seq", stream.last_seq, NUMBER, "Last seq", "the number of the newest message"),  \
         ROW("head", stream.head, UUID, "Head",                                                     \
-            "the work id of the first of these, or of the dead one that blocks"),                  \
+            "the work id of its first unsettled message, or of the dead one that blocks it"),      \
         ROW("head_due_at", head_due_at, TIME, "Head due",                                          \
-            "ready, scheduled: from when on it can be claimed; or null"),                          \
+            "ready, scheduled: when the head can be claimed; or null"),                            \
         ROW("head_attempts", head_attempts, NUMBER, "Head attempts",                               \
             "how often the head was claimed; or null"),                                            \
-        ROW("owner", stream.owner, UUID, "Owner", "in_progress: who has it; or null"),             \
+        ROW("owner", stream.owner, UUID, "Owner",                                              \
+            "in_progress: the owner of the lease; or null"),                                       \
         ROW("locked_until", stream.locked_until, TIME, "Locked until",                             \
-            "in_progress: when that lease runs out; or null"),                                     \
+            "in_progress: when the lease expires; or null"),                                       \
         ROW("partition", stream.partition, NUMBER, "Partition",                                    \
             "the partition that the key falls into"),                                              \
         ROW("affinity_service", stream.affinity_service, TEXT, "Service",                          \
             "the service whose instances share the partitions; or null"),                          \
         ROW("affinity_owner", stream.affinity_owner, UUID, "Partition owner",                      \
-            "the instance of it to which the partition belongs; or null"),                         \
+            "the instance of that service which owns the partition; or null"),                     \
         ROW("created_at", stream.created_at, TIME, "Created", "when its first message was stored")
 
 /* --------------------------------------------------------------------------- list */
@@ -183,8 +184,7 @@ static int list(struct cli *cli, const ph_instances *workers, ph_stream_list_opt
         ph_streams_free(page);
     }
     if (left == most)
-        cli_note(cli, opts->idle_too ? "no streams"
-                                     : "no streams with something to do; with --all, idle ones");
+        cli_note(cli, opts->idle_too ? "no streams" : "no active streams; --all lists idle ones");
     if (left == 0)
         more(cli, opts->after_ns, opts->after_stream);
     return left < most ? CLI_OK : CLI_NOT_FOUND;
@@ -198,7 +198,7 @@ static int run_list(struct cli *cli)
     int code;
 
     if (after_ns && !cli_given(cli, "after"))
-        return cli_usage(cli, "--after-namespace belongs to --after; give both");
+        return cli_usage(cli, "--after-namespace needs --after");
     code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code == CLI_OK)
         code = cli_workers(cli, &workers);
@@ -224,31 +224,32 @@ const struct cli_command cli_stream_list = {
     .name = "stream list",
     .summary = "list ordered streams",
     .description =
-        "Lists streams with something to do, by queue and key; with --all also those in which all "
-        "is settled. ready: its head is due, and nobody has claimed it. scheduled: its head is due "
-        "later, or waits for its retry; what follows waits with it. in_progress: somebody holds "
-        "it. blocked: its head is dead, and the queue says that the stream stands still then. The "
-        "table says who holds a stream if any is in progress.\n"
-        "A page has --limit streams; the next one begins with --after and the last key of this "
-        "one, and --after-namespace if that was not in the default queue.",
+        "Lists active streams, by queue and key; --all adds idle ones, in which all messages are "
+        "settled. ready: its head is due, and nobody has claimed it. scheduled: its head is due "
+        "later, or waits for its retry, and the messages behind it wait with it. in_progress: an "
+        "owner has claimed its head. blocked: its head is dead, and its queue blocks streams "
+        "then.\n"
+        "A page has --limit streams; the next page begins with --after and the last key of this "
+        "one, and with --after-namespace unless that stream is in the default queue.",
     .options = CLI_OPTIONS(
-        CLI_STREAM_DOOR_OPTION("streams of messages, or of those from elsewhere"),
-        CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE), CLI_FLAG("all", 'a', "also streams that are idle"),
+        CLI_STREAM_DOOR_OPTION("the door of the streams"), CLI_NAMESPACE_OPTION(CLI_ONLY_QUEUE),
+        CLI_FLAG("all", 'a', "also streams that are idle"),
         CLI_OPTION("state", 's', WORD, "STATE", "only those in this state", .choices = STATES),
         CLI_PARTITION_OPTIONS, CLI_LIMIT_OPTION,
-        CLI_OPTION("after", 0, TEXT, "KEY", "go on after this one, the last of the page before"),
-        CLI_OPTION("after-namespace", 0, TEXT, "NAME",
-                   "the queue of the last one of the page before; without it that of --namespace, "
-                   "or the default one")),
+        CLI_OPTION("after", 0, TEXT, "KEY",
+                   "continue after this key, the last of the previous page"),
+        CLI_OPTION(
+            "after-namespace", 0, TEXT, "NAME",
+            "the queue of that key; if omitted, the one of --namespace, or the default queue")),
     .fields = list_fields,
     .columns = "namespace stream state unsettled next_seq last_seq head partition owner",
     .examples = CLI_EXAMPLES(
         { "posthorn enqueue order.placed 17 --stream order-17; posthorn enqueue order.paid 17 "
           "--stream order-17",
           "A stream of two messages" },
-        { "posthorn stream list", "What is to be done, and who does it" },
-        { "posthorn stream list --all --door inbox -q || true", "Of what came from elsewhere" },
-        { "posthorn stream list --state blocked -q || true", "What stands still" }),
+        { "posthorn stream list", "Active streams, and their owners" },
+        { "posthorn stream list --all --door inbox -q || true", "Streams of received messages" },
+        { "posthorn stream list --state blocked -q || true", "Blocked streams" }),
     .exits = CLI_EXITS({ CLI_NOT_FOUND, "no stream matches" }),
     .only_reads = true,
     .run = run_list,
@@ -341,7 +342,7 @@ static const struct cli_field show_fields[] = {
     ROW("why", why, TEXT, "Why",
         "why its head is where it is: the first reason that explain gives; or null"),
     ROW("owner_process", owner_process, TEXT, "Owner's process",
-        "where the owner runs, HOST:PROCESS; null: there is none, or it is no instance"),
+        "where the owner runs, HOST:PROCESS; null: there is none, or it is not an instance"),
     ROW("affinity_process", affinity_process, TEXT, "Partition's process",
         "where the partition's owner runs, HOST:PROCESS; or null"),
     CLI_FIELD(struct stream_row, "checkpoints", checkpoints, ROWS, "Checkpoints",
@@ -351,18 +352,19 @@ static const struct cli_field show_fields[] = {
 
 const struct cli_command cli_stream_show = {
     .name = "stream show",
-    .summary = "show where a stream stands, why, and whose it is",
+    .summary = "show the state, the head and the owners of a stream",
     .operands = "KEY",
     .description =
-        "Shows a stream: how far it has come, its head and why that is not done, who holds it and "
-        "until when, the partition that its key falls into and the instance to which that belongs, "
-        "and the checkpoints of those who read it.\n"
-        "A stream goes on when its head is settled. Who holds it has claimed the head, and perhaps "
-        "some messages after it; nobody else gets one of them.\n"
-        "Among the instances of a service the owner of the partition comes first when the head is "
-        "due, for the queue's affinity grace; who is of another service, or of none, does not "
-        "wait. Without --service the owner is shown if one service alone works on the queue, as "
-        "far as posthorn work says so; for programs of your own name it.",
+        "Shows a stream: how far it has come, its head and why that is not done, the owner that "
+        "holds it and until when, its partition and the instance that owns that, and the "
+        "checkpoints of its consumers.\n"
+        "A stream continues when its head is settled. The owner that holds it has claimed the "
+        "head, and perhaps some messages after it; nobody else gets a message of the stream "
+        "meanwhile.\n"
+        "When the head is due, the owner of the partition comes first among the instances of its "
+        "service, for the queue's affinity grace; workers outside that service do not wait. "
+        "Without --service the owner of the partition is shown if exactly one service runs "
+        "posthorn work on the queue. For programs of your own, name their service.",
     .options = CLI_OPTIONS(CLI_STREAM_OPTIONS, CLI_PARTITION_OPTIONS),
     .fields = show_fields,
     .layout = CLI_CARD,
@@ -446,7 +448,7 @@ static int run_read(struct cli *cli)
     int code;
 
     if (cli_given(cli, "after") && cli_given(cli, "consumer"))
-        return cli_usage(cli, "--after and --consumer exclude each other; give one of them");
+        return cli_usage(cli, "--after and --consumer cannot be used together");
     code = cli_open(cli, CLI_OPEN_CHECKED);
     if (code == CLI_OK)
         code = after_of(cli, &stream, &after);
@@ -458,17 +460,18 @@ const struct cli_command cli_stream_read = {
     .summary = "read the messages of a stream in order",
     .operands = "KEY",
     .description =
-        "Prints the messages of a stream in their order, from the beginning or after a number, "
-        "whatever state they are in, as long as retention keeps them. It claims nothing and "
-        "changes nothing: a stream can be read by any number of consumers besides those who work "
-        "on it.\n"
-        "With --consumer it goes on where that one's checkpoint is; checkpoint complete moves it.",
-    .options = CLI_OPTIONS(
-        CLI_STREAM_OPTIONS,
-        CLI_OPTION("after", 0, NUMBER, "SEQ", "those with a higher number", .min = 0,
-                   .max = INT64_MAX),
-        CLI_OPTION("consumer", 'c', TEXT, "NAME", "those after the checkpoint of this consumer"),
-        CLI_LIMIT_OPTION),
+        "Prints the messages of a stream in order, from the beginning or after a number, whatever "
+        "state they are in, as long as retention keeps them. It claims nothing and changes "
+        "nothing: any number of consumers can read a stream besides its workers.\n"
+        "With --consumer it continues at the checkpoint of that consumer, which checkpoint "
+        "complete moves.",
+    .options =
+        CLI_OPTIONS(CLI_STREAM_OPTIONS,
+                    CLI_OPTION("after", 0, NUMBER, "SEQ", "only messages with a higher number",
+                               .min = 0, .max = INT64_MAX),
+                    CLI_OPTION("consumer", 'c', TEXT, "NAME",
+                               "only messages after the checkpoint of this consumer"),
+                    CLI_LIMIT_OPTION),
     .fields = cli_message_fields,
     .columns = "seq work_id state topic created_at payload",
     .examples = CLI_EXAMPLES(

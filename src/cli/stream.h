@@ -11,8 +11,7 @@ struct cli_stream {
 };
 struct cli_stream cli_stream_named(const struct cli *cli);
 #define CLI_STREAM_OPTIONS                                                                         \
-    CLI_STREAM_DOOR_OPTION("a stream of messages, or of those from elsewhere"),                    \
-        CLI_NAMESPACE_OPTION(CLI_THE_QUEUE)
+    CLI_STREAM_DOOR_OPTION("the door of the stream"), CLI_NAMESPACE_OPTION(CLI_THE_QUEUE)
 
 /* " --door inbox --namespace n", as far as it is not the default; for a command line. */
 const char *cli_stream_options(struct cli *cli, const struct cli_stream *stream);

@@ -27,7 +27,7 @@ struct added {
 };
 
 static const struct cli_field add_fields[] = {
-    CLI_FIELD(struct added, "work_id", id, UUID, "Work id", "names the timer"),
+    CLI_FIELD(struct added, "work_id", id, UUID, "Work id", "identifies the timer"),
     CLI_FIELD(struct added, "due_at", due_at, TIME, "Due", "when it is due"),
     { 0 },
 };
@@ -39,7 +39,7 @@ static int run_add(struct cli *cli)
     int code;
 
     if (cli_given(cli, "due") == cli_given(cli, "in"))
-        return cli_usage(cli, "no due time given; pass one of --due TIME and --in DURATION");
+        return cli_usage(cli, "pass either --due TIME or --in DURATION");
     code = cli_payload(cli, cli->operand_count > 1 ? cli->operands[1] : "", &timer.payload,
                        &timer.payload_length);
     if (code == CLI_OK)
@@ -64,16 +64,16 @@ const struct cli_command cli_timer_add = {
     .summary = "store a message for later that can be cancelled",
     .operands = "TOPIC [PAYLOAD|-]",
     .description =
-        "Stores a message for later and prints its id, by which timer cancel can take it back "
-        "until then. The payload is the second operand, or all of stdin if that is -, or empty.\n"
-        "When its time has come a scheduler (posthorn schedule, or one inside a program) turns it "
-        "into a message with the same topic, payload, queue, correlation id and headers, whose "
-        "message id is the id of the timer. It is never early; it is late by as long as no "
-        "scheduler looks.\n"
-        "A message that never will be cancelled needs no timer: posthorn enqueue --due.",
+        "Stores a message for later and prints its id, with which timer cancel can take it back "
+        "until then. The payload is the second operand, all of stdin if that is -, or empty "
+        "without one.\n"
+        "When it is due, a scheduler (posthorn schedule, or one inside a program) turns it into a "
+        "message with the same topic, payload, queue, correlation id and headers, whose message id "
+        "is the id of the timer. It is never early, and late until a scheduler looks.\n"
+        "A message that will never be cancelled needs no timer: posthorn enqueue --due.",
     .options = CLI_OPTIONS(
         CLI_OPTION("due", 0, TIME, "TIME", "at this time: +10m, 2030-01-01T09:00:00Z, @1893456000"),
-        CLI_OPTION("in", 0, MS, "DURATION", "after so much time: 30s, 5m, 2h, 7d", .min = 0,
+        CLI_OPTION("in", 0, MS, "DURATION", "after this time: 30s, 5m, 2h, 7d", .min = 0,
                    .max = IN_MAX_MS),
         CLI_NAMESPACE_OPTION(CLI_THE_QUEUE), CLI_CORRELATION_OPTION, CLI_HEADERS_OPTION),
     .fields = add_fields,
@@ -131,10 +131,10 @@ const struct cli_command cli_timer_cancel = {
     .name = "timer cancel",
     .summary = "cancel timers",
     .operands = "ID...|-",
-    .description = "Cancels timers that nobody has claimed, and no scheduler turned into a "
-                   "message, yet; they are gone then. Says of each whether that was in time: "
-                   "exactly one of those who cancel and those who claim wins.\n"
-                   "With - the ids come from stdin, as timer add and timer list print them.",
+    .description = "Cancels timers that are neither claimed nor turned into a message yet; they "
+                   "are gone then. It says for each whether that was in time: if a worker claims a "
+                   "timer at the same time, exactly one of the two wins.\n"
+                   "With - it reads the ids from stdin, as timer add and timer list print them.",
     .fields = cancel_fields,
     .examples = CLI_EXAMPLES(
         { "id=$(posthorn timer add order.expired 17 --in 30m)", "A timer" },
@@ -164,9 +164,9 @@ const struct cli_command cli_timer_list = {
     .summary = "list timers",
     .description =
         "Lists timers, the newest first. scheduled: due later. ready: due now, and no scheduler "
-        "has come by yet. in_progress: leased by somebody who works timers himself. done: turned "
+        "has looked yet. in_progress: leased by a worker that handles timers itself. done: turned "
         "into a message (or acknowledged), and still kept. dead: a dead letter.\n"
-        "posthorn show and posthorn explain take the id of a timer, too.",
+        "posthorn show and posthorn explain accept the id of a timer, too.",
     .options = CLI_OPTIONS(CLI_STATE_OPTION(CLI_STATES), CLI_LIST_OPTIONS),
     .fields = cli_message_fields,
     .columns = "work_id state namespace topic due_at attempts payload_length",

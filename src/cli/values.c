@@ -269,7 +269,7 @@ const char *cli_from_now_text(int64_t ms, char ret_text[CLI_FROM_NOW_SIZE])
 
 const char *cli_json_error(struct cli *cli, const json_error_t *error)
 {
-    const char *what = "it is no JSON";
+    const char *what = "the syntax is invalid";
 
     switch (json_error_code(error)) {
     case json_error_premature_end_of_input:
@@ -282,7 +282,7 @@ const char *cli_json_error(struct cli *cli, const json_error_t *error)
         what = "it is not UTF-8";
         break;
     case json_error_duplicate_key:
-        what = "a key is there twice";
+        what = "a key occurs twice";
         break;
     case json_error_numeric_overflow:
         what = "a number is too large";

@@ -57,10 +57,10 @@ static const struct cli_field error_fields[] = {
     CLI_FIELD(struct error, "code", name, TEXT, NULL, "a stable word"),
     CLI_FIELD(struct error, "message", text, TEXT, NULL, "the cause, and the cure"),
     CLI_FIELD(struct error, "exit", code, NUMBER, NULL, "the exit code"),
-    CLI_FIELD(struct error, "retry", retry, BOOL, NULL, "it may go well the next time"),
+    CLI_FIELD(struct error, "retry", retry, BOOL, NULL, "the same call may succeed later"),
     CLI_FIELD(struct error, "outcome_unknown", unknown, BOOL, NULL, "it may have been done"),
     CLI_FIELD(struct error, "cure", cure, TEXT, NULL, "what helps, a stable word", .or_none = true),
-    CLI_FIELD(struct error, "store", store, TEXT, NULL, "where, of many", .or_none = true),
+    CLI_FIELD(struct error, "store", store, TEXT, NULL, "the store of a set", .or_none = true),
     { 0 },
 };
 

@@ -71,16 +71,18 @@ static int pass_environment(struct work *work)
         const char *value = getenv(names[i]);
 
         if (!*names[i] || strchr(names[i], '='))
-            return cli_usage(
-                cli, "--env wants the name of a variable, not \"%s\"; its value is ours", names[i]);
+            return cli_usage(cli,
+                             "--env takes the name of a variable, not \"%s\"; its value is that of "
+                             "posthorn work",
+                             names[i]);
         if (work_env_is_ours(names[i]))
             return cli_usage(cli, "--env %s: that variable describes the message", names[i]);
         if (cli_given(cli, "no-db") && names_database(names[i]))
-            return cli_usage(cli, "--no-db and --env %s exclude each other", names[i]);
+            return cli_usage(cli, "--no-db and --env %s cannot be used together", names[i]);
         if (value)
             work->passed[work->passed_count++] = cli_printf(cli, "%s=%s", names[i], value);
         else
-            cli_warn(cli, "--env %s: there is no such variable here", names[i]);
+            cli_warn(cli, "--env %s: the variable is not set", names[i]);
         if (strcmp(names[i], "POSTHORN_DB") == 0)
             work->gives_db = false;
     }
@@ -97,10 +99,10 @@ static int check(struct work *work)
     if (code != CLI_OK)
         return code;
     if (any == (cli->rest_at > 0))
-        return cli_usage(cli, any ? "--any-topic and TOPICs exclude each other"
+        return cli_usage(cli, any ? "--any-topic and TOPICs cannot be used together"
                                   : "no topic was given; name some, or use --any-topic");
     if (cli_given(cli, "once") && cli_given(cli, "drain"))
-        return cli_usage(cli, "--once and --drain exclude each other");
+        return cli_usage(cli, "--once and --drain cannot be used together");
     if (cli_given(cli, "select") && !cli_is_set(cli))
         return cli_usage(cli, "--select is for a set of databases; leave it out");
     code = cli_set_options_check(cli);
@@ -298,8 +300,8 @@ static int stop(struct work *work, ph_dispatcher *dispatcher, int code)
 static void sum_up(struct cli *cli, const ph_dispatcher_stats *stats)
 {
     cli_note(cli,
-             "%lld handled: %lld done, %lld to be tried again, %lld dead, %lld deferred or given "
-             "back, %lld too late",
+             "%lld handled: %lld done, %lld to be retried, %lld dead, %lld deferred or given back, "
+             "%lld too late",
              (long long)stats->started, (long long)stats->done,
              (long long)(stats->retried - stats->dead), (long long)(stats->failed + stats->dead),
              (long long)stats->deferred, (long long)stats->stale);
@@ -387,127 +389,123 @@ const struct cli_command cli_work = {
     .summary = "run a command for each message",
     .operands = "TOPIC... --exec CMD [ARG...]",
     .description =
-        "Claims messages of the TOPICs and runs CMD once for each: the payload on its standard "
-        "input, what else is known in variables. Everything after --exec is the command and its "
-        "arguments, passed on as they are: no shell looks at them. CMD is looked up in PATH once, "
-        "at the start.\n"
-        "How the command ends decides: exit status 0: done. 75: try again later, and this attempt "
-        "does not count. 65: fail for good, the message is dead. Any other status or a signal: try "
-        "again after the backoff of the queue, dead when the attempts are spent; the end of "
+        "Claims messages of the TOPICs and runs CMD once for each: the payload is on its standard "
+        "input, everything else in variables. All that follows --exec is the command and its "
+        "arguments, passed on unchanged and without a shell. CMD is looked up in PATH once, at the "
+        "start.\n"
+        "The end of the command decides. Exit status 0: done. 75: try again later, and do not "
+        "count this attempt. 65: fail for good, the message is dead. Any other status or a signal: "
+        "try again after the backoff of the queue, dead when the attempts are spent; the end of "
         "standard error (4 KiB) is kept as the error.\n"
         "The environment is empty but for PATH, what --env names and POSTHORN_WORK_ID, "
         "_MESSAGE_ID, _TOPIC, _NAMESPACE, _ATTEMPTS (1 at the first), _RETRY_COUNT, _FENCE, "
-        "_PRIORITY (a word: urgent, normal, low, bulk), _CREATED_AT, _DUE_AT, and if there is one "
-        "_TENANT_ID, _DEDUPE_KEY, _CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR, of a message in a "
-        "stream _STREAM and _SEQ, of one from the inbox _SOURCE and _SOURCE_ID, and of a set of "
-        "databases _STORE, the id of the one that it is in.\n"
-        "POSTHORN_DB is set so that posthorn, run by the command, works on the database that the "
-        "message is in. It names a file that is in memory, can be read by processes with the "
-        "rights of posthorn work, and is there for as long as the command runs. With --no-db the "
-        "command is told nothing of the database, and cannot read it from the arguments, the "
-        "environment or the memory of posthorn work. What its user may open, such as an SQLite "
-        "file, it may open all the same: to keep it away from that, let it run as another user.\n"
-        "Messages of one stream are handled one after the other, in their order, by whomever; "
-        "others at the same time, as --concurrency says. With --door inbox it works on messages "
-        "that posthorn receive, or a program, has taken in.\n"
+        "_PRIORITY (a word: urgent, normal, low, bulk), _CREATED_AT, _DUE_AT; if the message has "
+        "them _TENANT_ID, _DEDUPE_KEY, _CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR, in a stream "
+        "_STREAM and _SEQ, from the inbox _SOURCE and _SOURCE_ID; and with a set of databases "
+        "_STORE, the id of its store.\n"
+        "POSTHORN_DB is set so that a posthorn which the command runs works on the database of the "
+        "message. It names a file in memory that processes with the rights of posthorn work can "
+        "read for as long as the command runs. With --no-db the command learns nothing of the "
+        "database, and cannot read it from the arguments, the environment or the memory of "
+        "posthorn work. It can still open what its user may open, such as an SQLite file; to "
+        "prevent that, run it as another user.\n"
+        "Messages of one stream are handled one after the other, in order, by any instance; others "
+        "at the same time, up to --concurrency. With --door inbox it handles messages that "
+        "posthorn receive, or a program, has stored.\n"
         "While it runs it is an instance: posthorn instance list shows it, and others take its "
-        "messages over if it is silent for --stale-threshold. The streams are shared out among the "
-        "instances of a --service, so give those that do the same work the same name; without it "
-        "the name is made from door, queue and topics. Its metadata are door, namespace, topics "
-        "and command.\n"
-        "Of a set of databases it serves all stores with the same commands at once, over at most "
-        "--connections. One that is down does not hold up the others: it is tried again, ever more "
-        "slowly. Which stores there are is looked up again every --refresh; one that has gone is "
-        "served to its end. With --drain it ends when no store has anything left that is due. If "
-        "the set names no database it waits for one; a source of it that cannot be read is tried "
-        "again.\n"
+        "messages over if it is silent for --stale-threshold. The instances of a --service share "
+        "the streams, so give workers that do the same work the same name; by default the name is "
+        "made from door, queue and topics. Its metadata are door, namespace, topics and command.\n"
+        "With a set of databases it serves all stores with the same commands at once, over at most "
+        "--connections. A store that is down does not hold up the others; it is retried, ever more "
+        "slowly. The set is reread every --refresh; messages claimed from a store that has left it "
+        "are still handled. With --drain it ends when no store has anything left that is due. If "
+        "the set names no database it waits for one; it retries sources that cannot be read.\n"
         "--once and --drain do not wait for ever: if the database is away, or some of a set are, "
-        "they give up after 30 seconds, with the exit status of the failure (3: no connection); at "
-        "once if the role lacks a right or its credentials are refused.\n"
-        "Each command has a session of its own, without a terminal, and standard input is a file "
-        "in memory. Its standard output is ours; its standard error is a pipe, never a terminal, "
-        "and what comes is copied to ours. With --json or --jsonl its standard output goes to our "
-        "standard error. When it ends, what it has started and left behind in its process group is "
-        "killed. If posthorn itself is killed, so are the commands.\n"
-        "The lease is renewed while the command runs, up to the max_lease of the queue (a day). If "
-        "it is lost (the machine slept, the database was away), the command is ended, since "
-        "somebody else may have the message. A message can be delivered twice: commands must be "
-        "able to bear that.\n"
+        "they give up after 30 seconds, with the exit status of the failure (3: no connection). "
+        "They give up at once if the role lacks a right or its credentials are refused.\n"
+        "Each command has a session of its own, without a terminal, and a file in memory as "
+        "standard input. Its standard output is ours, or with --json or --jsonl our standard "
+        "error. Its standard error is a pipe, never a terminal, and is copied to ours. When the "
+        "command ends, the processes that it has left behind in its process group are killed. If "
+        "posthorn itself is killed, so are the commands.\n"
+        "The lease is renewed while the command runs, up to the max_lease of the queue (by default "
+        "a day). If it is lost (the machine slept, the database was away), the command is ended, "
+        "since another worker may have the message. A message can be delivered twice: commands "
+        "must tolerate that.\n"
         "SIGTERM or SIGINT: nothing more is claimed, and running commands may finish within "
         "--stop-limit. Then, or at a second signal, they get SIGTERM, and SIGKILL after "
-        "--kill-after or at a third signal; their messages go back without the attempt being "
-        "counted. Once a command was sent SIGTERM its exit status no longer counts: a 0 may mean "
-        "that it obeyed. A fourth signal ends everything there and then, with exit status 130; the "
-        "messages come back when their leases have run out.\n"
-        "If the command cannot be started because it is gone or no program any more, work ends "
+        "--kill-after or at a third signal; their messages go back, and the attempt is not "
+        "counted. Once a command was sent SIGTERM, its exit status no longer counts: a 0 may mean "
+        "that it obeyed. A fourth signal ends everything at once, with exit status 130; the "
+        "messages come back when their leases have expired.\n"
+        "If the command cannot be started because it is gone or no longer a program, work ends "
         "with exit status 1, and the message goes back uncounted. If the machine is short of "
-        "memory or processes the message is deferred by a second. If the message's headers are too "
-        "large for an environment, that costs attempts like a failure. If with --json or --jsonl "
-        "standard output cannot be written any more, work ends as after SIGTERM, but with exit "
-        "status 1.",
+        "memory or processes, the message is deferred by a second. If the headers of the message "
+        "are too large for an environment, that costs an attempt like a failure. If standard "
+        "output cannot be written with --json or --jsonl, work ends as after SIGTERM, but with "
+        "exit status 1.",
     .options = CLI_OPTIONS(
         CLI_OPTION("exec", 0, REST, "CMD [ARG...]",
-                   "what to run for each message; all that follows belongs to it"),
-        CLI_STREAM_DOOR_OPTION("messages, or those from elsewhere"),
-        CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
-        CLI_FLAG("any-topic", 0, "messages of every topic; then name no TOPIC"),
-        CLI_OPTION("concurrency", 'c', NUMBER, "N", "commands at once", .value = "1", .min = 1,
-                   .max = 1024),
+                   "the command to run for each message; takes the rest of the command line"),
+        CLI_STREAM_DOOR_OPTION("the door to claim from"), CLI_NAMESPACE_OPTION(CLI_THE_QUEUE),
+        CLI_FLAG("any-topic", 0, "messages of every topic, instead of TOPICs"),
+        CLI_OPTION("concurrency", 'c', NUMBER, "N", "commands at the same time", .value = "1",
+                   .min = 1, .max = 1024),
         CLI_FLAG("once", 0, "handle one message, then end"),
-        CLI_FLAG("drain", 0, "end when nothing that is due is left"),
+        CLI_FLAG("drain", 0, "handle all that is due, then end"),
         CLI_OPTION("time-limit", 0, MS, "DURATION",
-                   "how long a command may run; without it, as long as it likes", .min = 1,
+                   "how long a command may run; if omitted, without limit", .min = 1,
                    .max = 86400000),
         CLI_OPTION("kill-after", 0, MS, "DURATION",
                    "how long a command has between SIGTERM and SIGKILL", .value = "5s", .min = 0,
                    .max = 3600000),
         CLI_OPTION("stop-limit", 0, MS, "DURATION",
-                   "how long commands may go on after SIGTERM or SIGINT", .value = "30s", .min = 0,
-                   .max = 86400000),
+                   "how long commands may continue after SIGTERM or SIGINT", .value = "30s",
+                   .min = 0, .max = 86400000),
         CLI_OPTION("retry-delay", 0, MS, "DURATION",
-                   "wait so long before a retry, instead of the queue's backoff", .min = 0,
+                   "wait this long before a retry, instead of the queue's backoff", .min = 0,
                    .max = 31536000000),
-        CLI_OPTION("defer-delay", 0, MS, "DURATION", "wait so long after exit status 75",
+        CLI_OPTION("defer-delay", 0, MS, "DURATION", "wait this long after exit status 75",
                    .value = "60s", .min = 1, .max = 86400000),
-        CLI_OPTION("env", 'e', TEXT, "NAME",
-                   "pass a variable of ours on to the command, such as LANG", .repeated = true),
+        CLI_OPTION("env", 'e', TEXT, "NAME", "pass this variable on to the command, such as LANG",
+                   .repeated = true),
         CLI_FLAG("no-db", 0, "do not let the command reach the database"),
         CLI_OPTION("lease", 'l', SECONDS, "DURATION",
                    "how long a lease lasts from one renewal to the next", .value = "30s", .min = 1,
                    .max = PH_LEASE_MAX_S),
         CLI_OPTION("batch", 'b', NUMBER, "N",
-                   "messages per claim; more than --concurrency wait here for their turn", .min = 1,
-                   .max = PH_BATCH_MAX),
+                   "messages per claim; those beyond --concurrency wait here for their turn",
+                   .min = 1, .max = PH_BATCH_MAX),
         CLI_OPTION("poll", 0, MS, "DURATION",
                    "the longest time between two looks; at most a third of the lease", .min = 1,
                    .max = PH_LEASE_MAX_S * 1000LL),
         CLI_OPTION("service", 0, TEXT, "NAME",
-                   "what it registers as: the same for all that do the same work"),
+                   "the service to register as: one name for all workers that do the same work"),
         CLI_OPTION("stale-threshold", 0, SECONDS, "DURATION",
                    "how long it may be silent until others take it for dead, at least twice the "
-                   "lease; without it 10 minutes, or twice the lease if that is more",
+                   "lease (default: 10 minutes, or twice the lease if that is more)",
                    .min = 1, .max = PH_STALE_THRESHOLD_MAX_S),
         CLI_OPTION("partitions", 0, NUMBER, "N",
-                   "how many partitions the streams fall into; the same for all of a service",
+                   "the number of partitions for streams; the same for all instances of a service",
                    .value = CLI_PARTITIONS, .min = 1, .max = PH_PARTITIONS_MAX),
-        CLI_OPTION("max-partitions", 0, NUMBER, "N",
-                   "work on streams of at most so many partitions at the same time; without it, of "
-                   "any number",
-                   .min = 1, .max = PH_PARTITIONS_MAX),
-        CLI_SET_OPTIONS,
         CLI_OPTION(
-            "select", 0, WORD, "ORDER",
-            "of a set of databases: a batch from each in turn, or from one until it is empty",
-            .value = "round-robin", .choices = "round-robin drain-first")),
+            "max-partitions", 0, NUMBER, "N",
+            "work on streams of at most N partitions at the same time; if omitted, of any number",
+            .min = 1, .max = PH_PARTITIONS_MAX),
+        CLI_SET_OPTIONS,
+        CLI_OPTION("select", 0, WORD, "ORDER",
+                   "with a set: a batch from each store in turn, or from one until it is empty",
+                   .value = "round-robin", .choices = "round-robin drain-first")),
     .fields = work_fields,
     .examples = CLI_EXAMPLES(
         { "posthorn enqueue mail.send '{\"to\":\"ada@example.org\"}'", "A message to work on" },
         { "posthorn work mail.send --drain --exec cat", "Print the payload of all that are due" },
         { "posthorn enqueue mail.send '{\"to\":\"bob@example.org\"}'", "Another one" },
         { "posthorn work mail.send --once --time-limit 10s --env HOME --exec sh -c 'wc -c'",
-          "One message, with HOME, within ten seconds; the shell is our choice here" },
+          "One message, with HOME, within ten seconds, through a shell of your choice" },
         { "posthorn receive billing inv-17 invoice.paid '{\"order\": 17}' --stream order-17",
-          "One from elsewhere" },
+          "A received message" },
         { "posthorn work invoice.paid --door inbox --service shop --drain --exec cat",
           "Work on the inbox" },
         { "posthorn --db eu=sqlite:eu.db --db us=sqlite:us.db -q migrate up", "Two databases" },
@@ -516,8 +514,8 @@ const struct cli_command cli_work = {
     .exits = CLI_EXITS(
         { CLI_OK,
           "ended by SIGTERM; with --once or --drain: all that was handled is done or deferred" },
-        { CLI_FAILED, "with --once or --drain: a command did not end well, or its end was stored "
-                      "too late; or it cannot be started, or stdout cannot be written" },
+        { CLI_FAILED, "with --once or --drain: a command failed, or its end was stored too late; "
+                      "or it cannot be started, or stdout cannot be written" },
         { CLI_NOT_FOUND, "with --once: there was no message" },
         { CLI_INTERRUPTED, "ended by SIGINT" }),
     .every_store = true,

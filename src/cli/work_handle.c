@@ -172,18 +172,19 @@ struct row {
 #define ROW(...) CLI_FIELD(struct row, __VA_ARGS__)
 const struct cli_field work_fields[] = {
     ROW("work_id", m.work_id, UUID, NULL, "the message's work id"),
-    ROW("store", store, TEXT, NULL, "the database of a set that it is in; absent without a set",
-        .or_none = true),
+    ROW("store", store, TEXT, NULL, "the store it is in; absent without a set", .or_none = true),
     ROW("message_id", m.message_id, UUID, NULL, "its message id"),
     ROW("topic", m.topic, TEXT, NULL, "its topic"),
     CLI_STREAM_FIELDS(struct row, NULL, NULL),
     ROW("attempts", m.attempts, NUMBER, NULL, "how often it was claimed, this time included"),
     ROW("verdict", verdict, STATE, NULL,
-        "the command's: done, retry, failed, deferred, or released (because of the end); it comes "
-        "to nothing if the lease is lost before it is stored"),
-    ROW("exit_status", exit_status, NUMBER, NULL, "of the command; null: it did not end by itself"),
-    ROW("signal", signal, NUMBER, NULL, "that killed the command; null: none, or it was ours"),
-    ROW("reason", reason, TEXT, NULL, "why it is not done, in words; null: it is"),
+        "done, retry, failed, deferred, or released (because work ends); without effect if the "
+        "lease is lost before it is stored"),
+    ROW("exit_status", exit_status, NUMBER, NULL,
+        "the exit status of the command; null: it did not end by itself"),
+    ROW("signal", signal, NUMBER, NULL,
+        "the signal that killed the command; null: none, or we sent it"),
+    ROW("reason", reason, TEXT, NULL, "why it is not done, in words; null: it is done"),
     ROW("run_ms", run_ms, NUMBER, NULL, "how long the command ran"),
     { 0 },
 };

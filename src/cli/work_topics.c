@@ -106,10 +106,10 @@ static void tell(struct cli *cli, const struct unseen *unseen)
     if (unseen->used)
         return;
     if (unseen->near)
-        cli_note(cli, "there is no message of the topic %s, settled or not; did you mean %s?",
+        cli_note(cli, "there is no message with the topic %s, settled or not; did you mean %s?",
                  cli_quoted(cli, unseen->topic), cli_quoted(cli, unseen->near));
     else
-        cli_note(cli, "there is no message of the topic %s, settled or not",
+        cli_note(cli, "there is no message with the topic %s, settled or not",
                  cli_quoted(cli, unseen->topic));
 }
 

@@ -103,7 +103,7 @@ def cures():
 def own_words(path):
     text = read(path)
     return {name: "".join(re.findall(r'"([^"]*)"', words)) for name, words in
-            re.findall(r'\[PH_CURE_(\w+)\] = ((?:\s*"[^"]*")+)', text)}
+            re.findall(r'\[PH_CURE_(\w+)\] =((?:\s*"[^"]*")+)', text)}
 
 
 def test_cures_that_name_functions_have_other_words_elsewhere():

@@ -112,5 +112,5 @@ TEST(without_a_database_the_parent_still_serves_after_it_was_hidden)
     CHECK_INT(WORK("t", "--drain", "--quiet", "--no-db", "--exec", "cat"), 0);
     CHECK_STR(command_out(), "xxx");
     CHECK_INT(WORK("t", "--once", "--no-db", "--env", "DATABASE_URL", "--exec", "true"), 2);
-    CHECK(strstr(command_err(), "--no-db and --env DATABASE_URL exclude each other") != NULL);
+    CHECK(strstr(command_err(), "--no-db and --env DATABASE_URL cannot be used together") != NULL);
 }

@@ -102,7 +102,7 @@ TEST(env_passes_variables_of_ours)
     CHECK_INT(WORK("t", "--once", "--env", "ONE", "--env", "NONE", "--exec", "env"), 0);
     CHECK_LINE("ONE=1 $x");
     CHECK(strstr(command_out(), "OTHER") == NULL);
-    CHECK(strstr(command_err(), "--env NONE: there is no such variable here") != NULL);
+    CHECK(strstr(command_err(), "--env NONE: the variable is not set") != NULL);
 }
 
 TEST(what_a_command_runs_is_found_where_the_command_was_found)

@@ -141,5 +141,5 @@ TEST(verbose_has_a_line_per_message_and_a_summary_follows)
     stage_put(&stage, "1");
     CHECK_INT(WORK("t", "--drain", "-v", "--exec", "true"), 0);
     CHECK(strstr(command_err(), " \"t\": attempt 1, done after ") != NULL);
-    CHECK(strstr(command_err(), "1 handled: 1 done, 0 to be tried again, 0 dead") != NULL);
+    CHECK(strstr(command_err(), "1 handled: 1 done, 0 to be retried, 0 dead") != NULL);
 }
