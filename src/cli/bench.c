@@ -68,7 +68,7 @@ static int prepare_queue(struct bench *bench)
     return CLI_OK;
 }
 
-/* Acknowledges, and so deletes, all that is ready there. */
+/* Acknowledges, and so deletes, all ready messages there. */
 static int sweep(struct bench *bench)
 {
     struct cli *cli = bench->cli;

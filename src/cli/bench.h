@@ -29,12 +29,12 @@ struct bench_result {
 
 void bench_message(const struct bench *bench, ph_message *ret_message);
 
-/* Puts the times in order and takes what the result wants to know. */
+/* Sorts the times and fills in the percentiles of the result. */
 void bench_percentiles(int64_t *times_us, int64_t count, struct bench_result *result);
 
 /* ------------------------------------------------------------- bench_load.c */
 
-/* Each returns an exit code; a failure has been said. limit 0: until limit_us is over. */
+/* Each returns an exit code, after reporting any error. limit 0: runs until limit_us is over. */
 int bench_enqueue(struct bench *bench, const char *phase, int per_call, int64_t limit,
                   int64_t limit_us, struct bench_result *ret_result);
 int bench_claim_and_ack(struct bench *bench, int64_t expected, struct bench_result *ret_result);

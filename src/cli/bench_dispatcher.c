@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define SLICE_MS 100 /* how long a wait may keep us from showing progress */
+#define SLICE_MS 100 /* the longest wait between updates of the progress */
 #define LATENCY_DRAIN_MS 10000
 
 static ph_verdict do_nothing(void *context, ph_work *work)
@@ -121,7 +121,7 @@ static void sleep_until(int64_t at_us)
         ;
 }
 
-/* One message every 10 ms, whatever the one before took. Returns how many. */
+/* Enqueues at BENCH_LATENCY_RATE, however long a message takes. Returns how many. */
 static int64_t produce(struct bench *bench, struct moments *moments, int *code)
 {
     struct cli *cli = bench->cli;
@@ -202,7 +202,7 @@ int bench_latency(struct bench *bench, int64_t count, struct bench_result ret_re
     if (code == CLI_OK)
         code = measure(bench, dispatcher, &moments, ret_results);
     cli_progress_end(bench->cli);
-    ph_dispatcher_free(dispatcher); /* no handler runs after this: what it writes to may go */
+    ph_dispatcher_free(dispatcher); /* no handler runs after this, so its memory may go */
     ph_close(store);
     free(moments.called_us);
     free(moments.returned_us);

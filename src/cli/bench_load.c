@@ -6,7 +6,7 @@
 #include <time.h>
 
 #define WATCH_MS 50
-#define LEASE_S 10 /* short: what an interrupted run leaves leased comes back soon */
+#define LEASE_S 10 /* short, so that messages of an interrupted run soon come back */
 
 struct load;
 
@@ -15,7 +15,7 @@ struct loader {
     pthread_t thread;
     ph_store *store;
     ph_owner owner;
-    ph_settlement *settlements; /* those of the batch that was claimed last */
+    ph_settlement *settlements; /* of the last claimed batch */
     size_t settlement_count;
     ph_error err;
     bool failed;
@@ -127,7 +127,7 @@ static int open_all(struct load *load, struct loader *loaders)
     return code;
 }
 
-/* Shows the progress until all have ended. By time if there is no number. */
+/* Shows the progress until all threads have ended: by count, or by time if there is no limit. */
 static void watch(struct load *load, int64_t began_us)
 {
     struct timespec pause = { 0, WATCH_MS * 1000000L };

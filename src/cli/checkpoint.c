@@ -31,7 +31,7 @@ int cli_checkpoints(struct cli *cli, const struct cli_stream *stream, const char
     return CLI_OK;
 }
 
-/* Prints them; *ret_seq: where the last one is; -1: there are none. */
+/* Prints them. *ret_seq: the number of the last one; -1: there are none. */
 static int print(struct cli *cli, const struct cli_stream *stream, const char *consumer,
                  int64_t *ret_seq)
 {
@@ -103,7 +103,7 @@ static int seq_operand(struct cli *cli, int64_t least, int64_t *ret_seq)
     return code;
 }
 
-/* Says what became of a report that failed; seq may lie beyond the end. */
+/* Says why a report failed; seq may lie beyond the end. */
 static int fail(struct cli *cli, const struct cli_stream *stream, int64_t seq)
 {
     ph_stream_list_opts opts = PH_STREAM_LIST_OPTS_INIT;
@@ -218,7 +218,7 @@ static int run_rewind(struct cli *cli)
     if (ph_checkpoint_rewind(cli->store, PH_OWN_TX, stream.door->door, stream.ns, stream.key,
                              cli->operands[1], seq, cli->timeout_ms, NULL, &cli->err) < 0)
         return fail(cli, &stream, seq);
-    return print(cli, &stream, cli->operands[1], &now); /* the library's log says where it was */
+    return print(cli, &stream, cli->operands[1], &now); /* the library logs where it was */
 }
 
 const struct cli_command cli_checkpoint_rewind = {

@@ -72,7 +72,7 @@ static int run_claim(struct cli *cli)
     owner = owner_of(cli);
     if (door->claim(cli->store, PH_OWN_TX, owner, &opts, cli->timeout_ms, &batch, &cli->err) < 0)
         return cli_fail_store(cli);
-    cli_joins_note(cli); /* those whose deadline has passed, or whose last step has expired */
+    cli_joins_note(cli); /* joins past their deadline, or whose last step has expired */
     cli_columns_set(cli, cli_columns_for(cli, cli->command->columns, door));
     for (size_t i = 0; i < ph_batch_count(batch); i++)
         print(cli, ph_batch_at(batch, i), owner);

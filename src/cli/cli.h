@@ -1,9 +1,8 @@
 /* cli.h - the frame of the command: tables that describe it, and what verbs share.
  *
- * A verb is one static table (struct cli_command) and one function. The table
- * drives everything that is said about the verb: parsing, --help, usage
- * errors, completions, manual pages and the documented fields of --json. A
- * test runs each of its examples.
+ * A verb is one static table (struct cli_command) and one function. The table drives parsing,
+ * --help, usage errors, completions, manual pages and the documented fields of --json. A test runs
+ * each of its examples.
  *
  * The command knows only the public headers of the library. */
 #ifndef POSTHORN_CLI_H
@@ -37,7 +36,7 @@ enum cli_type {
     CLI_LIFETIME, /* the same, but with a unit; or "forever" (PH_FOREVER) */
     CLI_TIME,     /* ISO 8601 with zone, "now", "+10m", "@epoch"; ask with cli_time() */
     CLI_ID,       /* a UUID; ask with cli_id() */
-    CLI_REST,     /* all that follows it, options or not: operands from rest_at on, as after "--" */
+    CLI_REST,     /* all that follows, options or not: operands from rest_at on, as after "--" */
 };
 
 struct cli_option {
@@ -46,14 +45,14 @@ struct cli_option {
     const char *argument;    /* its name in the help; NULL: CLI_SWITCH */
     const char *help;        /* a sentence without a full stop */
     const char *value;       /* the default, as text; NULL: none */
-    const char *environment; /* a variable that stands in for it; NULL: none */
+    const char *environment; /* the variable used if it is not given; NULL: none */
     const char *choices;     /* CLI_WORD: separated by blanks */
     int64_t min, max;        /* of numbers and durations, in the type's unit; both 0: no limits */
     bool repeated;           /* may be given several times */
     char letter;             /* 0: none */
 };
 
-/* An entry of such a table; what is left out (.value, .min, …) may follow the help. */
+/* An entry of such a table; other members (.value, .min, …) may follow the help. */
 #define CLI_OPTION(name_, letter_, type_, argument_, ...)                                          \
     {                                                                                              \
         .name = name_, .letter = letter_, .type = CLI_##type_, .argument = argument_,              \
@@ -124,8 +123,8 @@ struct cli;
 struct cli_command {
     const char *name;        /* "enqueue", "dead list" */
     const char *summary;     /* one line without a full stop */
-    const char *operands;    /* "TOPIC [PAYLOAD|-]": in brackets what may be left out; NULL: none */
-    bool checks_operands;    /* the verb itself says what is missing */
+    const char *operands;    /* "TOPIC [PAYLOAD|-]", with optional parts in brackets; NULL: none */
+    bool checks_operands;    /* the verb itself reports missing operands */
     const char *description; /* paragraphs, each but the last ended by a line feed */
     const struct cli_option *options; /* NULL: none of its own */
     const struct cli_field *fields;   /* NULL: prints no rows */
@@ -133,11 +132,10 @@ struct cli_command {
     enum cli_layout layout;
     const struct cli_example *examples; /* NULL: none */
     const struct cli_exit_note *exits;  /* beyond the general ones; NULL: none */
-    bool
-        every_store; /* of a set of databases it takes all, by cli_each(); otherwise it needs one */
-    bool only_reads; /* changes nothing, so that nobody needs to know where */
-    bool graceful;   /* SIGINT and SIGTERM only make cli_interrupted() true; a second one ends it */
-    bool hidden;     /* not for people: in no help and no completion */
+    bool every_store; /* works on all stores of a set, by cli_each(); otherwise it needs one */
+    bool only_reads;  /* changes nothing, so it need not announce the default database */
+    bool graceful; /* SIGINT and SIGTERM only make cli_interrupted() true; a second one ends it */
+    bool hidden;   /* internal: in no help and no completion */
     int (*run)(struct cli *cli); /* returns an exit code */
     int kind;                    /* tells apart the verbs that share their run() */
 };
@@ -176,7 +174,7 @@ struct cli_setting {
 
 struct cli {
     const struct cli_command *command;
-    const char *family; /* the first of two words, if that was all */
+    const char *family; /* the first of two words, if the second is missing */
     const char **operands;
     size_t operand_count;
     size_t rest_at; /* the index of the first operand after "--"; operand_count: none */
@@ -188,22 +186,22 @@ struct cli {
     int timeout_ms;               /* for every call of the library; 0: its default */
     const char *url, *url_source; /* "--db", "POSTHORN_DB", "DATABASE_URL", "from:…", "default" */
     const char *from_error;       /* why a file of from: cannot be used; NULL: it can */
-    const char *from_schema, *from_prefix; /* what it says besides; or NULL */
-    const char **named; /* all that was named there: URLs, with or without an id; sets */
+    const char *from_schema, *from_prefix; /* what else the file sets; or NULL */
+    const char **named; /* everything named there: URLs, with or without an id; sets */
     size_t named_count;
     const ph_database *database; /* the one in use, if it is of a set; url is its URL then */
-    struct cli_stores *stores;   /* NULL: nobody has looked yet */
-    bool default_told;           /* that the default is used */
-    bool looking;                /* the sources of the set are asked; a report will say of them */
+    struct cli_stores *stores;   /* NULL: not read yet */
+    bool default_told;           /* has noted that the default is used */
+    bool looking;                /* reading the sources of a set, whose report has the errors */
 
-    const char *where; /* "line 12", while input is read: errors name it */
-    const char *place; /* the store of many that is at hand: rows and words name it */
+    const char *where; /* "line 12", while reading input: errors name it */
+    const char *place; /* the current store of a set: rows and messages name it */
     const char *said;  /* the last error */
     ph_store *store;   /* closed by main */
     ph_error err;      /* for every call of the library */
     struct cli_output *output;
     struct cli_progress *progress;
-    struct cli_ended *ended;  /* NULL: nobody asked for joins that end */
+    struct cli_ended *ended;  /* NULL: ended joins are not collected */
     struct cli_block *blocks; /* what cli_alloc() gave; freed by main */
     char *line;               /* of cli_read_line() */
     size_t line_size;
@@ -213,53 +211,54 @@ struct cli {
 
 /* Every name must be in the command's table (or be global). */
 bool cli_given(const struct cli *cli, const char *option);
-/* The text, of the last one if it was repeated; or the default, or NULL. */
+/* The text, the last one if it was repeated; or the default, or NULL. */
 const char *cli_text(const struct cli *cli, const char *option);
-/* The number, in the type's unit; 0 if there is neither one nor a default. Switches: how often. */
+/* The number, in the type's unit; 0 without value and default. Switches: how often. */
 int64_t cli_number(const struct cli *cli, const char *option);
 /* The index of the word in choices; -1: none. */
 int cli_word(const struct cli *cli, const char *option);
-/* Copies a CLI_ID. false: it was not given, and *ret_id is as it was. */
+/* Copies a CLI_ID. false: it was not given, and *ret_id is unchanged. */
 bool cli_id(const struct cli *cli, const char *option, uint8_t ret_id[16]);
 /* A CLI_TIME in microseconds; 0: not given. "now" and "+10m" count from the database's clock if
  * the store is open, otherwise from this machine's. Returns an exit code. */
 int cli_time(struct cli *cli, const char *option, int64_t *ret_time);
 int cli_time_of(struct cli *cli, const struct cli_setting *setting, int64_t *ret_time);
-/* Those of a repeated option: writes up to size texts, returns how many there are. */
+/* The texts of a repeated option: writes up to size of them, returns how many there are. */
 size_t cli_texts(const struct cli *cli, const char *option, const char **ret_texts, size_t size);
 
-/* Values that are not options: 0, or an exit code after saying what is wrong with them. The name
- * of an operand is in capitals. */
+/* Values that are not options: 0, or an exit code after reporting what is wrong. The name of an
+ * operand is in capitals. */
 int cli_parse_value(struct cli *cli, const struct cli_option *option, const char *text,
                     struct cli_setting *ret_setting);
 int cli_parse_id(struct cli *cli, const char *text, uint8_t ret_id[16]);
 
-/* The ids that a verb is given: operands ID or ID:FENCE; "-" stands for lines on stdin, which hold
- * one as their first word, or are objects with work_id and fence, as claim, list and others print
- * them. Refuses none at all. */
+/* The ids given to a verb: operands ID or ID:FENCE; "-" reads lines from stdin that begin with one
+ * or are objects with work_id and fence, as claim, list and others print them. Fails if there are
+ * none. */
 struct cli_ids {
     ph_lease_ref *refs;
     size_t count;
 };
 int cli_ids_read(struct cli *cli, struct cli_ids *ret_ids);
-/* The same from the operand with this index on; member: what an object calls its id. */
+/* The same from this operand on; member: the name of the id in objects. */
 int cli_ids_read_from(struct cli *cli, size_t first, const char *member, struct cli_ids *ret_ids);
 
 /* ------------------------------------------------------------------ the database */
 
 #define CLI_OPEN_CHECKED 0u /* connects, and the schema must be there */
 #define CLI_OPEN_LAZY 1u    /* neither */
-#define CLI_OPEN_DEPLOY 2u  /* makes or updates the schema first */
+#define CLI_OPEN_DEPLOY 2u  /* creates or updates the schema first */
 
-/* Opens cli->store. Returns an exit code; a failure has been said. */
+/* Opens cli->store. Returns an exit code, after reporting any error. */
 int cli_open(struct cli *cli, unsigned how);
 
-/* A store of its own (for another thread, say), with the same URL and options: ph_close(). */
+/* A separate store, for another thread say, with the same URL and options. Free it with
+ * ph_close(). */
 int cli_open_another(struct cli *cli, unsigned how, ph_store **ret_store);
 
-/* Joins that calls of the library end are collected from now on; before cli_open(). */
+/* Collects the joins that library calls end from now on. Call it before cli_open(). */
 void cli_joins_watch(struct cli *cli);
-/* Tells of those since the last time. tell: a note each in the text form, otherwise an array for
+/* Report the joins ended since the last time. tell: notes in the text form, otherwise an array for
  * CLI_ENDED_FIELD, NULL if there are none. note: always notes. */
 json_t *cli_joins_tell(struct cli *cli);
 void cli_joins_note(struct cli *cli);
@@ -274,56 +273,55 @@ bool cli_url_is_sqlite(struct cli *cli);
 /* The options of every store that is opened, with the names of the database in use. */
 void cli_store_opts(struct cli *cli, ph_store_opts *ret_opts);
 
-/* The line of a command ("migrate up") for this database: with the options that name it, unless
- * a password is among them. */
+/* A command line for this database ("migrate up"), with the options that name it unless they hold a
+ * password. */
 const char *cli_command_line(struct cli *cli, const char *command, ...)
     __attribute__((format(printf, 2, 3)));
-/* A cure as words for users of the command; NULL: the library's text suits them. door is a
- * finding's. */
+/* A cure in terms of commands; NULL: use the library's text. door: that of a finding. */
 const char *cli_cure(struct cli *cli, ph_cure cure, ph_door door);
-/* An error of the library in such words. */
+/* A library error in these terms. */
 const char *cli_error_text(struct cli *cli, const ph_error *err);
 
 /* -------------------------------------------------------------------- many databases */
 
-/* Were databases named as a set: several, one with an id, or a set file? Then rows say of which
- * store they are. Not if --store has picked one. */
+/* Were databases named as a set: several, one with an id, or a set file? Then rows name their
+ * store. False if --store has picked one. */
 bool cli_is_set(struct cli *cli);
 
-/* What is done on every database that was named. */
+/* Work for every database that was named. */
 struct cli_each {
     unsigned how;     /* each is opened: CLI_OPEN_… */
-    bool until_found; /* no more after the first CLI_OK */
-    bool again; /* another round follows, which leaves out those that have failed in this one */
-    /* With cli->store open. Returns an exit code: CLI_NOT_FOUND: nothing here; CLI_USAGE and
-     * CLI_INTERRUPTED end it all; another failure, which was said, is that of this store. */
+    bool until_found; /* stop after the first CLI_OK */
+    bool again;       /* another round follows, without the stores that fail in this one */
+    /* Called with cli->store open. Returns an exit code. CLI_NOT_FOUND: nothing here; CLI_USAGE and
+     * CLI_INTERRUPTED end the loop; any other failure, already reported, is that of this store. */
     int (*one)(struct cli *cli, void *context);
-    /* One of a set has failed, cli->said says why; NULL: that is all. */
+    /* Called after a store of a set has failed, with the reason in cli->said. May be NULL. */
     void (*failed)(struct cli *cli, void *context);
-    /* A key of one of a set is left out, as cli->said says; NULL: that is all. */
+    /* Called if a key of a store is left out, with the reason in cli->said. May be NULL. */
     void (*key_left_out)(struct cli *cli, void *context);
     void *context;
-    const void *total; /* of a set: the row of all together, printed at the end; NULL: none */
+    const void *total; /* with a set: the row of totals, printed at the end; NULL: none */
 };
 
-/* Does it. Without a set: opens the database, and that is all. Returns CLI_OK; CLI_NOT_FOUND if
- * none had anything; after failures, which are counted, their code, CLI_FAILED if they differ. What
- * the set has left out has failed, too, and so has a source of it that could not be asked. */
+/* Does the work in every store, or without a set in the one database. Returns CLI_OK, CLI_NOT_FOUND
+ * if no store had anything, or the code of the failures, CLI_FAILED if they differ. Stores left out
+ * of the set and sources that cannot be read count as failures. */
 int cli_each(struct cli *cli, const struct cli_each *each);
-/* For the member failed: a row that says so. As an object, or printed. */
+/* For the member failed: a row with the error, as an object or printed. */
 json_t *cli_json_failed(struct cli *cli);
 void cli_row_failed(struct cli *cli, void *context);
-/* Prints a row for all stores together; the same from an object. */
+/* Prints the row of totals; the same from an object. */
 void cli_row_total(struct cli *cli, const void *row);
 void cli_row_total_json(struct cli *cli, json_t *row);
-/* The members of CLI_TOTAL_FIELDS alone. Returns true if some have failed. */
+/* Only the members of CLI_TOTAL_FIELDS. Returns true if a store has failed. */
 bool cli_json_total(struct cli *cli, json_t *row);
 
-/* The set itself, for a dispatcher that serves all of it, by CLI_SET_OPTIONS; borrowed until the end
- * of the command. And a check that these were not given for one database. Return exit codes. */
+/* The set itself, by CLI_SET_OPTIONS, for a dispatcher that serves all of it; borrowed until the
+ * command ends. The check refuses these options for a single database. Both return exit codes. */
 int cli_set_open(struct cli *cli, ph_set **ret_set);
 int cli_set_options_check(struct cli *cli);
-/* What of the set cannot be served: as warnings; or as errors, with the exit code. */
+/* Report what cannot be served of the set: as warnings; or as errors, with the exit code. */
 void cli_set_warn(struct cli *cli);
 int cli_set_fail(struct cli *cli);
 #define CLI_SET_OPTIONS                                                                            \
@@ -334,11 +332,11 @@ int cli_set_fail(struct cli *cli);
         CLI_OPTION("refresh", 0, MS, "DURATION", "with a set: how often to reread it",             \
                    .value = "5m", .min = 100, .max = 86400000)
 
-/* The names of the stores, as far as there is room for them: "eu, us, …". */
+/* The names of the first few stores: "eu, us, …". */
 const char *cli_stores_names(struct cli *cli);
-/* Those that are in use: one, or all; borrowed. Returns an exit code. */
+/* The stores of the set; borrowed. Returns an exit code. */
 int cli_stores_list(struct cli *cli, const ph_databases **ret_list);
-/* Asks the sources of the set again. Returns an exit code. */
+/* Rereads the sources of the set. Returns an exit code. */
 int cli_stores_refresh(struct cli *cli);
 
 /* Members that the frame adds. */
@@ -365,15 +363,14 @@ void cli_columns_set(struct cli *cli, const char *columns);
 void cli_row(struct cli *cli, const void *row);
 /* The same from an object with these members; takes over the reference. */
 void cli_row_json(struct cli *cli, json_t *row);
-/* Text that is neither a row nor words about it: straight to stdout. */
+/* Writes text that is not a row straight to stdout. */
 void cli_print(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_write(struct cli *cli, const char *bytes, size_t length);
 /* The rows of a field as a table in the middle of other text (text form only). */
 void cli_table(struct cli *cli, const struct cli_field *field, const json_t *rows);
-/* Makes what was printed so far visible, rows that wait to be aligned too; for verbs that go on
- * for long. */
+/* Flushes what was printed, including rows that wait for alignment; for verbs that run long. */
 void cli_flush(struct cli *cli);
-/* Could stdout not be written? Why (errno); 0: it could. The end of the command says so, unless the
+/* The errno of a failed write to stdout; 0: none. The end of the command reports it, unless the
  * reader has gone away (EPIPE); loops end early. */
 int cli_write_failed(const struct cli *cli);
 /* Clears the screen, on a terminal: for --watch. */
@@ -386,19 +383,19 @@ enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_RED, CLI_GREEN, CLI_YELLOW }
 const char *cli_colour(const struct cli *cli, enum cli_colour colour);
 
 json_t *cli_json_bytes(const char *text, size_t length);
-/* What is wrong with a JSON text, and where; jansson's own words quote it. */
+/* What is wrong with a JSON text, and where. jansson's own message would quote the text. */
 const char *cli_json_error(struct cli *cli, const json_error_t *error);
 
-/* Texts as they are safe to show: control characters escaped, invalid UTF-8 replaced. From
+/* A text made safe to show: control characters escaped, invalid UTF-8 replaced. From
  * cli_alloc(). */
 const char *cli_shown(struct cli *cli, const char *text);
-/* The one of these that a slip of the pen may have meant; NULL: none. */
+/* The candidate that a typing error may have meant; NULL: none. */
 const char *cli_word_near(const char *word, const char *const *candidates, size_t count);
-/* A word of a command line that users may copy. */
+/* Quotes a word for a command line that users may copy. */
 const char *cli_quoted(struct cli *cli, const char *text);
-/* Time that only goes forward, in microseconds; for waiting and measuring. */
+/* Monotonic time in microseconds, for waiting and measuring. */
 int64_t cli_now_us(void);
-/* "1 h 5 min", "320 ms": for words, not for data. */
+/* "1 h 5 min", "320 ms": for messages, not for data. */
 #define CLI_DURATION_SIZE 32
 const char *cli_duration_text(int64_t ms, char ret_text[CLI_DURATION_SIZE]);
 /* "in 3 h", "5 min ago", of a distance from now. */
@@ -407,24 +404,24 @@ const char *cli_from_now_text(int64_t ms, char ret_text[CLI_FROM_NOW_SIZE]);
 
 /* ------------------------------------------------------------------------- words */
 
-/* All on stderr. A note is dropped by --quiet. */
+/* All go to stderr. --quiet drops notes. */
 void cli_note(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cli_warn(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Says "posthorn: cause; cure" and returns the code. */
+/* Prints "posthorn: cause; cure" and returns the code. */
 int cli_fail(struct cli *cli, enum cli_exit code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same for a usage error, which also names the help. */
 int cli_usage(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same with cli->err, which a call of the library has filled. */
+/* The same for cli->err, which a library call has filled. */
 int cli_fail_store(struct cli *cli);
 
-/* Asks on a terminal; elsewhere wants --yes. Returns CLI_OK to go on, or an exit code. */
+/* Asks on a terminal; elsewhere requires --yes. Returns CLI_OK to go on, or an exit code. */
 int cli_confirm(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A bar on stderr, only on a terminal and without --quiet. total 0: unknown. One at a time;
- * words that are said meanwhile do not garble it. */
+ * messages printed meanwhile do not garble it. */
 void cli_progress_begin(struct cli *cli, const char *label, int64_t total);
-/* The same by time: done and total are milliseconds, and are shown in seconds. */
+/* The same by time: done and total are milliseconds, shown in seconds. */
 void cli_progress_begin_time(struct cli *cli, const char *label, int64_t total_ms);
 void cli_progress_at(struct cli *cli, int64_t done, int64_t total);
 void cli_progress_end(struct cli *cli);
@@ -440,7 +437,7 @@ char *cli_strdup(struct cli *cli, const char *text);
 char *cli_printf(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *cli_vprintf(struct cli *cli, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
-/* For memory that comes elsewhere: ends the command if it is NULL. */
+/* For memory from elsewhere: ends the command if it is NULL. */
 void *cli_need(void *memory);
 
 /* All of stdin, or a line of it (without its end; NULL: no more). The text is followed by a NUL

@@ -1,4 +1,4 @@
-/* commands.c - every verb there is, what all of them share, and what a slip of the pen meant. */
+/* commands.c - every verb, what all of them share, and what a typing error meant. */
 #include "commands.h"
 #include "frame.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A text between single quotes; also is put behind a backslash. */
+/* A text in single quotes, with a backslash before each character of also. */
 static const char *quoted(struct cli *cli, const char *text, const char *also)
 {
     char *result = cli_alloc(cli, strlen(text) * 4 + 3), *to = result;

@@ -1,4 +1,4 @@
-/* config.c - posthorn config show: what is in effect, and who said so. */
+/* config.c - posthorn config show: the effective settings, and where they come from. */
 #include "commands.h"
 #include "frame.h"
 
@@ -15,7 +15,7 @@ static void row(struct cli *cli, const char *name, json_t *value, const char *so
     cli_row(cli, &(struct row){ name, value, source });
 }
 
-/* from: what the file says that names the database; or NULL. */
+/* from: the value in the file that names the database; or NULL. */
 static void row_option(struct cli *cli, const char *name, const char *option, const char *from,
                        const char *fallback)
 {
@@ -36,7 +36,7 @@ static void row_store(struct cli *cli, const ph_database *database)
         cli_stores_source(cli, database->url));
 }
 
-/* What was named; of a set, and with --store, also what that means. */
+/* The databases as they were named, and the stores of a set or that of --store. */
 static int row_databases(struct cli *cli)
 {
     const ph_databases *list = NULL;

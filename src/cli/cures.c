@@ -1,10 +1,10 @@
-/* cures.c - what helps, said in commands: the library names its own functions. */
+/* cures.c - cures in terms of commands; the library names its own functions. */
 #include "frame.h"
 
 #include <string.h>
 
-/* {…} is a command of ours, in which DOOR is the option that picks the door, if it is not the
- * outbox. NULL: the library's text suits everybody. */
+/* {…} is a command of ours, in which DOOR becomes the option --door, unless that is the outbox.
+ * NULL: the text of the library fits. */
 static const char *template_of(ph_cure cure)
 {
     static const char *const templates[] = {

@@ -21,7 +21,7 @@ static void on_log(void *context, const ph_log_event *event)
     struct cli *cli = context;
 
     if (cli->looking && event->level == PH_LOG_WARN && strcmp(event->event, "set") == 0)
-        return; /* the report has it, too, and is said where it belongs */
+        return; /* the report has it, too, and is printed in its place */
     if (event->level > log_level(cli))
         return;
     cli_progress_hide(cli);
@@ -140,7 +140,7 @@ int cli_url_check(struct cli *cli, const char *url)
                      shown);
 }
 
-/* The schema, or the prefix of the tables: as the option says, or the file that named the database. */
+/* The schema or table prefix: of the option, or else of the file that names the database. */
 static const char *named(const struct cli *cli, const char *option)
 {
     const char *from = strcmp(option, "schema") == 0 ? cli->from_schema : cli->from_prefix;
@@ -164,7 +164,7 @@ void cli_store_opts(struct cli *cli, ph_store_opts *ret_opts)
     ret_opts->log_level = log_level(cli) < PH_LOG_WARN ? PH_LOG_WARN : log_level(cli);
 }
 
-/* Who named no database may not know of this one. */
+/* Without a named database the user may not expect this one. */
 static void tell_of_default(struct cli *cli)
 {
     char *folder;

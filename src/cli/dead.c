@@ -6,14 +6,14 @@
 
 #define PAGE 500
 
-/* One command: what is done with which dead letters, and how far it is. */
+/* One command: what to do with which dead letters, and how far it is. */
 struct task {
-    /* Takes up to PAGE of them, counts those that were dead letters, and marks them if it can tell.
+    /* Acts on up to PAGE of them, counts the dead letters among them, and marks these if it can.
      * Returns an exit code. */
     int (*act)(struct cli *cli, const ph_work_id *ids, size_t count, int64_t *done, bool *is_done);
     bool counted;       /* it prints how many, not which */
     struct cli_ids ids; /* unless --all */
-    bool *settled;      /* per id: it was dealt with */
+    bool *settled;      /* per id: it is done */
     int64_t total, done;
 };
 
@@ -69,7 +69,7 @@ static int discard(struct cli *cli, const ph_work_id *ids, size_t count, int64_t
     return CLI_OK;
 }
 
-/* The next ones from *at on that are not dealt with. Returns how many. */
+/* The next ids from *at on that are not done. Returns how many. */
 static size_t next_named(const struct task *task, size_t *at, ph_work_id ret_ids[PAGE],
                          size_t ret_indexes[PAGE])
 {
@@ -125,7 +125,7 @@ static int page_of(struct cli *cli, ph_work_id *after, ph_work_id ret_ids[PAGE],
     return CLI_OK;
 }
 
-/* All that match. Those that die again in the meantime are newer, and are not met twice. */
+/* All that match. One that dies again in the meantime is newer, and is not met twice. */
 static int each_matching(struct cli *cli, struct task *task)
 {
     ph_work_id after = { { 0 } }, page[PAGE];
@@ -144,7 +144,7 @@ static int each_matching(struct cli *cli, struct task *task)
     return code;
 }
 
-/* How many match, for the question and the progress; with a topic that has to be counted here. */
+/* Counts the matches, for the question and the progress; those of a topic one by one. */
 static int count_matching(struct cli *cli, void *context)
 {
     int64_t *total = context;
@@ -184,7 +184,7 @@ static int arguments_check(struct cli *cli)
     return CLI_OK;
 }
 
-/* Reads ids, or counts all. A store of a set that fails here is left out later on. */
+/* Reads ids, or counts all. A store of a set that fails here is skipped later on. */
 static int prepare(struct cli *cli, struct task *task)
 {
     struct cli_each each = { .again = true, .one = count_matching, .context = &task->total };
@@ -222,7 +222,7 @@ static int one(struct cli *cli, void *context)
     return code;
 }
 
-/* Those that no store has, which otherwise would have no row. */
+/* The ids that no store has, which otherwise would have no row. */
 static void print_rest(struct cli *cli, const struct task *task)
 {
     for (size_t i = 0; i < task->ids.count; i++) {

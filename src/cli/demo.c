@@ -10,7 +10,7 @@
 #define FIRST_BACKOFF_MS 200
 #define ATTEMPTS 3
 #define LEASE_S 1
-#define WAIT_MS 15000 /* for anything that takes milliseconds */
+#define WAIT_MS 15000 /* limit of waits for what takes milliseconds */
 
 struct row {
     const char *step, *expected, *seen;

@@ -66,7 +66,7 @@ static const struct cli_field fields[] = {
 #define LEVEL_COLUMNS 7
 #define CHECK_COLUMNS 15
 
-/* As it is printed; what it points to is the report's. */
+/* A finding as it is printed; it borrows from the report. */
 static struct finding seen(struct cli *cli, const ph_finding *it)
 {
     const char *advice = cli_cure(cli, it->cure, it->door);
@@ -75,7 +75,7 @@ static struct finding seen(struct cli *cli, const ph_finding *it)
                              it->cure == PH_CURE_NONE ? NULL : ph_cure_word(it->cure) };
 }
 
-/* label: what stands before it, in so many columns. */
+/* label: the text before it, in so many columns. */
 static void print_finding(struct cli *cli, const char *label, int columns,
                           const struct finding *finding, const char *advice)
 {
@@ -97,7 +97,7 @@ static void show(struct cli *cli, const ph_finding *it)
         cli_row_json(cli, cli_object(finding_fields, &finding));
 }
 
-/* What only the command knows: which database it uses, and who told it to. */
+/* What only the command knows: which database it uses, and where that was said. */
 static ph_finding own_finding(struct cli *cli)
 {
     const char *shown = cli_url_shown(cli);
@@ -155,7 +155,7 @@ static struct line *add_line(struct cli *cli, struct round *round, const char *e
     return line;
 }
 
-/* It outlives the report. */
+/* A copy that outlives the report. */
 static struct finding kept(struct cli *cli, const ph_finding *it)
 {
     struct finding finding = seen(cli, it);
@@ -182,7 +182,7 @@ static void add_finding(struct cli *cli, struct line *line, const ph_finding *fi
     line->worst = finding->level > line->worst ? finding->level : line->worst;
 }
 
-/* It could not be examined: that is an error, too. */
+/* A store that could not be examined counts as an error, too. */
 static void add_failed(struct cli *cli, void *context)
 {
     const ph_finding finding = { .check = "set", .level = PH_FINDING_ERROR, .text = cli->said };
@@ -210,8 +210,7 @@ static void add_key(struct cli *cli, void *context)
     add_late(cli, context, cli->place, &finding);
 }
 
-/* Something that is not as it should be: the first store that has it, and how many others have the
- * same. */
+/* A problem: the first store that has it, and how many others have the same. */
 struct same {
     struct same *next;
     const struct finding *finding;
@@ -239,7 +238,7 @@ static void gather_one(struct cli *cli, struct same **at, const char *store,
     (*at)->store = store;
 }
 
-/* In order. */
+/* The problems of all stores, in order. */
 static struct same *gather(struct cli *cli, const struct round *round)
 {
     struct same *all = NULL;
@@ -296,7 +295,7 @@ static void print_round(struct cli *cli, const struct round *round)
         print_findings(cli, round);
 }
 
-/* What the database says it is; NULL: nothing. */
+/* The identity that the database reports; NULL: none. */
 static const char *identity_of(const struct line *line)
 {
     for (size_t i = 0; i < line->count; i++) {

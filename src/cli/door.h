@@ -37,7 +37,7 @@ extern const struct cli_door *const cli_outbox, *const cli_inbox, *const cli_tim
 #define CLI_WHICH_DOOR "the door to claim from"
 #define CLI_STREAM_DOOR_OPTION(text)                                                               \
     CLI_OPTION("door", 0, WORD, "DOOR", text, .value = "outbox", .choices = CLI_STREAM_DOORS)
-/* How many partitions streams fall into, and whose they are: for verbs that show it. */
+/* The number of partitions and the service that shares them: for verbs that show streams. */
 #define CLI_PARTITIONS "10000" /* PH_PARTITIONS */
 #define CLI_PARTITION_OPTIONS                                                                      \
     CLI_OPTION("service", 0, TEXT, "NAME",                                                         \
@@ -48,23 +48,23 @@ extern const struct cli_door *const cli_outbox, *const cli_inbox, *const cli_tim
             "the number of partitions; if omitted, that of the service, or " CLI_PARTITIONS,       \
             .min = 1, .max = PH_PARTITIONS_MAX)
 
-/* The one that --door names. */
+/* The door that --door names. */
 const struct cli_door *cli_door(const struct cli *cli);
 
 /* Outbox and inbox have ordered streams. */
 bool cli_has_streams(const struct cli_door *door);
 
-/* Looks for a work id behind every door. *ret_door: where it is. Returns a status of the library;
- * nowhere: what was said of the outbox. */
+/* Looks for a work id behind every door. Returns a status of the library; if no door has the id,
+ * the outbox's error. */
 int cli_find(struct cli *cli, ph_work_id id, const struct cli_door **ret_door,
              ph_message_info **ret_info);
 
-/* What is done with a message that was found; returns an exit code. */
+/* Called with a message that was found; returns an exit code. */
 typedef int (*cli_found_fn)(struct cli *cli, const struct cli_door *door,
                             const ph_message_info *info);
 
-/* Looks for the work id that is the first operand, in every database. Returns the code of found();
- * CLI_NOT_FOUND with *ret_found false: nowhere, which is to be said. */
+/* Looks for the first operand, a work id, in every database. Returns the code of found().
+ * CLI_NOT_FOUND with *ret_found false: no database has it, and the caller has to say so. */
 int cli_find_each(struct cli *cli, cli_found_fn found, bool *ret_found);
 
 #endif

@@ -1,12 +1,12 @@
 /* each.c - many databases: the loop over all of them, and its rows.
  *
- * Each is opened like a database that was named alone, one after the other, so that 200 of them
- * need one connection. */
+ * It opens one after the other, like a database that was named alone, so that 200 of them need one
+ * connection. */
 #include "frame.h"
 
 #include <string.h>
 
-#define MANY 10 /* then it is shown how far we are */
+#define MANY 10 /* from so many stores on a bar shows the progress */
 
 struct outcome {
     size_t failed, found;
@@ -19,7 +19,7 @@ static bool ends_all(int code)
     return code == CLI_USAGE || code == CLI_INTERRUPTED;
 }
 
-/* Different ones are CLI_FAILED together. */
+/* Different codes become CLI_FAILED. */
 static void add_code(struct outcome *outcome, int code)
 {
     outcome->code = outcome->code == CLI_OK || outcome->code == code ? code : CLI_FAILED;
@@ -43,7 +43,7 @@ static int unless_interrupted(struct cli *cli, const struct cli_each *each)
     return cli_interrupted() ? CLI_INTERRUPTED : each->one(cli, each->context);
 }
 
-/* One of the set. Returns the exit code of its part. */
+/* Works on one store. Returns its exit code. */
 static int on_one(struct cli *cli, const struct cli_each *each, size_t index)
 {
     const char *source = cli->url_source;
@@ -67,7 +67,7 @@ static int on_one(struct cli *cli, const struct cli_each *each, size_t index)
     return code;
 }
 
-/* For the row of one that has failed, now or in the round before. */
+/* Prints the row of a store that has failed, now or in the round before. */
 static void tell_failure(struct cli *cli, const struct cli_each *each, const char *id,
                          const char *said)
 {
@@ -78,7 +78,7 @@ static void tell_failure(struct cli *cli, const struct cli_each *each, const cha
     cli->place = NULL;
 }
 
-/* What the set has left out. */
+/* Reports what the set has left out. */
 static void on_flaws(struct cli *cli, const struct cli_each *each, struct outcome *outcome)
 {
     for (struct cli_flaw *flaw = cli->stores->flaws; flaw; flaw = flaw->next) {
@@ -116,7 +116,7 @@ static int sum_up(struct cli *cli, const struct cli_each *each, const struct out
     return outcome->found ? CLI_OK : CLI_NOT_FOUND;
 }
 
-/* All of them, as far as they are needed. Returns an exit code that ends it all, or CLI_OK. */
+/* Works on all stores, as far as needed. Returns an exit code that ends the loop, or CLI_OK. */
 static int on_stores(struct cli *cli, const struct cli_each *each, struct outcome *outcome)
 {
     struct cli_stores *stores = cli->stores;
@@ -209,7 +209,7 @@ void cli_row_total(struct cli *cli, const void *row)
 
 void cli_row_total_json(struct cli *cli, json_t *row)
 {
-    if (!cli->stores) { /* it could not be found out which there are */
+    if (!cli->stores) { /* the stores could not be read */
         json_decref(row);
         return;
     }
@@ -218,7 +218,7 @@ void cli_row_total_json(struct cli *cli, json_t *row)
     cli_row_json(cli, row);
 }
 
-/* An id stays the first: other verbs read it there. */
+/* An id stays in the first column, where other verbs read it. */
 const char *cli_stores_columns(struct cli *cli, const char *columns)
 {
     size_t first = columns ? strcspn(columns, " ") : 0;

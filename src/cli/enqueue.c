@@ -73,7 +73,7 @@ static int enqueue_one(struct cli *cli, struct enqueue_draft *draft)
                    &cli->err) < 0)
         return cli_fail_store(cli);
     cli_row(cli, &enqueued);
-    cli_joins_note(cli); /* a step that has ended already: its dedupe key was taken */
+    cli_joins_note(cli); /* a step that has already ended: its dedupe key was taken */
     if (!enqueued.is_new)
         cli_note(cli, "nothing was stored: the dedupe key was taken by this message");
     return CLI_OK;

@@ -4,16 +4,16 @@
 
 #include "message.h"
 
-/* The message that the options describe; topic and payload are not yet in it. */
+/* The message that the options describe, still without topic and payload. */
 struct enqueue_draft {
     ph_message message;
     const char *source, *source_id; /* receive */
-    ph_tenant_id tenant_id;         /* zero: none, as the others */
+    ph_tenant_id tenant_id;         /* zero: none; so for the others */
     ph_message_id message_id;
     ph_join_id join_id;
 };
 
-/* What enqueue and receive have in common: options that both have. */
+/* Reads the options that enqueue and receive share. */
 void enqueue_draft_begin(struct cli *cli, struct enqueue_draft *draft);
 
 /* The draft as a message, and as one for the inbox; both borrow from it. */

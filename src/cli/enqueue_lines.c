@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_BYTES (16 * 1024 * 1024) /* a batch that has read so much is stored */
+#define BATCH_BYTES (16 * 1024 * 1024) /* a batch that holds so much is stored */
 
 /* One line: the message, and what it borrows from. */
 struct line {
@@ -29,8 +29,8 @@ struct batch {
     char where[64];
 };
 
-/* The keys of an object, as options are described, so that they are read alike; and where in the
- * draft they go. */
+/* The keys of an object, described like options so that they are read alike, and their places in
+ * the draft. */
 struct key {
     struct cli_option option;
     size_t at;
@@ -201,7 +201,7 @@ static void batch_forget(struct batch *batch)
     batch->count = batch->bytes = 0;
 }
 
-/* The library counts within the call; people count lines. */
+/* The library counts messages within a call; users count lines. */
 static int batch_failed(struct batch *batch)
 {
     struct cli *cli = batch->cli;
@@ -264,7 +264,7 @@ static int batch_store(struct batch *batch)
         code = batch_failed(batch);
     } else {
         batch_print(batch);
-        cli_flush(cli); /* what is stored is named, whatever happens next */
+        cli_flush(cli); /* ids of stored messages are printed, whatever happens next */
         batch->stored += (int64_t)batch->count;
         cli_progress_at(cli, batch->stored, 0);
     }
@@ -303,7 +303,7 @@ static int all_lines(struct batch *batch)
     return code == CLI_OK ? batch_store(batch) : code;
 }
 
-/* How far it came. */
+/* Says how many lines were stored. */
 static void told(const struct batch *batch, int code)
 {
     struct cli *cli = batch->cli;

@@ -94,7 +94,7 @@ static const ph_attempt *last_attempt(const struct story *story)
 
 /* ---------------------------------------------------------------- what if … */
 
-/* The end of it, where programs say what went wrong. */
+/* The end of the error, where programs say what went wrong. */
 static void add_error(struct story *story)
 {
     const char *error = story->info->message->last_error;
@@ -426,7 +426,7 @@ int explain_why(struct cli *cli, const struct cli_door *door, ph_work_id id, con
     story.info = info;
     code = find_out(&story);
     if (code == CLI_OK)
-        *ret_text = story.reasons[0].text; /* as long as the command */
+        *ret_text = story.reasons[0].text; /* lasts as long as the command */
     ph_streams_free(story.streams);
     ph_message_info_free(info);
     return code;

@@ -1,4 +1,4 @@
-/* explain_stream.c - posthorn explain, as far as streams are the reason. */
+/* explain_stream.c - the reasons of posthorn explain that lie in streams. */
 #include "explain.h"
 
 #include <string.h>
@@ -41,8 +41,8 @@ static void advise_cures(struct story *story)
         cli_command_line(cli, "queue set%s --dead-head skip", explain_queue_options(story));
 }
 
-/* Whose turn it is among the instances of a service: the partition's owner comes first, for a
- * while. since: when the head was due; 0: it is not. */
+/* Which instance of a service comes first: the owner of the partition, for a while. since: when the
+ * head became due; 0: it is not due. */
 static void add_affinity(struct story *story, int64_t since)
 {
     const ph_stream_info *stream = story->stream;

@@ -1,8 +1,7 @@
 /* fields.h - one table per kind of row.
  *
- * It says what each field is called, what it means, where it stands in the struct of the row, and
- * how it is shown. JSON is made from it, and so are tables, cards, help and manual. Nothing here
- * prints. */
+ * It gives the name, the meaning and the form of each field, and its place in the struct of the
+ * row. JSON, tables, cards, help and manual are made from it. Nothing here prints. */
 #ifndef POSTHORN_CLI_FIELDS_H
 #define POSTHORN_CLI_FIELDS_H
 
@@ -17,14 +16,14 @@ enum cli_field_type {
     CLI_F_TIME,     /* microseconds; 0: null */
     CLI_F_LIFETIME, /* seconds, negative: null, for ever; as text "7 d" or "forever" */
     CLI_F_FROM_NOW, /* seconds; as text "in 3 h" or "5 min ago" */
-    CLI_F_AGO,      /* the same, but of what is past, and not negative */
+    CLI_F_AGO,      /* the same for past times, and not negative */
     CLI_F_UUID,     /* zero: null */
     CLI_F_STATE,    /* a word that has a colour */
     CLI_F_JSON,     /* any JSON value; a text that holds one */
     CLI_F_ROWS,     /* an array of objects, described by fields */
 };
 
-/* What they are in JSON: "string", "time", … */
+/* Their types in JSON: "string", "time", … */
 extern const char *const cli_field_types[];
 
 /* A member of objects in JSON, and a column (or line) of the text form. */
@@ -47,10 +46,10 @@ struct cli_field {
     } stored;
     size_t offset;                        /* in the struct of the row */
     bool or_null;                         /* a number: 0 is null */
-    bool or_none;                         /* where null would stand there is no member at all */
-    const char *const *words;             /* of an int: the word is that with this index */
-    const char *(*word_of)(int value);    /* of an int: what makes a word of it */
-    const char *(*text)(const void *row); /* of what is not stored */
+    bool or_none;                         /* the member is absent where null would stand */
+    const char *const *words;             /* of an int: the words, by its value */
+    const char *(*word_of)(int value);    /* of an int: returns its word */
+    const char *(*text)(const void *row); /* of a field that is not stored */
     const struct cli_field *fields;       /* CLI_F_ROWS: of each of them, … */
     size_t size, count_at; /* … its size, and where their number stands; 0: the last
                                            * of them is followed by one that is all zero */
@@ -92,7 +91,7 @@ struct cli_field {
         .offset = offsetof(row_, member_), .size = sizeof(*((row_ *)0)->member_),                  \
         .fields = fields_, .help = ""                                                              \
     }
-/* What is made from the whole row; and (text NULL) what the frame adds to it. */
+/* A text made from the whole row; with text NULL, what the frame adds to it. */
 #define CLI_FIELD_TEXT(name_, text_, type_, heading_, ...)                                         \
     {                                                                                              \
         .name = name_, .type = CLI_F_##type_, .heading = heading_, .text = text_,                  \

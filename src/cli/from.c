@@ -1,13 +1,13 @@
-/* from.c - "--db from:PATH": a file that says which database.
+/* from.c - "--db from:PATH": a file that names the database.
  *
  *     postgresql://shop:secret@db.example/shop
  *     schema=orders
  *     table_prefix=ph_
  *     PGSSLROOTCERT=/etc/shop/ca.crt
  *
- * The URL comes first. Then come, if they are needed, the names of schema and tables and
- * variables of libpq, which hold for this process. posthorn work gives such a file to the commands
- * that it runs, with a NUL at the end of each line, since a URL may hold anything else. */
+ * The URL comes first; the schema, the table prefix and variables of libpq may follow, which hold
+ * for this process. posthorn work gives such a file to its commands, with a NUL at the end of each
+ * line, since a URL may hold anything else. */
 #include "frame.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* ids.c - the ids that a verb is given, as operands or on stdin. */
+/* ids.c - the ids given to a verb, as operands or on stdin. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -41,8 +41,8 @@ static int parse(struct cli *cli, const char *text, ph_lease_ref *ret_ref)
     return CLI_OK;
 }
 
-/* Some languages print numbers of 64 bits as strings. Anything else is refused: to drop a fence
- * that is not understood would settle the message without one. */
+/* Some languages print numbers of 64 bits as strings. Anything else is refused: ignoring a fence
+ * that we cannot read would settle the message without one. */
 static int parse_fence(struct cli *cli, const json_t *fence, int64_t *ret_fence)
 {
     int64_t number = json_integer_value(fence);

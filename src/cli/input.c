@@ -1,4 +1,4 @@
-/* input.c - what comes on stdin. */
+/* input.c - reads stdin. */
 #include "frame.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ int cli_read_all(struct cli *cli, size_t max, char **ret_text, size_t *ret_lengt
     while ((got = fread(text + length, 1, size - length, stdin)) > 0) {
         length += got;
         if (length > max || feof(stdin))
-            break; /* to read on after the end would ask a terminal for another one */
+            break; /* reading on would ask a terminal for another end */
         if (length == size) {
             size *= 2;
             text = cli_need(realloc(text, size + 1));

@@ -1,9 +1,9 @@
-/* instance.c - posthorn instance: who works, and who has gone. */
+/* instance.c - posthorn instance: running workers, and those that have ended. */
 #include "commands.h"
 #include "cli.h"
 
-/* A heartbeat is written when the last one is older than a tenth of the threshold, at the next call:
- * there is one at least every third of a lease. */
+/* An instance writes a heartbeat at its first call after a tenth of the threshold, and calls at
+ * least every third of a lease. */
 static const char *liveness(const ph_instance_info *instance, int64_t now)
 {
     int64_t silent_us = now - instance->last_heartbeat_at;

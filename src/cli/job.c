@@ -32,7 +32,7 @@ static int job_fill(struct cli *cli, ph_job *job)
     return cli_payload(cli, cli_text(cli, "payload"), &job->payload, &job->payload_length);
 }
 
-/* What was set is right, but is it what was meant? The next instant tells. */
+/* The job is valid, but is it what the user meant? The next instant shows it. */
 static void next_note(struct cli *cli, const ph_job *job, const char *what)
 {
     char text[PH__TIME_TEXT_SIZE], distance[CLI_FROM_NOW_SIZE];
@@ -180,7 +180,7 @@ const struct cli_command cli_job_delete = {
 
 /* ------------------------------------------------------------------------ trigger */
 
-/* The library's cure is a call. */
+/* The cure of the library names a function. */
 static int failed(struct cli *cli)
 {
     if (cli->err.code == PH_ENOTFOUND)

@@ -1,4 +1,4 @@
-/* job_list.c - posthorn job list, next and runs: what there is, what is to come, what was. */
+/* job_list.c - posthorn job list, next and runs: jobs, and when they run and ran. */
 #include "commands.h"
 #include "job.h"
 #include "message.h"
@@ -164,7 +164,7 @@ static const char *local_text(int64_t time, char text[64])
     return text;
 }
 
-/* cron and zone were read by the library when it made times: what TZ names is there. */
+/* The library has read the zone, so TZ names one that exists. */
 static void print_times(struct cli *cli, const char *zone, const int64_t *times, size_t count,
                         int64_t now)
 {
@@ -261,7 +261,7 @@ const struct cli_command cli_job_next = {
 
 /* --------------------------------------------------------------------------- runs */
 
-/* Prints those of a page that are of the job, at most *left of them. Returns whether to go on. */
+/* Prints the runs of the job on a page, at most *left. Returns whether to go on. */
 static bool page_print(struct cli *cli, const ph_messages *page, const char *job, int64_t now,
                        ph_message_list_opts *opts, int *left)
 {
@@ -279,7 +279,7 @@ static bool page_print(struct cli *cli, const ph_messages *page, const char *job
     return *left > 0 && count == (size_t)opts->limit;
 }
 
-/* The library lists the runs of all jobs: we pick ours. */
+/* The library lists the runs of all jobs, and this picks those of one. */
 static int runs_of(struct cli *cli, const char *job, ph_message_list_opts *opts)
 {
     ph_messages *page = NULL;

@@ -14,8 +14,8 @@ static const struct cli_field started_fields[] = {
     { 0 },
 };
 
-/* Prints the join as it is now, and what became of others. A producer may steer joins, but not
- * read them: what it asked for has happened all the same. */
+/* Prints the join, and notes others that have ended. A producer may change joins, but not read
+ * them: its request was carried out all the same. */
 static int print(struct cli *cli, ph_join_id id)
 {
     ph_join_info *join = NULL;

@@ -58,7 +58,7 @@ static const struct {
     [MISSING] = { '-', "not attached", CLI_DIM },
 };
 
-/* Shares columns among the parts: each in proportion, and none that exists is left out. */
+/* Shares columns among the parts in proportion; every part that exists gets at least one. */
 static void bar_share(const int64_t steps[PARTS], int64_t total, int columns, int ret_share[PARTS])
 {
     int used = 0;
@@ -196,7 +196,7 @@ static const char *member_mark(const void *member)
         STEP("attached_at", created_at, TIME, NULL, "when it was attached")
 
 static const struct cli_field member_fields[] = { MEMBER_FIELDS, { 0 } };
-/* With the mark of each, for people. */
+/* With the mark of each, for the text form. */
 static const struct cli_field marked_fields[] = { CLI_FIELD_TEXT("mark", member_mark, TEXT, "", ""),
                                                   MEMBER_FIELDS,
                                                   { 0 } };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A page, and what a set of databases needs beside it. */
+/* A page, and what a set of databases needs in addition. */
 struct page {
     const struct cli_door *door; /* NULL: all of them */
     const ph_message_list_opts *opts;
@@ -75,7 +75,7 @@ static void print_page(struct cli *cli, const struct page *page, const json_t *m
 
 /* ------------------------------------------------------------- several lists in order */
 
-/* by: what lists of one store (work_id) or of several (created_at) are in order by. */
+/* by: the order of the lists, work_id in one store and created_at in several. */
 static bool comes_before(const json_t *a, const json_t *b, const char *by, bool oldest_first)
 {
     int order = strcmp(json_string_value(json_object_get(a, by)),
@@ -84,7 +84,7 @@ static bool comes_before(const json_t *a, const json_t *b, const char *by, bool 
     return oldest_first ? order < 0 : order > 0;
 }
 
-/* The first so many of two lists; each keeps its own order. */
+/* Merges the first messages of two lists, up to the limit; each keeps its own order. */
 static json_t *merged(const json_t *a, const json_t *b, const char *by,
                       const ph_message_list_opts *opts)
 {
@@ -107,7 +107,7 @@ static json_t *merged(const json_t *a, const json_t *b, const char *by,
     return both;
 }
 
-/* All together. There may be more in those that have failed. */
+/* Adds the total. There may be more in stores that have failed. */
 static void add_total(struct cli *cli, struct page *page)
 {
     const struct found all = { NULL, (int64_t)page->found, page->more };
@@ -138,7 +138,7 @@ static void add_failed(struct cli *cli, void *context)
     json_array_append_new(((struct page *)context)->stores, cli_json_failed(cli));
 }
 
-/* "eu: 3 messages", of each and of all. Those that have failed have been told of. */
+/* "eu: 3 messages", of each store and in total. Failures have been reported already. */
 static void tell_stores(struct cli *cli, const struct page *page)
 {
     const json_t *line;
@@ -180,7 +180,7 @@ static void print_set(struct cli *cli, struct page *page)
 
 /* --------------------------------------------------------------------------------- both */
 
-/* Adds what one call tells of a door; opts go on behind it. *ret_end: there is no more. */
+/* Adds what one call reads behind a door, and moves opts behind it. *ret_end: there is no more. */
 static int read_on(struct cli *cli, const struct cli_door *door, ph_message_list_opts *opts,
                    int64_t now, json_t *here, bool *ret_end)
 {
@@ -200,8 +200,7 @@ static int read_on(struct cli *cli, const struct cli_door *door, ph_message_list
     return CLI_OK;
 }
 
-/* Puts the messages of one door among those that were found behind others. Many bytes come in
- * several calls. */
+/* Merges the messages of one door into those of others. Large results take several calls. */
 static int gather(struct cli *cli, struct page *page, const struct cli_door *door, int64_t now,
                   json_t **messages)
 {

@@ -21,7 +21,7 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-/* What the database has not committed it rolls back by itself. */
+/* The database rolls back what it has not committed. */
 static void on_signal_at_once(int number)
 {
     (void)number;
@@ -35,11 +35,12 @@ void cli_signals(const struct cli_command *command)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* a reader who goes away is a write error like others */
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a write error like others */
 }
 
-/* A closed descriptor would be given to the database's file, and words would be written into it.
- * These take its place; reading stdin then fails, and so does writing to the others. */
+/* The file of the database could get the number of a closed descriptor, and messages would be
+ * written into it. These take its place; reading stdin then fails, and so does writing to the
+ * others. */
 static bool descriptors_hold(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {

@@ -8,7 +8,7 @@
 #define RELEASE_DATE "2026-11-16"
 #define LINE_COLUMNS 78
 
-/* One character in the language of roff. typed: to be copied by the reader as it is. */
+/* One character in the language of roff. typed: for readers to copy as it is. */
 static size_t escape(char *to, const unsigned char *from, size_t *ret_used, bool typed)
 {
     static const struct {

@@ -13,12 +13,12 @@ extern const struct cli_field cli_message_fields[];
 /* The state's word. now: the database's clock. */
 const char *cli_state(const ph_message_info *info, int64_t now);
 
-/* All there is of a message. Without payload and headers if the library left them out. */
+/* A message as an object, without payload and headers if the library left them out. */
 json_t *cli_json_message(const struct cli_door *door, const ph_message_info *info, int64_t now,
                          bool with_history);
 extern const struct cli_field cli_receptor_fields[];
 
-/* What rows say of a delivery, their member m. */
+/* Fields of a delivery, the member m of a row. */
 #define CLI_MESSAGE_ID_FIELD(row)                                                                  \
     CLI_FIELD(row, "message_id", m.message_id, UUID, "Message id",                                 \
               "identifies the message; stays the same when a dead letter is retried")
@@ -51,7 +51,7 @@ extern const struct cli_field cli_receptor_fields[];
                   "its number in the stream, from 1; or null", .or_null = true)
 const char *cli_priority_word(int priority);
 
-/* What a message and a timer are given alike. */
+/* Options of messages and timers. */
 #define CLI_CORRELATION_OPTION                                                                     \
     CLI_OPTION("correlation-id", 0, TEXT, "TEXT",                                                  \
                "an id of what it belongs to; passed to the worker")
@@ -65,21 +65,21 @@ const char *cli_priority_word(int priority);
                .choices = CLI_PRIORITIES)
 #define CLI_TENANT_OPTION CLI_OPTION("tenant", 0, ID, "UUID", "the tenant it belongs to")
 
-/* The priority of a word of --priority, by its index in: */
+/* The priority for a word of --priority, by its index in: */
 #define CLI_PRIORITIES "urgent normal low bulk"
 ph_priority cli_priority(int word);
 
 /* A payload from an operand or an option; "-": all of stdin. Returns an exit code. */
 int cli_payload(struct cli *cli, const char *text, const char **ret_payload, size_t *ret_length);
 
-/* Lists messages behind a door (NULL: all doors) as rows, by the options CLI_LIST_OPTIONS; opts has
- * the state. Of a set of databases the first of all, and how many are where. */
+/* Prints the messages of a door (NULL: of all doors) by CLI_LIST_OPTIONS; opts has the state. With
+ * a set: the first of all stores, and the count of each. */
 int cli_list_messages(struct cli *cli, const struct cli_door *door, ph_message_list_opts *opts,
                       const char *columns);
 extern const struct cli_field cli_list_store_fields[];
-/* The columns of a table, with those of the inbox after the topic if that is the door. */
+/* The columns of a table, with those of the inbox after the topic behind that door. */
 const char *cli_columns_for(struct cli *cli, const char *columns, const struct cli_door *door);
-/* Fills opts from those options; and says that a full page may not be the last one. */
+/* Fills opts from those options; notes that a full page may not be the last one. */
 void cli_list_opts(struct cli *cli, ph_message_list_opts *opts);
 void cli_list_more(struct cli *cli, const char *last);
 

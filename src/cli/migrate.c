@@ -24,7 +24,7 @@ static const struct cli_field fields[] = {
     { 0 },
 };
 
-/* applied: CLI_NO_NUMBER: that is not the question. */
+/* applied: CLI_NO_NUMBER for other verbs than migrate up. */
 static int inspect(struct cli *cli, int64_t applied, ph_schema_status *ret_status)
 {
     struct row row = { PH_SCHEMA_STATUS_INIT, applied };
@@ -69,7 +69,7 @@ static int status_one(struct cli *cli, void *context)
     return CLI_OK;
 }
 
-/* Is the schema as it should be? A store of a set that is not has its row all the same. */
+/* Checks the schema. A store of a set has its row even if the check fails. */
 static int validate_one(struct cli *cli, void *context)
 {
     bool *has_row = context;
@@ -113,7 +113,7 @@ static int run(struct cli *cli)
     return cli_each(cli, &each);
 }
 
-/* It becomes a part of SQL, within quotes. */
+/* It goes into SQL, within quotes. */
 static bool is_role_prefix(const char *text)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";

@@ -102,7 +102,7 @@ static int write_part(const char *bytes, size_t length, void *cli)
 
 static void json_print(struct cli *cli, const json_t *value, size_t flags)
 {
-    /* On a terminal nothing but plain characters: no text may steer it. */
+    /* On a terminal only plain characters, so that no text can control it. */
     if (cli->output->terminal)
         flags |= JSON_ENSURE_ASCII;
     if (json_dump_callback(value, write_part, cli, flags | JSON_ENCODE_ANY) != 0)
@@ -153,7 +153,7 @@ static void row_text(struct cli *cli, const json_t *row)
     }
 }
 
-/* Where there are many databases a row says of which one it is. */
+/* With a set of databases a row names its store. */
 static void row_place(struct cli *cli, json_t *row)
 {
     if (cli->place && !json_object_get(row, "store"))
@@ -199,7 +199,7 @@ void cli_screen_clear(struct cli *cli)
         cli_print(cli, "\033[H\033[2J");
 }
 
-/* An array that was begun is always ended, also after a failure. An empty one is an answer. */
+/* Ends an array that was begun, even after a failure. An empty array is an answer. */
 static void array_end(struct cli *cli, int code)
 {
     bool answered = code == CLI_OK || code == CLI_NOT_FOUND || code == CLI_INTERRUPTED;
@@ -224,7 +224,7 @@ int cli_output_close(struct cli *cli, int code)
         output->error = errno;
     if (!output->error)
         return code;
-    if (output->error != EPIPE) /* a reader who has seen enough needs no lecture */
+    if (output->error != EPIPE) /* a reader that has seen enough ends quietly */
         cli_fail(cli, CLI_FAILED, "cannot write to stdout: %s", strerror(output->error));
     return CLI_FAILED;
 }

@@ -147,7 +147,7 @@ static int unknown_option(struct parser *p, const char *text, size_t length)
     return cli_usage(p->cli, "posthorn %s has no option %s", p->cli->command->name, name);
 }
 
-/* The value of an option: behind "=" or the letter, or the next argument. */
+/* The value of an option: after "=" or the letter, or the next argument. */
 static int option_take(struct parser *p, const struct cli_option *option, const char *value)
 {
     if (strcmp(option->name, "help") == 0)
@@ -262,13 +262,13 @@ static int defaults(struct cli *cli, const struct cli_option *options)
     return code;
 }
 
-/* How many operands there are at least, and at most; "..." stands for any number. */
+/* The least and the most operands; "..." stands for any number. */
 static void operands_count(const struct cli_command *command, size_t *ret_min, size_t *ret_max)
 {
     const char *word = cli_operands(command);
 
     *ret_min = *ret_max = 0;
-    while (*word && *word != '-') { /* what follows an option is counted by the verb */
+    while (*word && *word != '-') { /* the verb counts what follows an option */
         size_t length = strcspn(word, " ");
         bool many = memmem(word, length, "...", 3), or_option = memmem(word, length, "|--", 3);
 
@@ -294,7 +294,7 @@ static int operands_check(struct cli *cli)
     return CLI_OK;
 }
 
-/* Errors about the command line itself are to be in JSON, too. */
+/* Errors about the command line are printed in JSON, too. */
 static void format_guess(struct cli *cli, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {

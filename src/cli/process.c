@@ -1,4 +1,4 @@
-/* process.c - one command for one message: no shell, its own session, watched until it is gone. */
+/* process.c - one command for one message: no shell, its own session, watched to its end. */
 #include "process.h"
 
 #include "cli.h"
@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK_MS 100      /* how often a running command is asked about */
-#define BLIND_TICK_MS 20 /* where the kernel cannot tell us of its end */
+#define TICK_MS 100      /* how often a running command is checked */
+#define BLIND_TICK_MS 20 /* if the kernel cannot report its end */
 #define CHUNK 4096       /* what poll() promises that a pipe takes at once (PIPE_BUF) */
 #define LAST_READS_MAX 256
 
@@ -32,7 +32,7 @@ struct running {
     int pidfd;      /* -1: the kernel has none */
     int error_fd;   /* our end of its standard error; -1: closed */
     bool congested; /* our standard error takes no more at the moment */
-    bool in_a_line; /* what it wrote there last does not end a line */
+    bool in_a_line; /* its last output there does not end a line */
     int64_t started_us, kill_at_us;
     bool ended_by_us;
     enum process_end reason; /* valid if ended_by_us */
@@ -93,7 +93,7 @@ int process_begin(void)
 {
     struct sigaction by_default = { .sa_handler = SIG_DFL };
 
-    /* Ignoring it is inherited, and would take the exit status from us. */
+    /* If it is ignored, and that is inherited, we get no exit status. */
     if (sigaction(SIGCHLD, &by_default, NULL) < 0)
         return errno;
     return guard_start();
@@ -169,8 +169,8 @@ static int become(const struct process_spec *spec, int input_fd, int error_fd, p
     return errno;
 }
 
-/* Forks. The status pipe is closed by a successful exec, or brings the reason why there was none.
- * Returns 0 or errno. */
+/* Forks. A successful exec closes the status pipe; a failed one writes its reason. Returns 0 or
+ * errno. */
 static int fork_command(struct running *running, int input_fd, int error_fd, int status[2])
 {
     sigset_t all, before;
@@ -192,7 +192,7 @@ static int fork_command(struct running *running, int input_fd, int error_fd, int
     return error;
 }
 
-/* Waits until the command is what it should be. Returns 0 or errno. */
+/* Waits for the exec. Returns 0 or errno. */
 static int await_exec(struct running *running, int status_fd)
 {
     int error = 0;
@@ -220,7 +220,7 @@ static void close_both(int fds[2])
 static int start(struct running *running)
 {
     int status[2] = { -1, -1 }, errors[2] = { -1, -1 };
-    /* Nobody has to feed a command that does not read, and one that is slow keeps nobody waiting. */
+    /* A file needs no feeding if the command reads nothing, or slowly. */
     int input_fd = process_file("message", running->spec->input, running->spec->input_length);
     int error = 0;
 
@@ -278,9 +278,9 @@ static void write_all(int fd, const char *bytes, size_t length)
     }
 }
 
-/* Copies what came to our standard error if that takes it now: a terminal that was stopped holds
- * up the command, but not our watch over it. At the end what came is kept in any case. Returns
- * false if nothing came. */
+/* Copies output to our standard error if that takes it now: a stopped terminal holds up the
+ * command, but not our watch over it. At the end the output is kept in any case. Returns false if
+ * there was none. */
 static bool forward(struct running *running, bool at_the_end)
 {
     static pthread_mutex_t standard_error = PTHREAD_MUTEX_INITIALIZER;
@@ -315,10 +315,10 @@ static void press(struct running *running, enum process_end reason, int64_t now)
     running->reason = reason;
     running->kill_at_us = now + (int64_t)running->spec->kill_after_ms * 1000;
     kill(-running->pid, SIGTERM);
-    kill(-running->pid, SIGCONT); /* one that was stopped would not notice */
+    kill(-running->pid, SIGCONT); /* a stopped process would not notice */
 }
 
-/* Ends it if it is time for that. */
+/* Ends the command if it is time for that. */
 static void judge(struct running *running)
 {
     const struct process_spec *spec = running->spec;
@@ -333,7 +333,7 @@ static void judge(struct running *running)
         kill(-running->pid, SIGKILL);
 }
 
-/* Has its first process ended? It stays a zombie, so that its number stays taken. */
+/* Has its first process ended? It stays a zombie, so that its pid is not reused. */
 static bool has_ended(const struct running *running)
 {
     siginfo_t info = { 0 };
@@ -371,7 +371,7 @@ static void watch(struct running *running)
     }
 }
 
-/* The first process has ended: so does the rest. */
+/* The first process has ended, and the rest is killed. */
 static void finish(struct running *running)
 {
     struct process_result *result = running->result;
@@ -382,7 +382,7 @@ static void finish(struct running *running)
         if (!forward(running, true))
             break;
     if (running->in_a_line && !running->congested)
-        write_all(STDERR_FILENO, "\n", 1); /* our next words begin a line */
+        write_all(STDERR_FILENO, "\n", 1); /* our next message begins a line */
     guard_group_ends(running->pid);
     while (waitpid(running->pid, &status, 0) < 0 && errno == EINTR)
         ;

@@ -1,4 +1,4 @@
-/* process.h - one command for one message: no shell, its own session, watched until it is gone. */
+/* process.h - one command for one message: no shell, its own session, watched to its end. */
 #ifndef PH_CLI_PROCESS_H
 #define PH_CLI_PROCESS_H
 
@@ -43,7 +43,8 @@ struct process_result {
     char tail[PROCESS_TAIL_MAX + 1]; /* the end of its standard error, without NUL inside */
 };
 
-/* A file in memory that nobody can change any more. Returns its descriptor, or -1 with errno set. */
+/* An in-memory file that nobody can change any more. Returns its descriptor, or -1 with errno
+ * set. */
 int process_file(const char *name, const void *bytes, size_t length);
 
 /* Finds command as a shell would: with a slash it is a path, otherwise it is looked up in
@@ -53,18 +54,18 @@ int process_find(const char *command, const char *search, char **ret_path);
 /* Prepares this process: SIGCHLD is not ignored, and the guard (process_guard.h) runs. Once,
  * before any thread; descriptors 0, 1 and 2 must be open. Returns 0 or errno. */
 int process_begin(void);
-/* The opposite, after the last process_run(). */
+/* Undoes it, after the last process_run(). */
 void process_end_all(void);
 
-/* Runs a command and returns when it has ended. Any number of threads, also at once.
+/* Runs a command and returns when it has ended. Any number of threads may call it at once.
  *
  * The command has a session and process group of its own, no terminal, no descriptor but 0, 1
  * and 2, default signal dispositions, an empty signal mask. Its standard input is a file in
- * memory, so that it may read it or not. Its standard error is copied to ours. When its first
- * process has ended, what is left of the group is killed.
+ * memory, which it may read or not. Its standard error is copied to ours. When its first process
+ * has ended, the rest of the group is killed.
  *
- * If we are killed it is killed too: by the kernel (PR_SET_PDEATHSIG; that signal is tied to the
- * thread which forked, and that one waits here until the end), and its whole group by the guard.
+ * If we are killed, so is the command: its first process by the kernel (PR_SET_PDEATHSIG, tied to
+ * the thread that forked, which waits here until the end), and its whole group by the guard.
  * A process that has left the group by starting a session of its own is out of reach. */
 void process_run(const struct process_spec *spec, struct process_result *ret_result);
 

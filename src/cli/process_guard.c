@@ -1,10 +1,10 @@
-/* process_guard.c - a process that outlives us by an instant, to kill what we started.
+/* process_guard.c - a process that briefly outlives us, to kill what we started.
  *
  * The kernel can kill a command when its parent dies, but not what the command has started. So
  * a small process reads from a pipe whose other end only we hold: the numbers of the groups that
  * begin and end. When we are gone, however that happened, it reads the end of the file, kills
- * every group that is left and ends. It has a session of its own: what is sent to our group, a
- * Ctrl-C for instance, does not reach it. */
+ * every group that is left and ends. It has a session of its own, so that a signal to our group,
+ * such as Ctrl-C, does not reach it. */
 #include "process_guard.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ void guard_stop(void)
         ;
 }
 
-/* A write this short is done as a whole. If the guard is gone there is nobody to tell. */
+/* A write this short is atomic. If the guard is gone, there is nobody to tell. */
 static void tell(int32_t record)
 {
     while (write(guard_fd, &record, sizeof(record)) < 0 && errno == EINTR)

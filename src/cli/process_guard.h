@@ -1,4 +1,4 @@
-/* process_guard.h - a process that outlives us by an instant, to kill what we started. */
+/* process_guard.h - a process that briefly outlives us, to kill what we started. */
 #ifndef PH_CLI_PROCESS_GUARD_H
 #define PH_CLI_PROCESS_GUARD_H
 

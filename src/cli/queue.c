@@ -31,7 +31,7 @@ static void print_one(struct cli *cli, const ph_queue_info *queue)
     cli_row(cli, &row);
 }
 
-/* The queue that is meant. */
+/* The queue that --namespace names. */
 static const char *named(const struct cli *cli)
 {
     const char *ns = cli_text(cli, "namespace");
@@ -101,10 +101,10 @@ static bool settings_fill(struct cli *cli, ph_queue_settings *settings)
     return any;
 }
 
-/* What is done to a queue makes it if there is none: by a slip of the pen, perhaps. */
+/* A change creates a missing queue, whose name may be a typing error. */
 struct before {
     bool is_new;
-    const char *near; /* the one that may have been meant; or NULL */
+    const char *near; /* the queue that may have been meant; or NULL */
 };
 
 static int look_before(struct cli *cli, const char *ns, struct before *ret_before)
@@ -131,7 +131,7 @@ static int look_before(struct cli *cli, const char *ns, struct before *ret_befor
     return CLI_OK;
 }
 
-/* meant: to make it is what the verb is for. */
+/* meant: creating it is what the verb is for. */
 static void tell_if_new(struct cli *cli, const char *ns, const struct before *before, bool meant)
 {
     if (before->is_new && before->near && *before->near)

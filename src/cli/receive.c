@@ -1,4 +1,4 @@
-/* receive.c - posthorn receive: a message from elsewhere into the inbox, once; or one per line. */
+/* receive.c - posthorn receive: stores a message of another system, once; or one per line. */
 #include "commands.h"
 #include "enqueue.h"
 

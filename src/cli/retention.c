@@ -1,4 +1,4 @@
-/* retention.c - posthorn retention: deletes what was settled long ago. */
+/* retention.c - posthorn retention: deletes messages that were settled long ago. */
 #include "commands.h"
 
 struct row {

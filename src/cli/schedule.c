@@ -1,4 +1,4 @@
-/* schedule.c - posthorn schedule: the scheduler, as a command that goes on. */
+/* schedule.c - posthorn schedule: the scheduler, as a command that keeps running. */
 #include "commands.h"
 #include "work.h"
 
@@ -80,7 +80,7 @@ static void tell(struct cli *cli, const ph_schedule *done)
     cli_flush(cli);
 }
 
-/* A database that is away for a while comes back; other errors are for people. */
+/* Does the error pass? A database that is away for a while comes back; others need attention. */
 static bool passes(const ph_error *err)
 {
     return (err->flags & PH_RETRY) || err->code == PH_ECONNECT || err->code == PH_EUNKNOWN;
@@ -110,7 +110,7 @@ static int run_once(struct schedule *s, ph_schedule *ret_done)
     return CLI_OK;
 }
 
-/* Until something is due, as far as is known; at most the poll interval. */
+/* The time until something is due, as far as known; at most the poll interval. */
 static int64_t pause_ms(const struct schedule *s, const ph_schedule *done)
 {
     int64_t poll_ms = cli_number(s->cli, "poll"), due_ms;
@@ -123,7 +123,7 @@ static int64_t pause_ms(const struct schedule *s, const ph_schedule *done)
         return poll_ms;
     due_ms = (done->next_at - done->now + 999) / 1000;
     if (due_ms < PAUSE_LEAST_MS && !did_anything(done))
-        due_ms = PAUSE_LEAST_MS; /* another one is at it */
+        due_ms = PAUSE_LEAST_MS; /* another scheduler is at it */
     return due_ms < 0 ? 0 : due_ms < poll_ms ? due_ms : poll_ms;
 }
 
@@ -147,7 +147,7 @@ static int go_on(struct schedule *s)
     return work_stop_first_signal() == SIGINT ? CLI_INTERRUPTED : CLI_OK;
 }
 
-/* Until a look finds nothing. */
+/* Runs until a look finds nothing. */
 static int until_nothing_is_due(struct schedule *s)
 {
     struct cli *cli = s->cli;
@@ -194,7 +194,7 @@ static int make_scheduler(struct schedule *s)
     return CLI_OK;
 }
 
-/* Of all stores the next thing is that which comes first. */
+/* The next time of all stores is the earliest. */
 static void add_store(ph_schedule *total, const ph_schedule *done)
 {
     int64_t next_at = total->next_at;
@@ -204,7 +204,7 @@ static void add_store(ph_schedule *total, const ph_schedule *done)
         total->next_at = next_at;
 }
 
-/* One database: until it is told to end; or --once. context: the total of all databases. */
+/* One database: until a signal ends it; or --once. context: the total of all databases. */
 static int one(struct cli *cli, void *context)
 {
     struct schedule s = { .cli = cli, .total = PH_SCHEDULE_INIT };
@@ -238,7 +238,7 @@ static int run_each(struct cli *cli)
 
 /* ------------------------------------------------------------- a set of databases */
 
-/* A dispatcher without handlers does it for all stores. */
+/* A dispatcher without handlers schedules for all stores. */
 static int make_dispatcher(struct cli *cli, ph_dispatcher **ret_dispatcher)
 {
     ph_dispatcher_opts opts = PH_DISPATCHER_OPTS_INIT;

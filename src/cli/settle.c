@@ -34,8 +34,8 @@ static int settle_some(const struct call *call, const ph_lease_ref *refs, size_t
     return r;
 }
 
-/* Why the first of them could not be settled, as far as its stream is the reason. NULL: it is not,
- * or cannot be told. */
+/* Why the first of them was not settled, if its stream is the reason. NULL: it is not, or cannot be
+ * told. */
 static const char *stream_reason(const struct call *call, const ph_lease_ref *ref)
 {
     struct cli *cli = call->cli;

@@ -3,7 +3,7 @@
 #include "join.h"
 #include "message.h"
 
-/* The parties of a message that have reported on it. */
+/* The receptors of a message: the parties that have reported on it. */
 static int receptors_add(struct cli *cli, ph_work_id id, json_t *row)
 {
     json_t *receptors = cli_need(json_array());
@@ -65,7 +65,7 @@ static int print(struct cli *cli, const struct cli_door *door, const ph_message_
     return code;
 }
 
-/* Looks for the message in every database, and says if it is in none. */
+/* Looks for the message in every database, and reports if none has it. */
 static int find(struct cli *cli, cli_found_fn found)
 {
     bool was_found = false;

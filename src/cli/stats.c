@@ -1,4 +1,4 @@
-/* stats.c - posthorn stats: how many are where. */
+/* stats.c - posthorn stats: counts of messages. */
 #include "commands.h"
 #include "door.h"
 
@@ -81,7 +81,7 @@ static struct row row_of(const struct cli_door *door, const ph_queue_info *queue
     return (struct row){ door->name, queue->ns, queue->counts, queue->paused, CLI_NO_NUMBER };
 }
 
-/* Those of a door together; with open_joins if these are the messages. */
+/* The total of a door; open_joins counts only behind the outbox. */
 static struct row row_of_sum(const struct cli *cli, size_t door, const struct sum *sum,
                              size_t open_joins)
 {
@@ -142,7 +142,7 @@ static void print_joins(struct cli *cli, size_t open_joins, int64_t waits)
               (long long)waits, waits == 1 ? "" : "s");
 }
 
-/* A door of one database: its queues, and their sum. Of a set the queues only if they were asked for. */
+/* A door of one database: its queues, and their total. With a set the queues need --queues. */
 static void print_door(struct cli *cli, struct tally *tally, size_t door, const ph_queues *queues,
                        size_t open_joins)
 {
@@ -233,7 +233,7 @@ static void sleep_ms(int64_t ms)
     nanosleep(&time, NULL);
 }
 
-/* Of a set a store that fails is a line like others, and may answer in the next round. */
+/* A failed store of a set is a line like others, and may answer in the next round. */
 static bool goes_on(struct cli *cli, int code)
 {
     return code == CLI_OK || (cli_is_set(cli) && (code == CLI_FAILED || code == CLI_TIMED_OUT ||

@@ -1,7 +1,7 @@
-/* stores.c - many databases: which they are, what of them makes no sense, and the one that is meant.
+/* stores.c - many databases: their list, its mistakes, and the store that --store picks.
  *
- * A set is asked once for its databases. What it leaves out, and the sources that it cannot ask,
- * are in the report of that: here they are failures like that of a database that is down. */
+ * A set reads its sources once. Its report has what it leaves out, and the sources that it cannot
+ * read: here these are failures like that of a database that is down. */
 #include "frame.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ bool cli_is_set(struct cli *cli)
     return cli->named && !cli_given(cli, "store") && (!cli->url || cli->database);
 }
 
-/* --------------------------------------------------------------- what makes no sense */
+/* --------------------------------------------------------------- mistakes in the list */
 
 static void add_broken(struct cli *cli, const ph_set_change *change)
 {
@@ -28,7 +28,7 @@ static void add_broken(struct cli *cli, const ph_set_change *change)
     cli->stores->broken_count++;
 }
 
-/* Why it is left out, and which source says so. */
+/* Why an entry is left out, and which source says so. */
 static const char *reason_of(struct cli *cli, const ph_set_change *change)
 {
     if (!change->id)
@@ -124,9 +124,9 @@ void cli_set_warn(struct cli *cli)
         cli_warn(cli, "%s: %s", cli_shown(cli, at->id), cli_shown(cli, at->text));
 }
 
-/* ---------------------------------------------------------------- which there are */
+/* ---------------------------------------------------------------- the list */
 
-/* The name of a database that was given none. */
+/* The id of a database that was named without one. */
 static int name_of(struct cli *cli, const char *url, const char **ret_id)
 {
     ph_store *store = NULL;
@@ -191,11 +191,11 @@ static int look(struct cli *cli)
         return cli_fail_store(cli);
     stores->count = ph_databases_count(stores->list);
     stores->troubles = cli_need(calloc(stores->count + 1, sizeof(*stores->troubles)));
-    /* What is known is not kept back because a source has failed. */
+    /* A source that fails does not keep back what the others have named. */
     return stores->count || stores->flaws ? CLI_OK : cli_stores_say_broken(cli);
 }
 
-/* Makes the set, and asks its sources. Once. */
+/* Makes the set and reads its sources, once. */
 static int prepare_with(struct cli *cli, ph_set_opts opts)
 {
     ph_store_opts store_opts;
@@ -280,7 +280,7 @@ const char *cli_stores_names(struct cli *cli)
     return count > CLI_NAMES_SHOWN ? cli_printf(cli, "%s, …", names) : names;
 }
 
-/* ------------------------------------------------------------------ the one that is meant */
+/* ------------------------------------------------------------------ the picked store */
 
 const char *cli_stores_source(struct cli *cli, const char *url)
 {
@@ -315,7 +315,7 @@ static const ph_database *with_id(struct cli *cli, const char *id)
     return NULL;
 }
 
-/* By id, since that is what we show; or by routing key. */
+/* By id, which rows show; or by routing key. */
 static int find(struct cli *cli, const char *key, const ph_database **ret_database)
 {
     ph_router_opts opts = PH_ROUTER_OPTS_INIT;
@@ -338,7 +338,7 @@ static int find(struct cli *cli, const char *key, const ph_database **ret_databa
     return CLI_OK;
 }
 
-/* There is no such store, or it is not known which is meant. */
+/* There is no such store, or several could be meant. */
 static int fail_to_pick(struct cli *cli, const char *key)
 {
     const struct cli_stores *stores = cli->stores;

@@ -114,7 +114,7 @@ static struct stream_row row_of(const ph_stream_info *stream)
 
 /* --------------------------------------------------------------------------- list */
 
-/* A list of every queue goes by the one service behind its door. Where that does not work there is
+/* A list of every queue assumes the one service behind its door. Where that does not work, there is
  * no owner to name. */
 static struct stream_row with_owner(const struct cli *cli, const ph_instances *workers,
                                     const ph_stream_info *stream)
@@ -133,7 +133,8 @@ static struct stream_row with_owner(const struct cli *cli, const ph_instances *w
     return row;
 }
 
-/* Prints those of a page that are wanted, at most *left. Returns whether there may be more. */
+/* Prints the streams of a page in the wanted state, at most *left. Returns whether there may be
+ * more. */
 static bool page_print(struct cli *cli, const ph_instances *workers, const ph_streams *page,
                        size_t limit, int *left, const ph_stream_info **ret_last)
 {
@@ -163,7 +164,7 @@ static void more(struct cli *cli, const char *ns, const char *key)
     cli_list_more(cli, last);
 }
 
-/* The library lists streams of every state: we pick ours. */
+/* The library lists streams of every state, and this picks those in the wanted one. */
 static int list(struct cli *cli, const ph_instances *workers, ph_stream_list_opts *opts)
 {
     int most = (int)cli_number(cli, "limit"), left = most;
@@ -257,7 +258,7 @@ const struct cli_command cli_stream_list = {
 
 /* --------------------------------------------------------------------------- show */
 
-/* Where an instance runs; NULL: it is none. */
+/* Where an instance runs; NULL: the owner is not an instance. */
 static const char *process_of(struct cli *cli, const ph_instances *instances, ph_owner id)
 {
     for (size_t i = 0; i < ph_instances_count(instances); i++) {
@@ -269,7 +270,7 @@ static const char *process_of(struct cli *cli, const ph_instances *instances, ph
     return NULL;
 }
 
-/* Where the two instances run, if they are such. */
+/* Where the two owners run, if they are instances. */
 static int processes_add(struct cli *cli, struct stream_row *row)
 {
     ph_instance_list_opts opts = PH_INSTANCE_LIST_OPTS_INIT;
@@ -381,7 +382,7 @@ const struct cli_command cli_stream_show = {
 
 /* --------------------------------------------------------------------------- read */
 
-/* Where a consumer goes on; one that never reported begins at the beginning. */
+/* Where a consumer continues; one that never reported starts at the beginning. */
 static int after_of(struct cli *cli, const struct cli_stream *stream, int64_t *ret_after)
 {
     ph_checkpoint_list_opts opts = PH_CHECKPOINT_LIST_OPTS_INIT;
@@ -401,7 +402,7 @@ static int after_of(struct cli *cli, const struct cli_stream *stream, int64_t *r
     return CLI_OK;
 }
 
-/* Prints what one call reads; *after and *limit go on behind it. */
+/* Prints what one call reads, and moves *after and *limit behind it. */
 static int read_on(struct cli *cli, const struct cli_stream *stream, int64_t now, int64_t *after,
                    int *limit, size_t *ret_count)
 {
@@ -430,7 +431,7 @@ static int read_after(struct cli *cli, const struct cli_stream *stream, int64_t 
 
     if (ph_clock(cli->store, PH_OWN_TX, cli->timeout_ms, &now, &cli->err) < 0)
         return cli_fail_store(cli);
-    while (code == CLI_OK && count > 0 && limit > 0) /* many bytes come in several calls */
+    while (code == CLI_OK && count > 0 && limit > 0) /* large results take several calls */
         code = read_on(cli, stream, now, &at, &limit, &count);
     if (code != CLI_OK)
         return code;

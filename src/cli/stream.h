@@ -13,21 +13,21 @@ struct cli_stream cli_stream_named(const struct cli *cli);
 #define CLI_STREAM_OPTIONS                                                                         \
     CLI_STREAM_DOOR_OPTION("the door of the stream"), CLI_NAMESPACE_OPTION(CLI_THE_QUEUE)
 
-/* " --door inbox --namespace n", as far as it is not the default; for a command line. */
+/* " --door inbox --namespace n", without what is the default; for a command line. */
 const char *cli_stream_options(struct cli *cli, const struct cli_stream *stream);
 
 /* The live instances. Returns an exit code. */
 int cli_workers(struct cli *cli, ph_instances **ret_workers);
-/* The service whose instances work on a queue (ns NULL: on any behind the door). NULL: none says
- * that it does, or several do. Lasts as long as workers. */
+/* The service whose instances work on a queue (ns NULL: on any behind the door). NULL: no service
+ * says so, or several do. Lasts as long as workers. */
 const char *cli_workers_service(const ph_instances *workers, const struct cli_door *door,
                                 const char *ns);
 
-/* Looks a stream up, by --service (without it, the one that works on its queue) and --partitions;
- * *ret_list holds it, to be freed by ph_streams_free(). Returns an exit code; CLI_NOT_FOUND is
- * not said. */
+/* Looks a stream up, by --service (if omitted, the one that works on its queue) and --partitions;
+ * *ret_list holds it, to be freed by ph_streams_free(). Returns an exit code, and does not report
+ * CLI_NOT_FOUND. */
 int cli_stream_find(struct cli *cli, const struct cli_stream *stream, ph_streams **ret_list);
-/* Says that there is none. */
+/* Reports that there is none. */
 int cli_stream_missing(struct cli *cli, const struct cli_stream *stream);
 
 /* The checkpoints of a stream (consumer NULL: all), to be freed. Returns an exit code. */

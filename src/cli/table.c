@@ -1,8 +1,7 @@
 /* table.c - rows as text: aligned columns, or a line per field.
  *
- * The first rows wait until the widths of the columns can be known; later
- * ones follow in the same columns, so that any number of rows can pass. Only
- * on a terminal are texts cut to fit. */
+ * The first rows wait until the widths of the columns are known; later ones use the same columns,
+ * so that any number of rows can pass. Texts are cut only on a terminal. */
 #include "frame.h"
 
 #include <ctype.h>
@@ -14,7 +13,7 @@
 #define ROWS_THAT_WAIT 1000
 #define COLUMN_GAP 2
 #define CUT_LEAST 8
-#define CUT_WRAPPED 40 /* where a line takes several of the terminal's */
+#define CUT_WRAPPED 40 /* if a row takes several lines of the terminal */
 
 struct cell {
     char *text;
@@ -136,7 +135,7 @@ static bool can_be_cut(const struct cli_field *field)
     return field->type == CLI_F_TEXT || field->type == CLI_F_JSON;
 }
 
-/* A heading is never cut, nor a text to less than says something. */
+/* Never cuts a heading, nor a text to less than says something. */
 static size_t least_width(const struct cli_grid *grid, size_t column)
 {
     size_t heading = heading_width(grid, column), least = heading > CUT_LEAST ? heading : CUT_LEAST;
@@ -145,8 +144,8 @@ static size_t least_width(const struct cli_grid *grid, size_t column)
                                                                              : grid->widths[column];
 }
 
-/* Takes from the widest text until the lines fit. If they cannot, they are wrapped by the terminal
- * anyway, and then only what is very long and makes every line so is cut. */
+/* Cuts the widest text until the lines fit. If they cannot, the terminal wraps them anyway, and
+ * only very long texts, which make every line long, are cut. */
 static void widths_cut(struct cli_grid *grid)
 {
     size_t room = (size_t)cli_terminal_width(STDOUT_FILENO), least[COLUMNS_MAX];
@@ -275,7 +274,7 @@ void cli_card(struct cli *cli, const struct cli_field *fields, const json_t *row
         enum cli_colour colour;
 
         if (!field->heading || !value || (json_is_null(value) && field->type != CLI_F_LIFETIME))
-            continue; /* what is not there needs no line */
+            continue; /* a missing value needs no line */
         if (field->type == CLI_F_ROWS) {
             if (json_array_size(value) > 0)
                 cli_print(cli, "\n%s%s%s\n", cli_colour(cli, CLI_BOLD), field->heading,

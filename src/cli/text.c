@@ -1,4 +1,4 @@
-/* text.c - texts for people: safe to show, how wide, wrapped. */
+/* text.c - texts for people: made safe, measured, wrapped, quoted. */
 #include "frame.h"
 
 #include "util/shown.h"
@@ -137,7 +137,7 @@ static bool has_unsafe(const char *text)
     return false;
 }
 
-/* As $'…', which the shell reads back: what is shown escaped is not what '…' would give it. */
+/* As $'…', in which the shell decodes escapes; within '…' it would keep them. */
 static const char *quoted_ansi(struct cli *cli, const char *text)
 {
     char *quoted = cli_alloc(cli, strlen(text) * 4 + 4), *to = stpcpy(quoted, "$'");

@@ -1,7 +1,7 @@
 /* url.c - a database's URL as it may be shown: without passwords.
  *
  * Users mistype, and libpq accepts more forms than one. So nothing here decides what a URL means:
- * each rule hides what could be a password, and what is left is shown. To hide too much is no
+ * each rule hides what could be a password, and what is left is shown. Hiding too much does no
  * harm. */
 #include "frame.h"
 
@@ -77,8 +77,8 @@ static bool is_known_name(const char *name)
     return false;
 }
 
-/* May the value of this parameter be a password? One that we do not know may be a slip of the pen
- * for "password". In URLs %70 is a p, too. */
+/* May the value of this parameter be a password? An unknown name may be a typing error for
+ * "password". In URLs %70 is a p, too. */
 static bool is_secret_name(struct cli *cli, const char *name, size_t length)
 {
     char *plain = cli_alloc(cli, length + 1);
@@ -156,7 +156,7 @@ static void hide_parameters(struct cli *cli, struct masked *url, const char *aut
     }
 }
 
-/* Is there something like "password=…" that no rule has met? */
+/* Is there something like "password=…" that no rule has matched? */
 static bool is_exposed(const struct masked *url)
 {
     for (const char *at = url->text; (at = strcasestr(at, "password")) != NULL; at++) {

@@ -78,7 +78,7 @@ static bool parse_time(const char *text, struct cli_setting *to)
     }
     if (text[0] == '@' && parse_number(text + 1, &number))
         return !__builtin_mul_overflow(number, US_PER_S, &to->number);
-    return ph__time_parse(text, &to->number, &zoned) && zoned; /* whose midnight would it be? */
+    return ph__time_parse(text, &to->number, &zoned) && zoned; /* without a zone it is ambiguous */
 }
 
 static bool is_word_of(const char *choices, const char *word, int64_t *ret_index)
@@ -130,7 +130,7 @@ static bool parse_typed(const struct cli_option *option, const char *text, struc
             return true;
         }
         if (strspn(text, "0123456789.") == strlen(text))
-            return false; /* days were meant, and seconds would delete what there is */
+            return false; /* seconds instead of days would delete what there is */
         __attribute__((fallthrough));
     case CLI_SECONDS:
         if (!parse_duration(text, &to->number) || to->number % 1000)
@@ -161,7 +161,7 @@ static const char *limits(struct cli *cli, const struct cli_option *option)
                       cli_duration_text(option->max * unit, to));
 }
 
-/* In a line of input the same things are keys; and operands have names in capitals. */
+/* Only options have dashes: keys of input lines have none, nor operands, which are in capitals. */
 static const char *dashes(const struct cli *cli, const struct cli_option *option)
 {
     return cli->where || isupper((unsigned char)option->name[0]) ? "" : "--";

@@ -1,4 +1,4 @@
-/* words.c - what is said on stderr: notes, warnings, errors, questions. */
+/* words.c - stderr: notes, warnings, errors, questions. */
 #include "frame.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "eu: ", while a verb is at one store of many. */
+/* "eu: ", while a verb works on one store of a set. */
 static const char *place(struct cli *cli)
 {
     return cli->place ? cli_printf(cli, "%s: ", cli_shown(cli, cli->place)) : "";
@@ -162,7 +162,7 @@ static const struct {
     { PH_EEVICTED, "evicted", CLI_FAILED },
 };
 
-/* The options --db, as they were given; none if there is a password in one. */
+/* The options --db, as they were given; none if one holds a password. */
 static const char *with_databases(struct cli *cli, const char *line)
 {
     size_t count = cli_texts(cli, "db", NULL, 0);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define ENV_MAX 256
-#define DRAIN_SLICE_MS 200   /* how long a wait may keep us from noticing a signal */
+#define DRAIN_SLICE_MS 200   /* how long a wait may hide a signal */
 #define OUTAGE_MS 30000      /* then --once and --drain give up */
 #define STOP_RESERVE_MS 5000 /* for the last settlements, after the last command was killed */
 
@@ -44,7 +44,7 @@ static bool names_database(const char *variable)
     return strcmp(variable, "POSTHORN_DB") == 0 || strcmp(variable, "DATABASE_URL") == 0;
 }
 
-/* CMD was looked up in PATH; so is what it runs. */
+/* CMD was looked up in PATH, and looks up its own commands there. */
 static void pass_path(struct work *work, const char *const *names, size_t count)
 {
     const char *path = getenv("PATH");
@@ -118,8 +118,8 @@ static int check(struct work *work)
     return pass_environment(work);
 }
 
-/* Streams are shared out among the instances of a service: those who do other work must not be of
- * the same one, or heads would wait for somebody who does not want them. */
+/* The instances of a service share the streams. Workers with other work must not belong to it, or
+ * heads would wait for an instance that does not claim them. */
 static const char *service(struct cli *cli)
 {
     const char *ns = cli_text(cli, "namespace");
@@ -136,7 +136,8 @@ static const char *service(struct cli *cli)
     return *name && strlen(name) <= PH_NAME_MAX ? name : "posthorn";
 }
 
-/* What the instance says of itself. Not the command's arguments: they may hold a secret. */
+/* How the instance describes itself, without the arguments of the command: they may hold a
+ * secret. */
 static const char *metadata(const struct work *work)
 {
     struct cli *cli = work->cli;
@@ -228,7 +229,7 @@ static int worse(int code, int other)
     return code == other ? code : CLI_FAILED;
 }
 
-/* The stores of a set that could not be drained: each is told of. Returns an exit code. */
+/* Reports the stores of a set that could not be drained. Returns an exit code. */
 static int unserved(struct cli *cli, ph_dispatcher *dispatcher)
 {
     ph_served_stores *list = NULL;
@@ -266,7 +267,7 @@ static int drain(struct work *work, ph_dispatcher *dispatcher)
         r = ph_dispatcher_drain(dispatcher, DRAIN_SLICE_MS, &cli->err);
         away_ms = r == PH_ETIMEOUT || r == 0 ? 0 : away_ms + DRAIN_SLICE_MS;
         if (r == PH_EINVAL || ((r == PH_EPERM || r == PH_EAUTH) && !cli_is_set(cli)))
-            break; /* time does not help */
+            break; /* waiting does not help */
     }
     if (r == PH_ETIMEOUT)
         return CLI_OK;
@@ -275,7 +276,7 @@ static int drain(struct work *work, ph_dispatcher *dispatcher)
     return cli_is_set(cli) ? unserved(cli, dispatcher) : CLI_OK;
 }
 
-/* Until the dispatcher is stopped messages are claimed: nothing may hold us up before. */
+/* The dispatcher claims messages until it is stopped: nothing may block us before. */
 static bool stderr_takes_words(void)
 {
     struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -283,7 +284,7 @@ static bool stderr_takes_words(void)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* code: what has gone wrong already, and has been said. */
+/* code: of a failure that was already reported. */
 static int stop(struct work *work, ph_dispatcher *dispatcher, int code)
 {
     struct cli *cli = work->cli;
@@ -307,7 +308,7 @@ static void sum_up(struct cli *cli, const ph_dispatcher_stats *stats)
              (long long)stats->deferred, (long long)stats->stale);
 }
 
-/* Stdout cannot be written. Reasons but one are told when it is closed. */
+/* Stdout cannot be written. Closing it reports every reason but a reader that is gone. */
 static int unread(struct cli *cli)
 {
     if (cli_write_failed(cli) == EPIPE)
@@ -355,7 +356,7 @@ static int run_dispatcher(struct work *work, ph_dispatcher *dispatcher)
     if (ph_dispatcher_stats_get(dispatcher, &stats, &cli->err) < 0)
         return cli_fail_store(cli);
     sum_up(cli, &stats);
-    /* All could be asked, and who wants us to end does not want us to ask. */
+    /* Only if all stores answered, and no signal wants us to end. */
     if (code == CLI_OK && !work_stop_is_due())
         work_topics_tell(work);
     return code == CLI_OK ? exit_code(work, &stats) : code;

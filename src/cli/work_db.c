@@ -1,9 +1,8 @@
-/* work_db.c - the database of a message, for its command; or nothing of it.
+/* work_db.c - gives a command access to the database of its message, or denies it.
  *
- * A command that runs posthorn means the database that its message is in. The environment cannot
- * say so, since a URL may hold a password. So it names a file in our memory, /proc/PID/fd/N, which
- * only processes with our rights can open, and which is gone when we are. from.c says what is in
- * it. */
+ * A posthorn run by the command should use the database of the message. The environment cannot hold
+ * its URL, which may contain a password. So it names a file in our memory, /proc/PID/fd/N, which
+ * only processes with our rights can open, and which is gone when we are: see from.c. */
 #include "frame.h"
 #include "work.h"
 
@@ -38,7 +37,7 @@ static void write_line(FILE *file, const char *before, const char *text)
         fprintf(file, "%s%s%c", before, text, '\0');
 }
 
-/* A command may go to another folder, so paths begin at the root. */
+/* A command may change its folder, so paths begin at the root. */
 static void write_url(FILE *file, const char *url)
 {
     bool relative = strncmp(url, "sqlite:", 7) == 0 && url[7] != '/';
@@ -82,7 +81,7 @@ static int access_file(const char *url, const char *schema, const char *prefix)
     return fd;
 }
 
-/* The store of a set may have come since we started, so the set is asked. */
+/* The store may have joined the set since we started, so the set is asked. */
 static int access_of_store(const struct work *work, const char *id)
 {
     ph_database_list_opts wanted = PH_DATABASE_LIST_OPTS_INIT;
@@ -99,7 +98,7 @@ static int access_of_store(const struct work *work, const char *id)
     }
     cli_store_opts(work->cli, &opts);
     found = ph_databases_at(list, 0);
-    errno = EAGAIN; /* it has just left the set: its message is for whoever serves it next */
+    errno = EAGAIN; /* it has just left the set, and another worker will serve its message */
     if (found)
         fd = access_file(found->url, found->schema ? found->schema : opts.schema,
                          found->table_prefix ? found->table_prefix : opts.table_prefix);
@@ -164,6 +163,6 @@ int work_db_hide(struct cli *cli)
 {
     wipe_environment();
     wipe_arguments(cli);
-    /* Our memory and descriptors, to all but root. */
+    /* Hides our memory and descriptors from all but root. */
     return prctl(PR_SET_DUMPABLE, 0) < 0 ? errno : 0;
 }

@@ -27,7 +27,7 @@ static const char *const names[] = {
     "SOURCE_ID",  "STORE",          "DB",
 };
 #define NAMES (sizeof(names) / sizeof(*names))
-#define DESCRIBING (NAMES - 1) /* the last is no part of a message, and may be given by --env */
+#define DESCRIBING (NAMES - 1) /* the last does not describe a message, and --env may name it */
 
 bool work_env_is_ours(const char *name)
 {

@@ -1,4 +1,4 @@
-/* work_handle.c - what happens to one message: a command runs, and how it ends is the verdict. */
+/* work_handle.c - handles one message: runs the command, and turns its end into the verdict. */
 #include "work.h"
 #include "frame.h"
 #include "message.h"
@@ -11,7 +11,7 @@
 
 #define SHORT_OF_DELAY_MS 1000 /* memory or processes: others will give some back */
 
-#define BROKEN_WAIT_MS 500 /* until the end has begun: otherwise it would come right back */
+#define BROKEN_WAIT_MS 500 /* until work ends: otherwise it would come right back */
 
 /* How one message was handled, for the log and the verdict. */
 struct handled {
@@ -68,10 +68,10 @@ static bool is_short_of(int error)
     return false;
 }
 
-/* The command could not be started. That is not the message's fault, and must not cost it an
- * attempt, unless it is: too large for an environment or a file. Where the machine is
- * short of something we wait a little. Otherwise the command is gone or no program any more, no
- * message would fare better, and work ends with an error: somebody has to look. */
+/* The command could not be started. That must not cost the message an attempt, unless it is too
+ * large for an environment or a file. If the machine is short of something, we wait a little.
+ * Otherwise the command is gone or no longer a program, no message would fare better, and work ends
+ * with an error for the operator. */
 static void judge_start(struct work *work, ph_work *message, int error, struct handled *handled)
 {
     snprintf(handled->reason, sizeof(handled->reason), "cannot start the command: %s",

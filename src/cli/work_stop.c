@@ -1,9 +1,8 @@
-/* work_stop.c - how "posthorn work" comes to its end, and "posthorn schedule", which runs no
- * commands.
+/* work_stop.c - how "posthorn work" ends, and "posthorn schedule", which runs no commands.
  *
  * The first signal: nothing more is claimed, and running commands may finish within the stop
  * limit. The limit, or a second signal: they get SIGTERM. A third signal: SIGKILL. A fourth one
- * ends posthorn there and then, for it may hang in a write that nobody takes. */
+ * ends posthorn at once, since it may hang in a write that nobody reads. */
 #include "work.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SIGNALS_MAX 3 /* one more ends us without further ado */
+#define SIGNALS_MAX 3 /* one more ends us at once */
 
 static atomic_int signals, first_signal, broken;
 static atomic_bool unread;

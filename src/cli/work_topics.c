@@ -1,4 +1,4 @@
-/* work_topics.c - topics that nobody has ever used: a slip of the pen? */
+/* work_topics.c - topics without any message: typing errors? */
 #include "door.h"
 #include "frame.h"
 #include "work.h"
@@ -14,7 +14,7 @@ void work_topic_seen(struct work *work, const char *topic)
             atomic_store(&work->seen[i], true);
 }
 
-/* topic NULL: the newest messages of all. NULL: they cannot be had. */
+/* topic NULL: the newest messages of all topics. Returns NULL if the store does not answer. */
 static ph_messages *messages_of(struct cli *cli, ph_store *store, const char *topic)
 {
     ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
@@ -29,7 +29,7 @@ static ph_messages *messages_of(struct cli *cli, ph_store *store, const char *to
                : list;
 }
 
-/* The topics that no message was seen of, and what is found out about them. */
+/* Topics of which no message was seen, and what was found out about them. */
 struct unseen {
     const char *topic, *near; /* near: what may have been meant, or NULL */
     bool used;
@@ -54,7 +54,7 @@ static const char *meant(struct cli *cli, ph_store *store, const char *topic)
     return near;
 }
 
-/* false: the store cannot be asked, or we are to end. */
+/* false: the store does not answer, or work is to end. */
 static bool look_into(struct cli *cli, ph_store *store, struct look *look)
 {
     for (size_t i = 0; i < look->count; i++) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* posthorn work says it in its metadata. */
+/* posthorn work says so in its metadata. */
 static bool works_on(const ph_instance_info *instance, const struct cli_door *door, const char *ns)
 {
     json_t *metadata = instance->metadata ? json_loads(instance->metadata, 0, NULL) : NULL;
