@@ -434,6 +434,8 @@ bool cli_interrupted(void);
 /* Zeroed; freed when the command ends. Never NULL: without memory the command ends. */
 void *cli_alloc(struct cli *cli, size_t size);
 char *cli_strdup(struct cli *cli, const char *text);
+/* An array of count items with room for one more: the same, or a copy twice as large. */
+void *cli_grown(struct cli *cli, void *items, size_t count, size_t size);
 char *cli_printf(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *cli_vprintf(struct cli *cli, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));

@@ -169,14 +169,7 @@ static struct finding kept(struct cli *cli, const ph_finding *it)
 
 static void add_finding(struct cli *cli, struct line *line, const ph_finding *finding)
 {
-
-    if ((line->count & (line->count + 1)) == 0) { /* full: 0, 1, 3, 7, … are in use */
-        struct finding *grown = cli_alloc(cli, (line->count + 1) * 2 * sizeof(*grown));
-
-        if (line->count)
-            memcpy(grown, line->findings, line->count * sizeof(*grown));
-        line->findings = grown;
-    }
+    line->findings = cli_grown(cli, line->findings, line->count, sizeof(*line->findings));
     line->findings[line->count++] = kept(cli, finding);
     line->counts[finding->level]++;
     line->worst = finding->level > line->worst ? finding->level : line->worst;

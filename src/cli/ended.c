@@ -29,7 +29,7 @@ static void on_join(void *context, const ph_join_end *join)
 {
     struct cli_ended *ended = ((struct cli *)context)->ended;
 
-    if (ended->count == ended->size) {
+    if (ended->count == ended->size) { /* not cli_grown(): a scheduler may run for months */
         ended->size = ended->size ? 2 * ended->size : 8;
         ended->joins = cli_need(realloc(ended->joins, ended->size * sizeof(*ended->joins)));
     }

@@ -3,16 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static void add(struct cli *cli, struct cli_ids *ids, const ph_lease_ref *ref)
 {
-    if ((ids->count & (ids->count + 1)) == 0) { /* full: 0, 1, 3, 7, … are in use */
-        ph_lease_ref *grown = cli_alloc(cli, (ids->count + 1) * 2 * sizeof(*grown));
-
-        if (ids->count)
-            memcpy(grown, ids->refs, ids->count * sizeof(*grown));
-        ids->refs = grown;
-    }
+    ids->refs = cli_grown(cli, ids->refs, ids->count, sizeof(*ids->refs));
     ids->refs[ids->count++] = *ref;
 }
 
@@ -91,7 +86,13 @@ static int parse_line(struct cli *cli, char *text, const char *member, ph_lease_
 /* The heading of a table is passed over, so that one verb can read what another prints. */
 static bool is_heading(const char *text)
 {
-    return strncmp(text, "WORK ID", 7) == 0 || strncmp(text, "LEASE", 5) == 0;
+    for (size_t i = 0; cli_commands[i]; i++) {
+        const char *heading = cli_commands[i]->fields ? cli_commands[i]->fields->heading : NULL;
+
+        if (heading && strncasecmp(text, heading, strlen(heading)) == 0)
+            return true;
+    }
+    return false;
 }
 
 static int read_lines(struct cli *cli, const char *member, struct cli_ids *ids)

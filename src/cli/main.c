@@ -84,7 +84,6 @@ int main(int argc, char **argv)
     cli_stores_free(&cli);
     cli_joins_free(&cli);
     cli_free(&cli);
-    free(cli.settings);
     free(cli.line);
     return code;
 }

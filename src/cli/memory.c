@@ -27,6 +27,16 @@ void *cli_alloc(struct cli *cli, size_t size)
     return block->bytes;
 }
 
+void *cli_grown(struct cli *cli, void *items, size_t count, size_t size)
+{
+    void *grown;
+
+    if (count & (count + 1)) /* room is left; 0, 1, 3, 7, … are full */
+        return items;
+    grown = cli_alloc(cli, (count + 1) * 2 * size);
+    return count ? memcpy(grown, items, count * size) : grown;
+}
+
 char *cli_strdup(struct cli *cli, const char *text)
 {
     size_t size = strlen(text) + 1;

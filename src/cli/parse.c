@@ -113,11 +113,8 @@ size_t cli_texts(const struct cli *cli, const char *option, const char **ret_tex
 
 static void setting_add(struct cli *cli, const struct cli_setting *setting)
 {
-    struct cli_setting *grown =
-        cli_need(realloc(cli->settings, (cli->setting_count + 1) * sizeof(*grown)));
-
-    grown[cli->setting_count++] = *setting;
-    cli->settings = grown;
+    cli->settings = cli_grown(cli, cli->settings, cli->setting_count, sizeof(*cli->settings));
+    cli->settings[cli->setting_count++] = *setting;
 }
 
 static int setting_parse(struct cli *cli, const struct cli_option *option, const char *text,

@@ -3,38 +3,35 @@
 #include "join.h"
 #include "message.h"
 
-/* The receptors of a message: the parties that have reported on it. */
-static int receptors_add(struct cli *cli, ph_work_id id, json_t *row)
+/* Adds the receptors of a message: the parties that have reported on it; and its joins. */
+static int related_add(struct cli *cli, const struct cli_door *door, const ph_message_info *info,
+                       json_t *row)
 {
-    json_t *receptors = cli_need(json_array());
-    ph_receptor_list_opts opts = PH_RECEPTOR_LIST_OPTS_INIT;
-    ph_receptors *list = NULL;
+    ph_receptor_list_opts receptor_opts = PH_RECEPTOR_LIST_OPTS_INIT;
+    ph_join_list_opts join_opts = PH_JOIN_LIST_OPTS_INIT;
+    ph_receptors *receptors = NULL;
+    ph_joins *joins = NULL;
+    json_t *rows = NULL;
+    int r = 0;
 
-    opts.work_id = id;
-    cli_set(row, "receptors", receptors);
-    if (ph_receptor_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
-        return cli_fail_store(cli);
-    for (size_t i = 0; i < ph_receptors_count(list); i++)
-        cli_array_add(receptors, cli_receptor_fields, ph_receptors_at(list, i));
-    ph_receptors_free(list);
-    return CLI_OK;
-}
-
-/* The joins of which it is a step. */
-static int joins_add(struct cli *cli, ph_message_id message, json_t *row)
-{
-    json_t *joins = cli_need(json_array());
-    ph_join_list_opts opts = PH_JOIN_LIST_OPTS_INIT;
-    ph_joins *list = NULL;
-
-    opts.step = message;
-    cli_set(row, "joins", joins);
-    if (ph_join_list(cli->store, PH_OWN_TX, &opts, cli->timeout_ms, &list, &cli->err) < 0)
-        return cli_fail_store(cli);
-    for (size_t i = 0; i < ph_joins_count(list); i++)
-        cli_array_add(joins, cli_join_fields, ph_joins_at(list, i));
-    ph_joins_free(list);
-    return CLI_OK;
+    receptor_opts.work_id = info->message->work_id;
+    join_opts.step = info->message->message_id;
+    if (cli_has_streams(door))
+        r = ph_receptor_list(cli->store, PH_OWN_TX, &receptor_opts, cli->timeout_ms, &receptors,
+                             &cli->err);
+    if (r == 0 && door == cli_outbox)
+        r = ph_join_list(cli->store, PH_OWN_TX, &join_opts, cli->timeout_ms, &joins, &cli->err);
+    if (receptors)
+        cli_set(row, "receptors", rows = cli_need(json_array()));
+    for (size_t i = 0; i < ph_receptors_count(receptors); i++)
+        cli_array_add(rows, cli_receptor_fields, ph_receptors_at(receptors, i));
+    if (joins)
+        cli_set(row, "joins", rows = cli_need(json_array()));
+    for (size_t i = 0; i < ph_joins_count(joins); i++)
+        cli_array_add(rows, cli_join_fields, ph_joins_at(joins, i));
+    ph_receptors_free(receptors);
+    ph_joins_free(joins);
+    return r < 0 ? cli_fail_store(cli) : CLI_OK;
 }
 
 static int clock_read(struct cli *cli, int64_t *ret_now)
@@ -54,10 +51,7 @@ static int print(struct cli *cli, const struct cli_door *door, const ph_message_
     if (code != CLI_OK)
         return code;
     row = cli_json_message(door, info, now, true);
-    if (cli_has_streams(door))
-        code = receptors_add(cli, info->message->work_id, row);
-    if (code == CLI_OK && door == cli_outbox)
-        code = joins_add(cli, info->message->message_id, row);
+    code = related_add(cli, door, info, row);
     if (code == CLI_OK)
         cli_row_json(cli, row);
     else
