@@ -100,8 +100,7 @@ static struct stream_row row_of(const ph_stream_info *stream)
             "ready, scheduled: when the head can be claimed; or null"),                            \
         ROW("head_attempts", head_attempts, NUMBER, "Head attempts",                               \
             "how often the head was claimed; or null"),                                            \
-        ROW("owner", stream.owner, UUID, "Owner",                                              \
-            "in_progress: the owner of the lease; or null"),                                       \
+        ROW("owner", stream.owner, UUID, "Owner", "in_progress: the owner of the lease; or null"), \
         ROW("locked_until", stream.locked_until, TIME, "Locked until",                             \
             "in_progress: when the lease expires; or null"),                                       \
         ROW("partition", stream.partition, NUMBER, "Partition",                                    \
