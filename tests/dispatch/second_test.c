@@ -194,6 +194,38 @@ TEST(a_settlement_that_is_held_up_wakes_the_first_for_others)
     rig_end(&rig);
 }
 
+/* Otherwise a process that is killed would lose both. */
+TEST(a_last_attempt_waits_until_the_second_has_settled)
+{
+    struct gate gates[2] = { GATE_INIT, GATE_INIT };
+    struct part parts[2];
+    ph_message last = a_message("b", "x");
+    struct rig rig;
+
+    open_pg(&rig);
+    for (int i = 0; i < 2; i++)
+        parts[i] = (struct part){ .verdict = PH_VERDICT_DONE, .gate = &gates[i] };
+    rig.opts.threads = 2;
+    rig.opts.lease_s = 3600;
+    rig_run(&rig, NULL, by_letter, parts);
+    rig_put(&rig, "a");
+    gate_await(&gates[0], 1);
+    t_begin(rig.conn);
+    t_sql(rig.conn, "DO $$ BEGIN PERFORM FROM {t}lease FOR UPDATE; END $$");
+    gate_open(&gates[0]);
+    wait_a_while(); /* the second settles it, and waits for the row */
+    last.max_attempts = 1;
+    put(rig.side, &last);
+    wait_a_while();
+    CHECK_INT(parts[1].calls, 0);
+    t_rollback(rig.conn);
+    gate_await(&gates[1], 1);
+    CHECK(rig_stats(&rig).done == 1);
+    gate_open(&gates[1]);
+    rig_drain(&rig);
+    rig_end(&rig);
+}
+
 /* The role may have one connection. */
 static void put_until_said(struct rig *rig, const char *text)
 {

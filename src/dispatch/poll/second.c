@@ -156,6 +156,8 @@ static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, 
     db->works.exchanges += io->settled || room > 0;
     if (room > 0)
         note_claim(db, io);
+    if (db->last.waits)
+        let_first_look(db, 0);
     ph__drain_look(dispatcher);
     /* The room that it saw taken is free again, or the settlements made some. */
     if ((room > 0 && was_short) ||

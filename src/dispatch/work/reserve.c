@@ -31,11 +31,14 @@ static bool waits_for_transactions(const struct ph__db *db)
     return dispatcher->set && db->tx.waiting >= ph__tx_waiting_max(dispatcher);
 }
 
+/* Not while the second poller settles, perhaps handled last attempts: they would be lost with those that
+ * come. */
 static bool can_reserve(const struct ph__db *db)
 {
     const ph_dispatcher *dispatcher = db->dispatcher;
 
-    return unreserved(dispatcher) > ph__waiting_count(dispatcher) && !waits_for_transactions(db);
+    return !dispatcher->second.calling && unreserved(dispatcher) > ph__waiting_count(dispatcher) &&
+           !waits_for_transactions(db);
 }
 
 bool ph__thread_is_free_for(const struct ph__db *db)
