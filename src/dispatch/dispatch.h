@@ -242,6 +242,24 @@ void ph__wake_for(struct ph__db *db);            /* likewise, and if a poller is
 void ph__wake_to_settle(struct ph__db *db);
 void ph__db_wake(struct ph__db *db);          /* there may be messages; busy or not */
 int ph__db_limit_ms(const struct ph__db *db); /* of a call, at first; no lock */
+void ph__databases_each(ph_dispatcher *dispatcher, void (*act)(struct ph__db *db));
+/* drained.c: a caller waits for the end, and this may be it: looks once more where something may have
+ * come since. */
+void ph__drain_look(ph_dispatcher *dispatcher);
+/* Has every database been looked at since that claim, and nothing been there? One that was set aside
+ * is not waited for; nor is one that has left. */
+bool ph__databases_are_drained(const ph_dispatcher *dispatcher, uint64_t before);
+/* Of a database that is waited for and cannot be used; NULL: all can. */
+const ph_error *ph__drain_error(const ph_dispatcher *dispatcher);
+/* reserve.c: handler threads that are kept for last attempts. The claim for which a thread is kept must
+ * begin within that time. */
+#define PH__RESERVED_US 200000
+/* Is all that is free kept for last attempts? */
+bool ph__threads_are_reserved(const ph_dispatcher *dispatcher);
+/* A thread is free: it is kept for a database that waits for one, if that has its turn. */
+void ph__reserve_turn(ph_dispatcher *dispatcher);
+/* Gives those back that were not used in time, of all databases: every poller may be away. */
+void ph__reserve_lapse_all(ph_dispatcher *dispatcher);
 
 /* say.c: the log; no lock */
 void ph__log_serially(void *dispatcher, const ph_log_event *event);

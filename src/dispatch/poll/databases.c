@@ -74,6 +74,13 @@ void ph__databases_remove(struct ph__db *db)
     pthread_cond_broadcast(&dispatcher->wait.changed);
 }
 
+void ph__databases_each(ph_dispatcher *dispatcher, void (*act)(struct ph__db *db))
+{
+    PH__NEEDS_LOCK(dispatcher);
+    for (size_t i = 0; i < dispatcher->dbs.count; i++)
+        act(dispatcher->dbs.items[i]);
+}
+
 void ph__databases_free(ph_dispatcher *dispatcher)
 {
     for (size_t i = 0; i < dispatcher->dbs.count; i++)

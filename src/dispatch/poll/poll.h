@@ -1,5 +1,5 @@
-/* poll.h - the poll half: threads that talk to databases, and the choice of the next one. Nothing
- * in work/ knows of it. */
+/* poll.h - the poll half: threads that talk to databases, and the choice of the next one. work/
+ * does not include it; dispatch.h declares what work/ calls. */
 #ifndef PH_DISPATCH_POLL_POLL_H
 #define PH_DISPATCH_POLL_POLL_H
 
@@ -172,5 +172,17 @@ void ph__db_took(struct ph__db *db, int64_t took_us);
 /* exchange.c: the one call. The caller has the database; no lock. */
 int ph__exchange(struct ph__poller *poller, struct ph__db *db, struct ph__exchange_io *io,
                  ph_error *err);
+
+/* reserve.c: handler threads that are kept for last attempts; with the lock held */
+/* Is there a thread that can be kept for this database, or is one? */
+bool ph__thread_is_free_for(const struct ph__db *db);
+/* Keeps a thread for each claim of the exchange that may bring a last attempt, and tells it so. */
+void ph__reserve(struct ph__db *db, struct ph__exchange_io *io);
+/* Notes the result of the call (NULL: it failed); threads for which nothing came are given back. */
+void ph__reserve_end(struct ph__db *db, const struct ph__exchange_io *io);
+/* Gives threads back that were not used in time; returns when to look again. */
+int64_t ph__reserve_lapse(struct ph__db *db, int64_t now_us);
+/* It claims nothing more. */
+void ph__reserve_leave(struct ph__db *db);
 
 #endif

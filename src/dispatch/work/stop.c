@@ -27,60 +27,6 @@ static int drain_failed(ph_dispatcher *dispatcher, const ph_error *last, ph_erro
                     left);
 }
 
-static bool is_waited_for(const struct ph__db *db)
-{
-    return db->health.state != PH__REFUSED && !db->leaving && db->dispatcher->handlers.count > 0;
-}
-
-/* Has nothing been there, and has nothing come from anywhere since, whose handler may have stored
- * something? */
-static bool is_dry(const struct ph__db *db)
-{
-    return db->claim.drained > 0 && db->claim.drained_arrivals == db->dispatcher->works.arrivals;
-}
-
-void ph__drain_look(ph_dispatcher *dispatcher)
-{
-    PH__NEEDS_LOCK(dispatcher);
-    if (dispatcher->stop.drain_waiters == 0 || dispatcher->works.in_flight > 0)
-        return;
-    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        if (!dispatcher->dbs.items[i]->claim.through && is_waited_for(dispatcher->dbs.items[i]))
-            return; /* there is more to come first */
-    }
-    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        if (!is_dry(dispatcher->dbs.items[i]))
-            ph__db_wake(dispatcher->dbs.items[i]);
-    }
-    ph__wake_asleep(dispatcher);
-}
-
-/* Has every store been looked at since that claim, and nothing been there? One that was set aside is
- * not waited for; nor is one that has left. */
-static bool is_drained(const ph_dispatcher *dispatcher, uint64_t before)
-{
-    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        const struct ph__db *db = dispatcher->dbs.items[i];
-
-        if (is_waited_for(db) && (db->claim.drained <= before || !is_dry(db)))
-            return false;
-    }
-    return !dispatcher->set || (dispatcher->discovery.done && !dispatcher->dbs.changed &&
-                                !dispatcher->pollers.maintaining);
-}
-
-/* Of a store that is waited for and cannot be used; NULL: all can. */
-static const ph_error *last_error(const ph_dispatcher *dispatcher)
-{
-    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        const struct ph__db *db = dispatcher->dbs.items[i];
-
-        if (is_waited_for(db) && db->health.last_error.code)
-            return &db->health.last_error;
-    }
-    return NULL;
-}
-
 int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *reterr)
 {
     int64_t until_us;
@@ -103,8 +49,7 @@ int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *ret
     }
     before = dispatcher->works.claims;
     dispatcher->stop.drain_waiters++;
-    for (size_t i = 0; i < dispatcher->dbs.count; i++)
-        ph__db_wake(dispatcher->dbs.items[i]);
+    ph__databases_each(dispatcher, ph__db_wake);
     ph__wake_asleep(dispatcher);
     for (;;) {
         int64_t left_us = until_us - ph__boot_us();
@@ -115,10 +60,10 @@ int ph_dispatcher_drain(ph_dispatcher *dispatcher, int timeout_ms, ph_error *ret
             break;
         }
         if (dispatcher->works.in_flight == 0 &&
-            (is_drained(dispatcher, before) || limit_reached(dispatcher)))
+            (ph__databases_are_drained(dispatcher, before) || limit_reached(dispatcher)))
             break;
         if (left_us <= 0) {
-            r = drain_failed(dispatcher, last_error(dispatcher), reterr);
+            r = drain_failed(dispatcher, ph__drain_error(dispatcher), reterr);
             break;
         }
         ph__wait_us(dispatcher, &dispatcher->wait.changed,
@@ -174,19 +119,21 @@ static size_t give_back(ph_dispatcher *dispatcher)
     return running;
 }
 
-/* Works that could not be settled; true: there were some, and err says why. */
-static bool forget_all(ph_dispatcher *dispatcher, ph_error *err)
+/* Works that could not be settled: the first of them say why. */
+static void forget(struct ph__db *db)
 {
-    bool any = false;
+    struct ph__stop *stop = &db->dispatcher->stop;
 
-    for (size_t i = 0; i < dispatcher->dbs.count; i++) {
-        struct ph__db *db = dispatcher->dbs.items[i];
-
-        if (db->settle.decided.count > 0 && !any)
-            *err = db->health.last_error;
-        any |= ph__works_forget(db) > 0;
+    if (db->settle.decided.count > 0 && stop->result == 0) {
+        stop->error = db->health.last_error;
+        stop->result = stop->error.code;
     }
-    return any;
+    (void)ph__works_forget(db);
+}
+
+static void give_runs_back(struct ph__db *db)
+{
+    ph__runs_give_back(db, INT64_MAX);
 }
 
 /* How long the last settlements are tried: for the time of one call, and as long as the caller of
@@ -223,8 +170,7 @@ static void stop(ph_dispatcher *dispatcher)
 
     for (struct ph_work *work; (work = ph__waiting_pop(dispatcher));)
         ph__work_release(work, 0);
-    for (size_t i = 0; i < dispatcher->dbs.count; i++)
-        ph__runs_give_back(dispatcher->dbs.items[i], INT64_MAX);
+    ph__databases_each(dispatcher, give_runs_back);
     pthread_cond_broadcast(&dispatcher->wait.work_ready);
     pthread_cond_broadcast(&dispatcher->wait.discover);
     pthread_cond_broadcast(&dispatcher->wait.changed);
@@ -248,9 +194,8 @@ static void stop(ph_dispatcher *dispatcher)
     ph__threads_join(dispatcher);
     ph__dispatcher_leave_set(dispatcher);
     ph__lock(dispatcher);
-    if (forget_all(dispatcher, err))
-        dispatcher->stop.result = err->code;
-    else if (running > 0)
+    ph__databases_each(dispatcher, forget);
+    if (dispatcher->stop.result == 0 && running > 0)
         dispatcher->stop.result = ph__fail(
             err, PH_ETIMEOUT, "%zu handlers did not end; their messages were released", running);
     if (!ph__discovery_end(dispatcher) && dispatcher->stop.result == 0)

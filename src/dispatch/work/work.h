@@ -293,29 +293,4 @@ long ph__waiting_count(const ph_dispatcher *dispatcher);
 void ph__claim_begin(struct ph__db *db, int room);
 void ph__claim_end(struct ph__db *db);
 
-/* reserve.c: handler threads that are kept for last attempts; with the lock held */
-#define PH__RESERVED_US                                                                            \
-    200000 /* the claim for which a thread is kept must begin within that time */
-/* Is all that is free kept for last attempts? */
-bool ph__threads_are_reserved(const ph_dispatcher *dispatcher);
-/* Is there a thread that can be kept for this database, or is one? */
-bool ph__thread_is_free_for(const struct ph__db *db);
-/* Keeps a thread for each claim of the exchange that may bring a last attempt, and tells it so. */
-void ph__reserve(struct ph__db *db, struct ph__exchange_io *io);
-/* Notes what the call has shown (NULL: it failed); threads for which nothing came are given
- * back. */
-void ph__reserve_end(struct ph__db *db, const struct ph__exchange_io *io);
-/* A thread is free: it is kept for a database that waits for one, if that has its turn. */
-void ph__reserve_turn(ph_dispatcher *dispatcher);
-/* Gives those back that were not used in time; returns when to look again. */
-int64_t ph__reserve_lapse(struct ph__db *db, int64_t now_us);
-/* The same for all, by the handler threads: every poller may be away. */
-void ph__reserve_lapse_all(ph_dispatcher *dispatcher);
-/* It claims nothing more. */
-void ph__reserve_leave(struct ph__db *db);
-
-/* stop.c: a caller waits for the end, and this may be it: looks once more where something may have
- * come since; with the lock held */
-void ph__drain_look(ph_dispatcher *dispatcher);
-
 #endif

@@ -5,7 +5,7 @@
  * time, and one whose database hangs would keep a thread from all others: there a thread is kept only
  * for a store that has shown a last attempt. While others have work for every thread that becomes free,
  * such stores and the others take turns. */
-#include "dispatch/dispatch.h"
+#include "dispatch/poll/poll.h"
 
 #define UNUSED_US 1000000 /* none is kept for a store that has let one lapse, for so long */
 
