@@ -28,6 +28,11 @@ struct totals {
 
 static void add(struct totals *totals, const struct ph__db *db)
 {
+    size_t unsettled = 0;
+
+    for (const struct ph__batch *batch = db->leases.batches; batch; batch = batch->next)
+        unsettled += batch->unsettled;
+    PH__ASSERT(db->works.in_flight == unsettled);
     PH__ASSERT(db->claim.under_way >= 0);
     PH__ASSERT(db->last.reserved >= 0);
     PH__ASSERT(db->tx.waiting >= 0);
@@ -63,6 +68,7 @@ static void check_counters(const ph_dispatcher *dispatcher)
                dispatcher->works.in_flight);
     PH__ASSERT(dispatcher->reserve.waiting == totals.last_waiting);
     PH__ASSERT(dispatcher->room.claiming == totals.claiming + dispatcher->second.claiming);
+    PH__ASSERT(dispatcher->second.claiming >= 0);
     PH__ASSERT(dispatcher->room.doubtful >= 0);
     PH__ASSERT(dispatcher->room.doubtful <= dispatcher->room.claiming);
     PH__ASSERT(dispatcher->reserve.count >=
