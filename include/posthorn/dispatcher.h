@@ -209,8 +209,8 @@ typedef struct {
     void *select_context;
     int connections;     /* of one store, to talk to its database: 0: 2 if the database serves
                             several at once (PostgreSQL), so that it can report new messages while
-                            others are being settled; 1: only one; at most 2. Handlers with in_transaction have
-                            their own */
+                            others are being settled, otherwise 1, also if 2 is given; at most 2.
+                            Handlers with in_transaction have their own */
 } ph_dispatcher_opts;
 #define PH_DISPATCHER_OPTS_INIT                                                \
     { sizeof(ph_dispatcher_opts), NULL, 0, 0, 0, 0, 0, 0, 0, 0, false, PH_DOORBELL_AUTO, 0, false, \

@@ -318,17 +318,19 @@ void cli_row_total_json(struct cli *cli, json_t *row);
 bool cli_json_total(struct cli *cli, json_t *row);
 
 /* The set itself, by CLI_SET_OPTIONS, for a dispatcher that serves all of it; borrowed until the
- * command ends. The check refuses these options for a single database. Both return exit codes. */
+ * command ends. The check refuses these options for a single database, but for --connections if may_connect.
+ * Both return exit codes. */
 int cli_set_open(struct cli *cli, ph_set **ret_set);
-int cli_set_options_check(struct cli *cli);
+int cli_set_options_check(struct cli *cli, bool may_connect);
 /* Report what cannot be served of the set: as warnings; or as errors, with the exit code. */
 void cli_set_warn(struct cli *cli);
 int cli_set_fail(struct cli *cli);
-#define CLI_SET_OPTIONS                                                                            \
+#define CLI_SET_OPTIONS(and_without)                                                               \
     CLI_OPTION(                                                                                    \
         "connections", 0, NUMBER, "N",                                                             \
-        "with a set: the maximum number of connections; queries in set files take one of them",    \
-        .value = "8", .min = 2, .max = PH_SET_CONNECTIONS_MAX),                                    \
+        "with a set: the maximum number of connections, 8 by default; queries in set files "       \
+        "take one of them" and_without,                                                            \
+        .min = 1, .max = PH_SET_CONNECTIONS_MAX),                                                  \
         CLI_OPTION("refresh", 0, MS, "DURATION", "with a set: how often to reread it",             \
                    .value = "5m", .min = 100, .max = 86400000)
 

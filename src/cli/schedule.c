@@ -287,7 +287,7 @@ static int serve_set(struct cli *cli)
 static int run(struct cli *cli)
 {
     bool once = cli_given(cli, "once");
-    int code = cli_set_options_check(cli);
+    int code = cli_set_options_check(cli, false);
 
     if (code != CLI_OK)
         return code;
@@ -347,7 +347,7 @@ const struct cli_command cli_schedule = {
                    .value = "500ms", .min = 1, .max = 86400000),
         CLI_OPTION("batch", 'b', NUMBER, "N", "handle at most N of each kind in one look",
                    .value = "1000", .min = 1, .max = PH_BATCH_MAX),
-        CLI_SET_OPTIONS),
+        CLI_SET_OPTIONS("")),
     .fields = fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(

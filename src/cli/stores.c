@@ -240,11 +240,11 @@ int cli_set_open(struct cli *cli, ph_set **ret_set)
     return code;
 }
 
-int cli_set_options_check(struct cli *cli)
+int cli_set_options_check(struct cli *cli, bool may_connect)
 {
-    static const char *const names[] = { "connections", "refresh" };
+    static const char *const names[] = { "refresh", "connections" };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !cli_is_set(cli); i++) {
+    for (size_t i = 0; i < (may_connect ? 1 : 2) && !cli_is_set(cli); i++) {
         if (cli_given(cli, names[i]))
             return cli_usage(cli, "--%s is for a set of databases; leave it out", names[i]);
     }

@@ -105,7 +105,7 @@ static int check(struct work *work)
         return cli_usage(cli, "--once and --drain cannot be used together");
     if (cli_given(cli, "select") && !cli_is_set(cli))
         return cli_usage(cli, "--select is for a set of databases; leave it out");
-    code = cli_set_options_check(cli);
+    code = cli_set_options_check(cli, true);
     if (code != CLI_OK)
         return code;
     work->seen = cli_alloc(cli, (cli->rest_at + 1) * sizeof(*work->seen));
@@ -189,6 +189,7 @@ static int make_dispatcher(struct work *work, ph_dispatcher **ret_dispatcher)
     opts.poll_ms = (int)cli_number(cli, "poll");
     opts.defer_ms = (int)cli_number(cli, "defer-delay");
     opts.message_limit = cli_given(cli, "once") ? 1 : 0;
+    opts.connections = cli_is_set(cli) ? 0 : (int)cli_number(cli, "connections");
     opts.service = service(cli);
     opts.metadata = metadata(work);
     opts.stale_threshold_s = (int)cli_number(cli, "stale-threshold");
@@ -494,7 +495,7 @@ const struct cli_command cli_work = {
             "max-partitions", 0, NUMBER, "N",
             "work on streams of at most N partitions at the same time; if omitted, of any number",
             .min = 1, .max = PH_PARTITIONS_MAX),
-        CLI_SET_OPTIONS,
+        CLI_SET_OPTIONS("; without a set: 1 or 2 to talk to the database (2 on PostgreSQL)"),
         CLI_OPTION("select", 0, WORD, "ORDER",
                    "with a set: a batch from each store in turn, or from one until it is empty",
                    .value = "round-robin", .choices = "round-robin drain-first")),

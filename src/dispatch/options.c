@@ -51,7 +51,7 @@ int ph__opts_check(ph_dispatcher_opts *opts, ph_error *err)
         { "defer_ms", opts->defer_ms, 1, INT32_MAX },
         { "message_limit", opts->message_limit, 0, INT64_MAX },
         { "retention_ms", opts->retention_ms, -1, INT32_MAX },
-        { "connections", opts->connections, 0, CONNECTIONS_MAX },
+        { "connections", opts->connections ? opts->connections : 1, 1, CONNECTIONS_MAX },
     };
     int third_ms, r = ph__name_check(opts->ns, "namespace", true, err);
 
