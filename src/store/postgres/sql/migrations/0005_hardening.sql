@@ -25,6 +25,11 @@ DROP FUNCTION IF EXISTS {p}work_join_tally(uuid[], int[], int[], int[], timestam
 DROP FUNCTION IF EXISTS {p}work_joins(text, int, boolean, int, uuid);
 DROP FUNCTION IF EXISTS {p}work_count(smallint, text);
 DROP FUNCTION IF EXISTS {p}work_queues(smallint, text);
+-- The holder of a stream is its owner, and what a receptor has come to its state, as elsewhere.
+ALTER VIEW IF EXISTS {p}streams RENAME COLUMN locked_by TO owner;
+ALTER VIEW IF EXISTS {p}receptors RENAME COLUMN status TO state;
+DROP FUNCTION IF EXISTS {p}work_streams(smallint, text, text, text, text, text, boolean, int, int);
+
 -- The joins of a message that has another message id than its own; of the others join_member_work_id tells.
 CREATE INDEX {p}join_member_message_id ON {p}join_member (message_id) WHERE message_id <> work_id;
 -- A message that was acked and deleted can be attached for as long as its dedupe key is known.
