@@ -118,5 +118,5 @@ def test_the_layout_of_every_sized_struct_is_checked():
         text = re.sub(r"/\*.*?\*/", "", read(name), flags=re.S)
         sized |= {match.group(2) for match in re.finditer(r"typedef struct \{([^{}]*?)\n\} (\w+);", text)
                   if re.match(r"\s*size_t size;", match.group(1))}
-    checked = set(re.findall(r"^SIZED\((\w+)\);", read("src/core/layout.c"), re.M))
+    checked = set(re.findall(r"^SIZED\((\w+), \w+, \d+\);", read("src/core/layout.c"), re.M))
     assert len(sized) > 20 and sized == checked, sized ^ checked
