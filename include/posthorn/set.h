@@ -21,9 +21,10 @@
  *   served from then on; an unchanged one keeps its store and its connection; one
  *   that is gone is drained: nothing more of it is claimed, and messages in flight
  *   are finished and settled. A source that fails (or takes for ever) keeps its old
- *   list, and a dispatcher asks it again within ten seconds. An entry that makes no
- *   sense (no id, an invalid URL, an id with two URLs) is left out with a warning,
- *   and so is a key that another database has; the rest of the answer counts. For a set file the warning names the line.
+ *   list, and a dispatcher asks it again within ten seconds. An entry that
+ *   makes no sense (no id, an invalid URL, an id with two URLs) is left out
+ *   with a warning, and so is a key that another database has; the rest of the
+ *   answer counts. For a set file the warning names the line.
  *
  * CONNECTIONS
  *   One budget for the whole set: the dispatcher and the routers together never
