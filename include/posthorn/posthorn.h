@@ -40,7 +40,7 @@
  *
  * THREADS
  *   The library starts no threads, except those of a dispatcher (dispatcher.h)
- *   that you start. One thread at a time may use the own connection of a
+ *   that you start. Only one thread at a time may use the connection owned by a
  *   ph_store: a call that finds it in use fails with PH_ESTATE, and so does a
  *   call from a callback (log, join_ended). Open a store for each thread;
  *   stores are independent, even on the same database. A call with a
@@ -110,7 +110,7 @@ extern "C" {
     X(EPERM, -9, "the role lacks a right")                                     \
     X(EBUSY, -10, "the database is locked")                                    \
     X(ETIMEOUT, -11, "the time limit was reached")                             \
-    X(ECONFLICT, -12, "the transaction lost against a concurrent one")         \
+    X(ECONFLICT, -12, "the transaction lost to a concurrent one")              \
     X(EREADONLY, -13, "the database is read-only")                             \
     X(EFULL, -14, "the disk is full")                                          \
     X(ENOMEM, -15, "out of memory")                                            \
@@ -198,7 +198,7 @@ typedef struct {
       "look at them with ph_join_find(); one that hangs can be cancelled")     \
     X(LONG_TRANSACTION, 22, "long_transaction",                                \
       "a long transaction keeps, or kept, SQLite from reusing it: "            \
-      "ph_doctor() with deep tells; PRAGMA wal_checkpoint(TRUNCATE) shrinks "  \
+      "see ph_doctor() with deep; PRAGMA wal_checkpoint(TRUNCATE) shrinks "    \
       "it while nobody else is connected")                                     \
     X(JOURNAL_MODE, 23, "journal_mode",                                        \
       "call ph_migrate(); or PRAGMA journal_mode = WAL, on a local disk")      \
@@ -210,7 +210,7 @@ typedef struct {
     /* The message or the advice says more about these. */                     \
     X(SETTINGS, 26, "settings", "change the setting")                          \
     X(UPDATE, 27, "update", "use a newer version of the database's software")  \
-    X(RIGHTS, 28, "rights", "grant the role what it needs")                    \
+    X(RIGHTS, 28, "rights", "check the rights")                                \
     X(SPACE, 29, "space", "free some space")                                   \
     X(RESTORE, 30, "restore", "restore a backup")                              \
     X(END_TRANSACTION, 31, "end_transaction", "end the transaction")           \
@@ -218,7 +218,10 @@ typedef struct {
     X(INSTANCES, 33, "instances", "look at the instances")                     \
     X(FOREIGN, 34, "foreign", "remove foreign objects")                        \
     X(MEND, 35, "mend", "look at the rows, and mend them")                     \
-    X(PLACE, 36, "place", "move the database, or connect to it directly")
+    X(PLACE, 36, "place", "move the database, or connect to it directly")      \
+    X(CREDENTIALS, 37, "credentials", "check user and password")               \
+    X(CONNECTION, 38, "connection",                                            \
+      "check the URL, and whether the database can be reached")
 
 typedef enum {
 #define PH_CURE_ENUM(name, value, word, text) PH_CURE_##name = value,
@@ -257,6 +260,9 @@ PH_API int ph_schema_version(void);
  * the door's number. */
 typedef enum { PH_OUTBOX = 0, PH_INBOX = 1, PH_TIMERS = 2, PH_JOB_RUNS = 3 } ph_door;
 
+/* "outbox", "inbox", "timers", "job_runs": its name in SQL and in the command; never NULL. */
+PH_API const char *ph_door_text(ph_door door);
+
 /* --------------------------------------------------------------- identifiers */
 
 /* 16 bytes each, in distinct types so that you cannot mix them up. All zero means
@@ -280,7 +286,7 @@ PH_API PH_MUST_CHECK int ph_id_parse(const char *text, uint8_t ret_id[16]);
 
 PH_API bool ph_id_is_zero(const uint8_t id[16]);
 
-/* A fresh random owner token. Each worker process (or thread) needs one per start. */
+/* A fresh random owner. Each worker process (or thread) needs one per start. */
 PH_API ph_owner ph_owner_new(void);
 
 /* --------------------------------------------------------------------- store */
@@ -375,7 +381,7 @@ typedef struct {
     ph_backoff_fn backoff;   /* NULL: the queue's policy */
     void *backoff_context;
     ph_prepared prepared;    /* PostgreSQL only */
-    ph_join_fn join_ended;   /* NULL: only the log tells */
+    ph_join_fn join_ended;   /* NULL: only the log reports them */
     void *join_context;
 } ph_store_opts;
 #define PH_STORE_OPTS_INIT                                                     \
@@ -454,7 +460,7 @@ PH_API void ph_free(void *memory);
 #define PH_TEXT_LENGTH ((size_t)-1) /* payload_length: the payload ends with NUL */
 
 /* The order of messages that are due. Use the names: the numbers behind them are for C alone. SQL
- * numbers the levels from 0 (urgent) to 3 (bulk). C refuses a 1, 2 or 3 from there; 0, which a
+ * numbers the levels from 0 (urgent) to 3 (bulk). C refuses SQL's 1, 2 and 3; 0, which a
  * member has until you set it, means normal. */
 typedef enum {
     PH_PRIORITY_URGENT = -10,

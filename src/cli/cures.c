@@ -34,24 +34,12 @@ static const char *template_of(ph_cure cure)
                               "NAME --dead-head skip DOOR}",
         [PH_CURE_JOINS] = "look at them with: {join show ID}; one that hangs can be cancelled",
         [PH_CURE_LONG_TRANSACTION] = "a long transaction keeps, or kept, SQLite from reusing it: "
-                                     "{doctor --deep} tells; PRAGMA wal_checkpoint(TRUNCATE) "
+                                     "see {doctor --deep}; PRAGMA wal_checkpoint(TRUNCATE) "
                                      "shrinks it while nobody else is connected",
         [PH_CURE_JOURNAL_MODE] = "run: {migrate up}; or PRAGMA journal_mode = WAL, on a local disk",
     };
 
     return cure < sizeof(templates) / sizeof(*templates) ? templates[cure] : NULL;
-}
-
-static const char *door_option(ph_door door)
-{
-    static const char *const options[] = {
-        [PH_OUTBOX] = "",
-        [PH_INBOX] = "--door inbox",
-        [PH_TIMERS] = "--door timers",
-        [PH_JOB_RUNS] = "--door job_runs",
-    };
-
-    return options[door];
 }
 
 /* One command of a template, from after its brace. */
@@ -64,7 +52,7 @@ static const char *command_of(struct cli *cli, const char *at, ph_door door)
         const char *word = cli_printf(cli, "%.*s", length, at);
 
         if (strcmp(word, "DOOR") == 0)
-            word = door_option(door);
+            word = door == PH_OUTBOX ? "" : cli_printf(cli, "--door %s", ph_door_text(door));
         command = cli_printf(cli, "%s%s%s", command, *command && *word ? " " : "", word);
         at += length + 1;
     }

@@ -120,11 +120,11 @@ static int examine_schema(struct ph__call *call, struct ph__examination *examina
     else if (!status.usable)
         ph__finding(examination, "schema", PH_FINDING_ERROR,
                     status.installed < status.library ? PH__REMEDY(MIGRATE) : PH__REMEDY(UPGRADE),
-                    "schema version %d is installed, which this version cannot use (it brings %d)",
+                    "schema version %d is installed, which this library cannot use (it needs %d)",
                     status.installed, status.library);
     else if (status.pending)
         ph__finding(examination, "schema", PH_FINDING_WARNING, PH__REMEDY(MIGRATE),
-                    "schema version %d is installed; version %d is at hand", status.installed,
+                    "schema version %d is installed; version %d is available", status.installed,
                     status.library);
     else
         ph__finding(examination, "schema", PH_FINDING_OK, PH__FINE, "version %d is installed",
@@ -188,13 +188,12 @@ static int examine_counts(struct ph__call *call, struct ph__examination *examina
 
 /* The findings about the other doors. */
 static const struct {
-    const char *check;
     ph_cure waiting;
     const char *dead;
 } doors[] = {
-    [PH_INBOX] = { "inbox", PH_CURE_WORKERS, "look at them with ph_inbox_list()" },
-    [PH_TIMERS] = { "timers", PH_CURE_SCHEDULER, "look at them with ph_timers_list()" },
-    [PH_JOB_RUNS] = { "job_runs", PH_CURE_SCHEDULER, "look at them with ph_job_runs_list()" },
+    [PH_INBOX] = { PH_CURE_WORKERS, "look at them with ph_inbox_list()" },
+    [PH_TIMERS] = { PH_CURE_SCHEDULER, "look at them with ph_timers_list()" },
+    [PH_JOB_RUNS] = { PH_CURE_SCHEDULER, "look at them with ph_job_runs_list()" },
 };
 
 /* These are worth a line only if something is wrong: many stores have none. */
@@ -206,12 +205,12 @@ static int examine_door(struct ph__call *call, struct ph__examination *examinati
     if (r < 0)
         return r;
     if (counts.oldest_ready_ms > READY_WARN_MS)
-        ph__finding(examination, doors[door].check, PH_FINDING_WARNING,
+        ph__finding(examination, ph_door_text(door), PH_FINDING_WARNING,
                     ((struct ph__remedy){ .cure = doors[door].waiting, .door = door }),
                     "%" PRId64 " are due, the oldest for %" PRId64 " s", counts.ready,
                     counts.oldest_ready_ms / 1000);
     if (counts.dead > 0)
-        ph__finding(examination, doors[door].check, PH_FINDING_INFO,
+        ph__finding(examination, ph_door_text(door), PH_FINDING_INFO,
                     ((struct ph__remedy){
                         .cure = PH_CURE_DEAD_LETTERS, .advice = doors[door].dead, .door = door }),
                     "%" PRId64 " dead letters", counts.dead);

@@ -59,9 +59,40 @@ _Static_assert(sizeof(ph_work_id) == 16 && sizeof(ph_message_id) == 16 &&
 _Static_assert(offsetof(ph_settlement, lease) == 0 && offsetof(ph_lease_ref, work_id) == 0,
                "lists of settlements and of leases are walked as lists of leases, and of ids");
 
-_Static_assert(offsetof(ph_delivery, work_id) == 0 && offsetof(ph_delivery, message_id) == 16 &&
-                   offsetof(ph_delivery, fence) == 32,
-               "members of ph_delivery are only appended");
+/* Structs that the library allocates: callers only read them, so that members can be appended. */
+#define APPENDED(type, newest, begins)                                                             \
+    _Static_assert(sizeof(void *) != 8 || offsetof(type, newest) == (begins),                      \
+                   "members of " #type " are only appended, after " #newest)
+
+APPENDED(ph_instance_info, partition_count, 96);
+APPENDED(ph_stream_info, created_at, 136);
+APPENDED(ph_receptor_info, last_at, 32);
+APPENDED(ph_checkpoint_info, rewound_at, 64);
+APPENDED(ph_work_batch, evicted, 68);
+APPENDED(ph_candidate, in_flight, 24);
+APPENDED(ph_served_store, last_error, 72);
+APPENDED(ph_message_info, waits_for, 120);
+APPENDED(ph_queue_info, counts, 104);
+APPENDED(ph_finding, subject, 40);
+APPENDED(ph_join_info, member_count, 96);
+APPENDED(ph_delivery, flags, 192);
+APPENDED(ph_job_info, updated_at, 120);
+APPENDED(ph_set_change, error, 48);
+
+/* Structs without a size that callers pass by value or have in arrays of their own: frozen. */
+#define FROZEN(type, last, begins, bytes)                                                          \
+    _Static_assert(sizeof(void *) != 8 ||                                                          \
+                       (offsetof(type, last) == (begins) && sizeof(type) == (bytes)),              \
+                   "the layout of " #type " is frozen")
+
+FROZEN(ph_tx, connection, 8, 16);
+FROZEN(ph_enqueued, is_new, 32, 33);
+FROZEN(ph_lease_ref, retry_count, 28, 32);
+FROZEN(ph_settlement, delay_ms, 48, 56);
+FROZEN(ph_received, is_new, 16, 17);
+FROZEN(ph_receptor_result, error, 32, 40);
+FROZEN(ph_checkpoint_result, error, 48, 56);
+FROZEN(ph_join_end, waits, 32, 36);
 
 /* A caller gets the public struct, and gives it back to be freed: it is the first member of the
  * whole. */

@@ -1,5 +1,13 @@
 #include "core/names.h"
 
+const char *ph_door_text(ph_door door)
+{
+    static const char *const texts[] = { "outbox", "inbox", "timers", "job_runs" };
+    const unsigned number = (unsigned)door;
+
+    return number < sizeof(texts) / sizeof(*texts) ? texts[number] : "no such door";
+}
+
 const char *ph__attempt_kind_text(int kind)
 {
     static const char *const texts[] = { "", "abandoned", "failed", "released", "lost", "expired" };

@@ -96,7 +96,7 @@ int ph__arg_number(struct ph__ext_call *call, int index, int64_t least, int64_t 
         return fail_type(call, index, "a whole number");
     number = sqlite3_value_int64(call->arguments[index]);
     if (number < least || number > most)
-        return ph__fail(&call->err, PH_EINVAL, "%s is %lld; allowed are %lld to %lld",
+        return ph__fail(&call->err, PH_EINVAL, "%s is %lld; give %lld to %lld",
                         name_of(call, index), (long long)number, (long long)least, (long long)most);
     *ret_number = number;
     return 0;
@@ -195,11 +195,11 @@ int ph__arg_word(struct ph__ext_call *call, int index, const struct ph__word *wo
 
 int ph__arg_door(struct ph__ext_call *call, int index, ph_door *ret_door)
 {
-    static const struct ph__word doors[] = { { "outbox", PH_OUTBOX },
-                                             { "inbox", PH_INBOX },
-                                             { "timers", PH_TIMERS },
-                                             { "job_runs", PH_JOB_RUNS },
-                                             { NULL, 0 } };
+    const struct ph__word doors[] = { { ph_door_text(PH_OUTBOX), PH_OUTBOX },
+                                      { ph_door_text(PH_INBOX), PH_INBOX },
+                                      { ph_door_text(PH_TIMERS), PH_TIMERS },
+                                      { ph_door_text(PH_JOB_RUNS), PH_JOB_RUNS },
+                                      { NULL, 0 } };
     int number = PH_OUTBOX, r = ph__arg_word(call, index, doors, &number);
 
     *ret_door = (ph_door)number;

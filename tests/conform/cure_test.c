@@ -35,6 +35,55 @@ TEST(tables_that_are_missing_are_to_be_made)
     cured_by(ph_open(t_url(), &opts, &store, &t_err), PH_ENOSCHEMA, PH_CURE_DEPLOY);
 }
 
+TEST(a_database_that_cannot_be_reached_is_to_be_looked_for)
+{
+    const char *nowhere = "postgresql:///postgres?host=/nowhere&port=1";
+    ph_store *store = NULL;
+    char folder[1040];
+
+    if (!t_is_pg()) {
+        snprintf(folder, sizeof(folder), "sqlite:%s", t_dir());
+        nowhere = folder;
+    }
+    CHECK_INT(ph_open(nowhere, NULL, &store, &t_err), PH_ECONNECT);
+    CHECK_STR(ph_cure_word(t_err.cure), "connection");
+}
+
+TEST(a_user_that_is_refused_is_to_be_corrected)
+{
+    const char *tcp;
+    ph_store *store = NULL;
+    char url[1200];
+
+    if (!t_is_pg())
+        t_not_here("SQLite has no users");
+    tcp = t_tcp_url();
+    if (!tcp)
+        t_skip("needs the server of ./test with passwords");
+    snprintf(url, sizeof(url), "%s&password=wrong", tcp);
+    CHECK_INT(ph_open(url, NULL, &store, &t_err), PH_EAUTH);
+    CHECK_STR(ph_cure_word(t_err.cure), "credentials");
+}
+
+TEST(a_file_that_is_no_database_is_to_be_restored)
+{
+    char path[1024], url[1040];
+    ph_store *store = NULL;
+    FILE *file;
+
+    if (t_is_pg())
+        t_not_here("concerns files only");
+    snprintf(path, sizeof(path), "%s/no-database", t_dir());
+    file = fopen(path, "w");
+    CHECK(file != NULL);
+    for (int i = 0; i < 4096; i++)
+        fputs("no database ", file);
+    fclose(file);
+    snprintf(url, sizeof(url), "sqlite:%s", path);
+    CHECK_INT(ph_open(url, NULL, &store, &t_err), PH_ECORRUPT);
+    CHECK_STR(ph_cure_word(t_err.cure), "restore");
+}
+
 TEST(an_owner_that_is_empty_is_to_be_made)
 {
     ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;

@@ -228,7 +228,7 @@ static bool names_the_headers(const char *message)
 
     return strcmp(message, words) == 0 ||
            (strncmp(message, words, strlen(words)) == 0 &&
-            sscanf(message + strlen(words), "; it goes wrong at byte %d", &byte) == 1 && byte >= 0);
+            sscanf(message + strlen(words), "; the error is at byte %d", &byte) == 1 && byte >= 0);
 }
 
 TEST(headers_are_a_json_object)
@@ -256,7 +256,7 @@ TEST(headers_are_a_json_object)
         CHECK(names_the_headers(t_err.message));
     }
     message.headers = "{\"a\":1, \"b\":SECRET}";
-    refused(&message, "headers are not a JSON object; it goes wrong at byte 18");
+    refused(&message, "headers are not a JSON object; the error is at byte 18");
 }
 
 TEST(headers_have_an_upper_limit)
@@ -372,9 +372,9 @@ TEST(attempts)
     message.max_attempts = PH_ATTEMPTS_MAX;
     CHECK_INT(load(&message), 0);
     message.max_attempts = PH_ATTEMPTS_MAX + 1;
-    refused(&message, "max_attempts is 30001; allowed are 1 to 30000, or 0 for the queue's");
+    refused(&message, "max_attempts is 30001; give 1 to 30000, or 0 for the queue's");
     message.max_attempts = -1;
-    refused(&message, "max_attempts is -1; allowed are 1 to 30000, or 0 for the queue's");
+    refused(&message, "max_attempts is -1; give 1 to 30000, or 0 for the queue's");
 }
 
 TEST(the_error_names_the_index)
@@ -398,4 +398,14 @@ TEST(errors_do_not_quote_a_payload_or_headers)
     message.headers = "[\"s3cret\"]";
     CHECK_INT(load(&message), PH_EINVAL);
     CHECK(!strstr(t_err.message, "s3cret"));
+}
+
+TEST(doors_have_the_names_that_sql_gives_them)
+{
+    CHECK_STR(ph_door_text(PH_OUTBOX), "outbox");
+    CHECK_STR(ph_door_text(PH_INBOX), "inbox");
+    CHECK_STR(ph_door_text(PH_TIMERS), "timers");
+    CHECK_STR(ph_door_text(PH_JOB_RUNS), "job_runs");
+    CHECK_STR(ph_door_text((ph_door)4), "no such door");
+    CHECK_STR(ph_door_text((ph_door)-1), "no such door");
 }

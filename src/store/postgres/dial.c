@@ -167,6 +167,7 @@ static int without_echo(const struct ph__call *call, int r)
              "cannot connect, or the URL does not mean what it seems to; write special characters "
              "in its password as %%xx: / is %%2F, @ is %%40, : is %%3A");
     memcpy(call->err->sqlstate, state, sizeof(state));
+    ph__cure_in_message(call->err, r, PH_CURE_CONNECTION);
     return ph__fail_flags(call->err, r, flags);
 }
 
@@ -186,6 +187,7 @@ static int fail(struct ph__call *call, const struct ph__pg_walk *walk, const ph_
         ph__fail(call->err, r,
                  "%sthe server did not answer within the %s; check the URL and that it is up",
                  hosts, late ? "time limit" : "URL's connect_timeout");
+        ph__cure_in_message(call->err, r, PH_CURE_CONNECTION);
         ph__fail_flags(call->err, r, PH_RETRY);
     }
     return without_echo(call, r);

@@ -29,8 +29,8 @@ static const struct meaning meanings[] = {
     { "25006", PH_EREADONLY, 0, PH_CURE_PLACE,
       "connect to the primary, or make the database writable" },
     { "25P02", PH_ETXDEAD, 0, PH_CURE_NONE, "roll the transaction back" },
-    { "28", PH_EAUTH, 0, PH_CURE_NONE, "check user and password" },
-    { "3D000", PH_ECONNECT, 0, PH_CURE_PLACE,
+    { "28", PH_EAUTH, 0, PH_CURE_CREDENTIALS, NULL },
+    { "3D000", PH_ECONNECT, 0, PH_CURE_CONNECTION,
       "create the database, or correct its name in the URL" },
     { "3F000", PH_ENOSCHEMA, 0, PH_CURE_DEPLOY, NULL },
     { "42883", PH_ENOSCHEMA, 0, PH_CURE_DEPLOY, NULL },
@@ -44,7 +44,8 @@ static const struct meaning meanings[] = {
       "the server has no free connection; raise max_connections" },
     { "22023", PH_EINVAL, 0, PH_CURE_NONE, NULL },
     { "22021", PH_EINVAL, 0, PH_CURE_SETTINGS, "the database must have the encoding UTF8" },
-    { "08", PH_ECONNECT, PH_RETRY, PH_CURE_NONE, "check that the server is up, then try again" },
+    { "08", PH_ECONNECT, PH_RETRY, PH_CURE_CONNECTION,
+      "check that the server is up, then try again" },
     { "53", PH_EDATABASE, PH_RETRY, PH_CURE_NONE, "the server lacks a resource" },
     { "XX001", PH_ECORRUPT, 0, PH_CURE_RESTORE, "restore from a backup" },
     { "XX002", PH_ECORRUPT, 0, PH_CURE_MEND, "rebuild the index (REINDEX)" },
@@ -109,16 +110,17 @@ static const char *telling_line(const char *text, bool *ret_telling)
     return text;
 }
 
-/* The line without its SQLSTATE, which goes where it belongs; and the cure. */
-static int fail_with_line(ph_error *err, int code, const char *line, const char *cure)
+/* The line without its SQLSTATE, which goes where it belongs; and the cure, in these words. */
+static int fail_with_line(ph_error *err, int code, const char *line, const char *advice,
+                          ph_cure cure)
 {
     const char *state = sqlstate_in(line), *rest = state ? state + strlen("28P01: ") : line;
 
     ph__fail(err, code, "%.*s%.*s; %s", state ? (int)(state - line) : 0, line, length_of_line(rest),
-             rest, cure);
+             rest, advice);
     if (state)
         memcpy(err->sqlstate, state, sizeof(err->sqlstate) - 1);
-    return code;
+    return ph__cure_in_message(err, code, cure);
 }
 
 int ph__pg_fail_connect(const PGconn *conn, bool *ret_telling, ph_error *err)
@@ -131,14 +133,15 @@ int ph__pg_fail_connect(const PGconn *conn, bool *ret_telling, ph_error *err)
                         "libpq refuses a value of the URL; check port, sslmode and the other "
                         "parameters");
     if (memmem(line, (size_t)length_of_line(line), "no encryption", 13))
-        return fail_with_line(err, PH_EAUTH, line, "use TLS: sslmode=verify-full");
+        return fail_with_line(err, PH_EAUTH, line, "use TLS: sslmode=verify-full",
+                              PH_CURE_SETTINGS);
     if (is_about_password(line, state) || PQconnectionNeedsPassword(conn))
-        return fail_with_line(err, PH_EAUTH, line, "check user and password");
-    if (state && memcmp(state, "3D000", 5) == 0) {
-        fail_with_line(err, PH_ECONNECT, line, "create the database, or correct the URL");
-        return ph__cure_in_message(err, PH_ECONNECT, PH_CURE_PLACE);
-    }
-    fail_with_line(err, PH_ECONNECT, line, "check the URL and that the server is up");
+        return fail_with_line(err, PH_EAUTH, line, "check user and password", PH_CURE_CREDENTIALS);
+    if (state && memcmp(state, "3D000", 5) == 0)
+        return fail_with_line(err, PH_ECONNECT, line, "create the database, or correct the URL",
+                              PH_CURE_CONNECTION);
+    fail_with_line(err, PH_ECONNECT, line, "check the URL and that the server is up",
+                   PH_CURE_CONNECTION);
     return ph__fail_flags(err, PH_ECONNECT, PH_RETRY);
 }
 

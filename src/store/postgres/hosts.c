@@ -208,6 +208,7 @@ static int look_up(struct ph__pg_walk *walk, const char *name, ph_error *err)
         ph__fail(err, PH_ECONNECT,
                  "could not translate host name \"%s\" to address: %s; check the URL", name,
                  gai_strerror(failure));
+        ph__cure_in_message(err, PH_ECONNECT, PH_CURE_CONNECTION);
         return ph__fail_flags(err, PH_ECONNECT, PH_RETRY);
     }
     r = take_addresses(walk, list, err);

@@ -145,8 +145,6 @@ int ph__pg_dead_discard(struct ph__call *call, const ph_work_id *ids, size_t cou
 
 /* ------------------------------------------------------------------- queues */
 
-static const char *const door_words[] = { "outbox", "inbox", "timers", "job_runs" };
-
 static void setting(struct ph__buffer *json, const char *name, int64_t value)
 {
     if (value)
@@ -192,7 +190,7 @@ int ph__pg_queue_set(struct ph__call *call, ph_door door, const char *ns,
     settings_json(&json, settings);
     if (json.failed)
         return ph__fail_memory(call->err);
-    ph__pg_add_text(&params, door_words[door]);
+    ph__pg_add_text(&params, ph_door_text(door));
     ph__pg_add_text(&params, ns);
     ph__pg_add_jsonb(&params, json.data);
     ph__pg_add_text(&params, settings->join_wait_topic);
@@ -209,7 +207,7 @@ int ph__pg_queue_pause(struct ph__call *call, ph_door door, const char *ns, bool
     PGresult *result = NULL;
     int r;
 
-    ph__pg_add_text(&params, door_words[door]);
+    ph__pg_add_text(&params, ph_door_text(door));
     ph__pg_add_text(&params, ns);
     r = ph__pg_run(call, paused ? PG_QUEUE_PAUSE : PG_QUEUE_RESUME, &params, PG_REPEATABLE,
                    &result);

@@ -68,23 +68,6 @@ static int follow(struct ph__claiming *c, struct ph__claim_run *run, size_t most
     return r < 0 ? r : 0;
 }
 
-static int add_run(struct ph__claiming *c)
-{
-    size_t room = c->run_room ? c->run_room * 4 : 16;
-    struct ph__claim_run *runs;
-
-    if (c->run_count < c->run_room)
-        return 0;
-    runs = ph__arena_alloc(c->arena, room * sizeof(*runs));
-    if (!runs)
-        return fail_memory(c);
-    if (c->run_count)
-        memcpy(runs, c->runs, c->run_count * sizeof(*runs));
-    c->runs = runs;
-    c->run_room = room;
-    return 0;
-}
-
 static int load_key(struct ph__claiming *c, const struct ph__query *row, struct ph__claim_run *run)
 {
     const char *topic = (const char *)sqlite3_column_text(row->stmt, PH__CLAIM_TOPIC);
@@ -109,13 +92,12 @@ static int load_key(struct ph__claiming *c, const struct ph__query *row, struct 
 
 int ph__claim_run(struct ph__claiming *c, const struct ph__query *query, bool alone)
 {
-    struct ph__claim_run *run;
+    struct ph__claim_run *run = PH__ARENA_ADD(c->arena, c->runs, c->run_count, c->run_room);
     size_t most = run_limit(c) - 1;
-    int r = add_run(c);
+    int r;
 
-    if (r < 0)
-        return r;
-    run = &c->runs[c->run_count++];
+    if (!run)
+        return fail_memory(c);
     *run = (struct ph__claim_run){ .stream = ph__column_int(query, PH__CLAIM_STREAM),
                                    .first_seq = ph__column_int(query, PH__CLAIM_SEQ),
                                    .last_seq = ph__column_int(query, PH__CLAIM_SEQ),

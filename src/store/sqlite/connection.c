@@ -149,7 +149,7 @@ static int fail_open(struct ph__call *call, sqlite3 *db)
              "the rights on file and folder",
              path, saved ? strerror(saved) : sqlite3_errstr(code));
     call->err->native = code;
-    return PH_ECONNECT;
+    return ph__cure_in_message(call->err, PH_ECONNECT, PH_CURE_CONNECTION);
 }
 
 /* A file of ours is its owner's alone, and so are its log and its index, which SQLite makes with the

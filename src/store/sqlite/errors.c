@@ -46,11 +46,13 @@ static int fail_other(ph_error *err, sqlite3 *db, int code)
 
     if ((code & 0xff) == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
         return ph__sqlite_fail_schema_missing(err);
-    if ((code & 0xff) == SQLITE_CONSTRAINT)
-        return ph__fail(err, PH_ECORRUPT,
-                        "a row is where none should be (SQLite error %d); run the "
-                        "database's integrity check",
-                        code);
+    if ((code & 0xff) == SQLITE_CONSTRAINT) {
+        ph__fail(err, PH_ECORRUPT,
+                 "a row is where none should be (SQLite error %d); run the "
+                 "database's integrity check",
+                 code);
+        return ph__cure_in_message(err, PH_ECORRUPT, PH_CURE_MEND);
+    }
     if (strpbrk(text, "\"'"))
         text = sqlite3_errstr(code);
     return ph__fail(err, PH_EDATABASE, "SQLite error %d: %s", code, text);
@@ -65,27 +67,31 @@ static int fail_by_code(ph_error *err, sqlite3 *db, int code, bool callers)
     case SQLITE_NOMEM:
         return ph__fail_memory(err);
     case SQLITE_READONLY:
-        return ph__fail(err, PH_EREADONLY,
-                        "the database is read-only; check the rights on the file and its folder, "
-                        "and how the connection was opened");
+        ph__fail(err, PH_EREADONLY,
+                 "the database is read-only; check the rights on the file and its folder, "
+                 "and how the connection was opened");
+        return ph__cure_in_message(err, PH_EREADONLY, PH_CURE_RIGHTS);
     case SQLITE_CANTOPEN:
-        return ph__fail(err, PH_ECONNECT,
-                        "the database file (or its -wal or -shm file) cannot be opened; check the "
-                        "path and the rights on file and folder");
+        ph__fail(err, PH_ECONNECT,
+                 "the database file (or its -wal or -shm file) cannot be opened; check the "
+                 "path and the rights on file and folder");
+        return ph__cure_in_message(err, PH_ECONNECT, PH_CURE_CONNECTION);
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        return ph__fail(err, PH_EPERM,
-                        "access to the database was refused; check the rights on the "
-                        "file, and the connection's authorizer");
+        ph__fail(err, PH_EPERM,
+                 "access to the database was refused; check the rights on the "
+                 "file, and the connection's authorizer");
+        return ph__cure_in_message(err, PH_EPERM, PH_CURE_RIGHTS);
     case SQLITE_FULL:
-        return ph__fail_flags(
-            err, ph__fail(err, PH_EFULL, "the disk is full; free some space and try again"),
-            PH_RETRY);
+        ph__fail(err, PH_EFULL, "the disk is full; free some space and try again");
+        ph__fail_flags(err, PH_EFULL, PH_RETRY);
+        return ph__cure_in_message(err, PH_EFULL, PH_CURE_SPACE);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return ph__fail(err, PH_ECORRUPT, "%s; restore a backup, or check the path",
-                        (code & 0xff) == SQLITE_NOTADB ? "the file is not an SQLite database"
-                                                       : "the database file is damaged");
+        ph__fail(err, PH_ECORRUPT, "%s; restore a backup, or check the path",
+                 (code & 0xff) == SQLITE_NOTADB ? "the file is not an SQLite database"
+                                                : "the database file is damaged");
+        return ph__cure_in_message(err, PH_ECORRUPT, PH_CURE_RESTORE);
     case SQLITE_IOERR:
         return ph__fail(err, PH_EDATABASE,
                         "reading or writing the database file failed (SQLite error %d, errno %d); "

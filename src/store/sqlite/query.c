@@ -116,8 +116,11 @@ int ph__sqlite_query(struct ph__call *call, const char *sql, const struct ph__re
     int r;
 
     if (!own->db)
-        return ph__fail(call->err, PH_ECONNECT, "there is no database file %.120s; check the path",
-                        ph__sqlite_path(call->store));
+        return ph__cure_in_message(call->err,
+                                   ph__fail(call->err, PH_ECONNECT,
+                                            "there is no database file %.120s; check the path",
+                                            ph__sqlite_path(call->store)),
+                                   PH_CURE_CONNECTION);
     own->deadline = own->run_until = call->deadline;
     if (sqlite3_prepare_v2(own->db, sql, -1, &stmt, &rest) != SQLITE_OK)
         r = fail(call, own->db);
