@@ -24,7 +24,7 @@
  *   lease was lost, which ph_work_cancelled() then reports. A handler that runs in
  *   a transaction has its effect exactly once. Handlers get the messages of one
  *   stream one after the other, in order: the next one when the one before is done.
- *   Any other verdict sends the rest of the stream back to the database; it comes
+ *   Any verdict but done sends the rest of the stream back to the database; it comes
  *   again in its turn.
  *
  * THREADS
@@ -179,7 +179,7 @@ typedef struct {
     int batch_size;      /* messages per claim: 0: 50; above 1 000 they come in several claims */
     int prefetch;        /* claimed messages that may wait for a thread: 0: 2 × batch_size; -1:
                             none, claim only for idle threads (best when handlers take seconds).
-                            Never more than the threads, as slow as they are, get to in half a
+                            Never more than the threads, at their present pace, can begin in half a
                             lease; and none while one waits and PH_CLAIM_BYTES_MAX are held */
     int in_flight_max;   /* messages waiting, running, kept and being settled together: 0: prefetch
                             + threads, and 1 000 or, if that is more, two batches; at most
@@ -188,7 +188,7 @@ typedef struct {
     int poll_ms;         /* longest time between two looks: 0: 500, or a third of the lease if that
                             is less; more than a third of the lease is refused */
     int defer_ms;        /* how long a deferred message waits: 0: 60 000 */
-    int64_t message_limit; /* claim at most so many messages in all; 0: no limit */
+    int64_t message_limit; /* stop claiming after this many messages; 0: no limit */
     bool any_topic;      /* claim messages of every topic, and defer those without a handler with a
                             warning; otherwise leave them to other dispatchers */
     ph_doorbell doorbell;
@@ -198,7 +198,7 @@ typedef struct {
     /* It registers as an instance (coordination.h), with an id of its own at every start. */
     const char *service; /* NULL: the name of the program */
     const char *metadata; /* a JSON object; NULL: none */
-    int stale_threshold_s; /* others take it for dead after so long without a heartbeat: 0:
+    int stale_threshold_s; /* others take it for dead after this time without a heartbeat: 0:
                               PH_STALE_THRESHOLD_S, or twice the lease if that is more; less than
                               twice the lease is refused */
     int partition_count; /* 0: PH_PARTITIONS; the same in all instances of a service */
@@ -209,7 +209,7 @@ typedef struct {
     void *select_context;
     int connections;     /* of one store, to talk to its database: 0: 2 if the database serves
                             several at once (PostgreSQL), so that it can report new messages while
-                            others are being settled, otherwise 1, also if 2 is given; at most 2.
+                            others are being settled, otherwise 1, even if 2 is given; at most 2.
                             Handlers with in_transaction have their own */
 } ph_dispatcher_opts;
 #define PH_DISPATCHER_OPTS_INIT                                                \
@@ -254,7 +254,9 @@ PH_API PH_MUST_CHECK int ph_dispatcher_drain(ph_dispatcher *dispatcher, int time
  * that wait for a thread, or behind others of their stream. Running handlers and
  * kept works have limit_ms to end; then they are cancelled, and have another second.
  * Messages that are still not settled are released, their attempts refunded; and a
- * handler that was cancelled by the stop and returns retry costs no attempt. When
+ * handler that was cancelled by the stop and returns retry costs no attempt. The
+ * last settlements are tried until limit_ms is over, and in any case for the time of
+ * one call (store options, timeout_ms) after the call that is under way. When
  * the call returns, everything is settled in the database, and the instance has
  * left. Calling it again is harmless, and a shorter limit of a second caller counts
  * for the first, too (the second SIGTERM); calling it from a handler is PH_EINVAL.
@@ -303,7 +305,7 @@ typedef struct {
 PH_API PH_MUST_CHECK int ph_dispatcher_stats_get(ph_dispatcher *dispatcher, ph_dispatcher_stats *ret_stats,
                                                  ph_error *reterr);
 
-/* The owner token under which it claims, which is also the id of its instance; locks and lists show
+/* The owner under which it claims, which is also the id of its instance; locks and lists show
  * it. An eviction changes it. A dispatcher of a set returns zero: it has one in each store
  * (ph_served_store). */
 PH_API ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher);
@@ -313,7 +315,7 @@ PH_API ph_owner ph_dispatcher_owner(const ph_dispatcher *dispatcher);
     X(NEW, 0, "new")             /* not reached yet */                         \
     X(SERVED, 1, "served")                                                     \
     X(TRYING, 2, "trying")       /* it cannot be used: tried again and again */ \
-    X(ASIDE, 3, "set aside")     /* its schema, rights or credentials do not serve */ \
+    X(ASIDE, 3, "set aside")     /* its schema, rights or credentials are wrong */ \
     X(DRAINING, 4, "draining")   /* it has left the set, and has messages in flight */
 typedef enum {
 #define PH_SERVING_ENUM(name, value, text) PH_SERVING_##name = value,

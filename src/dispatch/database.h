@@ -142,8 +142,9 @@ struct ph__tx_state {
 
 struct ph__settle_state {
     struct ph__work_list decided;
-    int64_t since_us; /* when that list began */
+    int64_t since_us; /* when that list began; 0: one of them is waited for */
     bool blocked;     /* calls under way are about all of their batches */
+    uint64_t round;   /* counts the calls that settle */
 };
 
 struct ph__lease_state {

@@ -18,7 +18,8 @@
 
 /* ------------------------------------------------------------ parts of the poll half */
 
-/* A thread that talks to databases, with what it needs for an exchange. */
+/* A thread that talks to databases, with what it needs for an exchange: its own affair, without the
+ * lock, but that the works of a call are held and let go under it. */
 struct ph__poller {
     ph_dispatcher *dispatcher;
     pthread_t id;
@@ -183,6 +184,7 @@ struct ph__stop {
     atomic_bool leave_failed; /* not all stores heard it */
     int64_t leave_us;         /* until then they are told good-bye */
     int64_t finish_us;        /* until then the pollers try to settle the last ones */
+    int64_t finish_least_us;  /* … at least: after the second poller has tried in vain */
     int result;
     ph_error error;
 };
@@ -230,7 +232,8 @@ int ph__threads_start(ph_dispatcher *dispatcher, ph_error *err); /* no lock */
 void ph__pollers_join(ph_dispatcher *dispatcher);                /* no lock */
 /* Ends the thread that asks the sources; false: it does not return. With the lock held. */
 bool ph__discovery_end(ph_dispatcher *dispatcher);
-/* Is the caller a handler, or the log callback on a thread of ours? With the lock held. */
+void ph__thread_begin(const ph_dispatcher *dispatcher); /* this thread is one of its own */
+/* Is the caller a handler, or the log callback on a thread of ours? */
 bool ph__thread_is_ours(const ph_dispatcher *dispatcher);
 
 /* The functions of the poll half (poll/) that the work half calls: with the lock held, unless they

@@ -260,18 +260,18 @@ static bool needs_transactions(const ph_dispatcher *dispatcher)
 static int take_connections(ph_dispatcher *dispatcher, ph_error *err)
 {
     int for_handlers = needs_transactions(dispatcher) ? dispatcher->opts.threads : 0;
+    int taken = ph__set_take(dispatcher->set, INT_MAX);
 
-    dispatcher->connections.taken = ph__set_take(dispatcher->set, INT_MAX);
-    dispatcher->connections.max = dispatcher->connections.taken - for_handlers;
-    if (dispatcher->connections.max > 0)
+    if (taken > for_handlers) {
+        dispatcher->connections.taken = taken;
+        dispatcher->connections.max = taken - for_handlers;
         return 0;
-    ph__fail(err, PH_ESTATE,
-             "%d of the set's connections are left, and %d are needed (%d for handlers with "
-             "transactions); raise ph_set_opts.connections, or use fewer threads",
-             dispatcher->connections.taken, for_handlers + 1, for_handlers);
-    ph__set_give(dispatcher->set, dispatcher->connections.taken);
-    dispatcher->connections.taken = 0;
-    return PH_ESTATE;
+    }
+    ph__set_give(dispatcher->set, taken);
+    return ph__fail(err, PH_ESTATE,
+                    "%d of the set's connections are left, and %d are needed (%d for handlers with "
+                    "transactions); raise ph_set_opts.connections, or use fewer threads",
+                    taken, for_handlers + 1, for_handlers);
 }
 
 void ph__dispatcher_leave_set(ph_dispatcher *dispatcher)

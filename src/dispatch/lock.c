@@ -81,6 +81,7 @@ static void check_counters(const ph_dispatcher *dispatcher)
     PH__ASSERT(dispatcher->connections.handlers >= 0);
     PH__ASSERT(dispatcher->pool.missing >= 0);
     PH__ASSERT(dispatcher->pool.hung >= 0);
+    PH__ASSERT(dispatcher->works.running >= (size_t)dispatcher->pool.hung);
     PH__ASSERT(dispatcher->pool.idle >= 0);
     PH__ASSERT(dispatcher->stop.drain_waiters >= 0);
 }

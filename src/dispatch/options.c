@@ -57,8 +57,7 @@ int ph__opts_check(ph_dispatcher_opts *opts, ph_error *err)
 
     for (size_t i = 0; r == 0 && i < sizeof(ranges) / sizeof(*ranges); i++) {
         if (ranges[i].value < ranges[i].from || ranges[i].value > ranges[i].to)
-            r = ph__fail(err, PH_EINVAL,
-                         "%s is %lld; allowed are %lld to %lld, or 0 for the default",
+            r = ph__fail(err, PH_EINVAL, "%s is %lld; give %lld to %lld, or 0 for the default",
                          ranges[i].name, (long long)ranges[i].value, (long long)ranges[i].from,
                          (long long)ranges[i].to);
     }

@@ -111,21 +111,17 @@ int ph__threads_start(ph_dispatcher *dispatcher, ph_error *err)
                     dispatcher->opts.threads + pollers + (dispatcher->set != NULL));
 }
 
+/* A list would lack handler threads that were given up. */
+static _Thread_local const ph_dispatcher *ours;
+
+void ph__thread_begin(const ph_dispatcher *dispatcher)
+{
+    ours = dispatcher;
+}
+
 bool ph__thread_is_ours(const ph_dispatcher *dispatcher)
 {
-    const struct ph__thread *thread = dispatcher->pool.threads;
-
-    PH__NEEDS_LOCK(dispatcher);
-    while (thread && !pthread_equal(thread->id, pthread_self()))
-        thread = thread->next;
-    if (thread || (dispatcher->discovery.has_thread &&
-                   pthread_equal(dispatcher->discovery.thread, pthread_self())))
-        return true;
-    for (int i = 0; i < dispatcher->pollers.count; i++) {
-        if (pthread_equal(dispatcher->pollers.items[i]->id, pthread_self()))
-            return true;
-    }
-    return false;
+    return ours == dispatcher;
 }
 
 void ph__pollers_join(ph_dispatcher *dispatcher)

@@ -199,6 +199,42 @@ TEST(a_handler_that_hangs_is_abandoned_and_its_thread_replaced)
     rig_end(&rig);
 }
 
+/* What a handler that was given up has come to. */
+struct late_stop {
+    ph_dispatcher *dispatcher;
+    struct gate gate;
+    _Atomic int result;
+};
+
+static ph_verdict stop_too_late(void *context, ph_work *work)
+{
+    struct late_stop *late = context;
+
+    (void)work;
+    gate_pass(&late->gate);
+    late->result = ph_dispatcher_stop(late->dispatcher, 0, NULL);
+    return PH_VERDICT_DONE;
+}
+
+TEST(a_handler_that_was_given_up_still_cannot_stop_its_dispatcher)
+{
+    static struct late_stop late = { .gate = GATE_INIT };
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_put(&rig, "hangs");
+    rig.opts.threads = 1;
+    rig_new(&rig);
+    late.dispatcher = rig.dispatcher;
+    handle_with_limit(&rig, "hangs", stop_too_late, &late, 20);
+    rig_start(&rig);
+    AWAIT(rig_stats(&rig).replaced_threads == 1);
+    gate_open(&late.gate);
+    AWAIT(late.result != 0);
+    CHECK_INT(late.result, PH_EINVAL);
+    rig_end(&rig);
+}
+
 static ph_verdict hang_at_once(void *context, ph_work *work)
 {
     ph_work_delay(work, 0);

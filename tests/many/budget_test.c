@@ -152,6 +152,13 @@ TEST(a_budget_without_one_for_the_stores_is_refused)
     fleet_handle_in_tx(&fleet, "t", count_up, &tally);
     check_refused(&fleet, "5");
     fleet_free(&fleet);
+    fleet_init(&fleet, 3); /* fewer than handlers alone need */
+    fleet.opts.threads = 4;
+    fleet_add(&fleet, 0, 1);
+    fleet_new(&fleet);
+    fleet_handle_in_tx(&fleet, "t", count_up, &tally);
+    check_refused(&fleet, "5");
+    fleet_free(&fleet);
     fleet_init(&fleet, 5);
     fleet.opts.threads = 4;
     fleet_add(&fleet, 0, 1);

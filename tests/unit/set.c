@@ -259,7 +259,7 @@ TEST(a_line_is_split_into_words)
     CHECK_STR(split("\"open\\\""), "!a quote is not closed");
     CHECK(split("\"a\\b\"")[0] == '!');
     CHECK(split("\"a\\")[0] == '!');
-    CHECK_STR(split("\"a\"b"), "!a blank is missing behind a quote");
+    CHECK_STR(split("\"a\"b"), "!a blank must follow the closing quote");
 }
 
 TEST(a_set_file_names_stores_and_folders)

@@ -96,7 +96,7 @@ TEST(a_source_that_fails_is_in_the_report_and_no_error)
     OK(ph_set_add_folder(set, in_dir("nowhere"), NULL, &t_err));
     CHECK_STR(found_by(set), "left out b\nfailed -\nadded a\n");
     write_file("set.conf", "store a");
-    CHECK_STR(found_by(set), "failed -\nleft out b\nfailed -\n"); /* what it named before stands */
+    CHECK_STR(found_by(set), "failed -\nleft out b\nfailed -\n"); /* its previous list stands */
     OK(ph_set_refresh(set, 0, &report, &t_err));
     CHECK_INT(ph_set_report_at(report, 0)->error.code, PH_EINVAL);
     CHECK(strncmp(ph_set_report_at(report, 0)->reason, "line 1: ", 8) == 0);

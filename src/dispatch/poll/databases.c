@@ -215,6 +215,7 @@ void *ph__discover(void *context)
 {
     ph_dispatcher *dispatcher = context;
 
+    ph__thread_begin(dispatcher);
     ph__lock(dispatcher);
     while (!dispatcher->phase.stopping) {
         int64_t wait_us = ph__set_refresh_in_us(dispatcher->set);

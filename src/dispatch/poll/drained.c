@@ -6,8 +6,8 @@ static bool is_waited_for(const struct ph__db *db)
     return db->health.state != PH__REFUSED && !db->leaving && db->dispatcher->handlers.count > 0;
 }
 
-/* Has nothing been there, and has nothing come from anywhere since, whose handler may have stored
- * something? */
+/* A claim found nothing, and no message came from anywhere since: its handler might have stored
+ * more. */
 static bool is_dry(const struct ph__db *db)
 {
     return db->claim.drained > 0 && db->claim.drained_arrivals == db->dispatcher->works.arrivals;

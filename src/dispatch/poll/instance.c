@@ -28,11 +28,11 @@ int ph__instance_options(ph_dispatcher_opts *opts, ph_error *err)
         return r;
     if (opts->stale_threshold_s < least_s || opts->stale_threshold_s > PH_STALE_THRESHOLD_MAX_S)
         return ph__fail(err, PH_EINVAL,
-                        "stale_threshold_s is %d; with a lease of %d s allowed are %d (twice the "
+                        "stale_threshold_s is %d; with a lease of %d s, give %d (twice the "
                         "lease) to %d",
                         opts->stale_threshold_s, opts->lease_s, least_s, PH_STALE_THRESHOLD_MAX_S);
     if (opts->partition_count < 1 || opts->partition_count > PH_PARTITIONS_MAX)
-        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d, or 0 for %d",
+        return ph__fail(err, PH_EINVAL, "partition_count is %d; give 1 to %d, or 0 for %d",
                         opts->partition_count, PH_PARTITIONS_MAX, PH_PARTITIONS);
     if (opts->max_partitions < 0)
         return ph__fail(err, PH_EINVAL, "max_partitions is negative; give 0 for any number");
@@ -135,7 +135,7 @@ bool ph__instance_leave(struct ph__db *db)
         0)
         return true;
     ph__say(db, PH_LOG_WARN,
-            "could not say good-bye; others will take it for dead when its time is over", NULL,
+            "could not sign off; others will take it for dead after its stale threshold", NULL,
             "error", err.message);
     return false;
 }

@@ -162,6 +162,8 @@ static bool tend(ph_dispatcher *dispatcher)
         ph__threads_replace(dispatcher);
     ph__lock(dispatcher);
     dispatcher->pollers.maintaining = false;
+    if (dispatcher->stop.drain_waiters > 0)
+        pthread_cond_broadcast(&dispatcher->wait.changed);
     again = dispatcher->dbs.changed && ph__boot_us() >= dispatcher->dbs.update_us;
     if (dispatcher->dbs.changed || dispatcher->times.limit_us < dispatcher->pollers.asleep_until_us)
         ph__wake_asleep(dispatcher); /* the one that watches has left that to us */
@@ -203,16 +205,16 @@ static void finish_all(struct ph__poller *poller)
 /* Works that it could not settle come back, and get their time. */
 static void wait_for_second(ph_dispatcher *dispatcher)
 {
-    int64_t least_us;
+    struct ph__stop *stop = &dispatcher->stop;
 
     PH__NEEDS_LOCK(dispatcher);
     if (!dispatcher->second.running)
         return;
     while (dispatcher->second.running)
         ph__wait(dispatcher, &dispatcher->wait.changed);
-    least_us = ph__boot_us() + (int64_t)dispatcher->times.call_timeout_ms * 1000;
-    if (dispatcher->stop.finish_us < least_us)
-        dispatcher->stop.finish_us = least_us;
+    stop->finish_least_us = ph__boot_us() + (int64_t)dispatcher->times.call_timeout_ms * 1000;
+    if (stop->finish_us < stop->finish_least_us)
+        stop->finish_us = stop->finish_least_us;
 }
 
 void *ph__poll(void *context)
@@ -220,6 +222,7 @@ void *ph__poll(void *context)
     struct ph__poller *poller = context;
     ph_dispatcher *dispatcher = poller->dispatcher;
 
+    ph__thread_begin(dispatcher);
     ph__use_act_for(dispatcher);
     ph__lock(dispatcher);
     while (!dispatcher->phase.ending) {

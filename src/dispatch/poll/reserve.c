@@ -31,14 +31,28 @@ static bool waits_for_transactions(const struct ph__db *db)
     return dispatcher->set && db->tx.waiting >= ph__tx_waiting_max(dispatcher);
 }
 
-/* Not while the second poller settles, perhaps handled last attempts: they would be lost with those that
- * come. */
+/* Is a handled last attempt left that the exchange of the next claim may not settle? Another poller
+ * does, or so many stand before it. */
+static bool is_left(const struct ph__db *db)
+{
+    if (!ph__second_is_on(db->dispatcher) && db->settle.decided.count <= PH__SETTLE_MAX)
+        return false;
+    for (const struct ph__batch *batch = db->leases.batches; batch; batch = batch->next) {
+        if (batch->last && batch->works[0].state == PH__DECIDED)
+            return true;
+    }
+    return false;
+}
+
+/* Not while the second poller settles, or soon will, perhaps handled last attempts: they would be
+ * lost with those that come. */
 static bool can_reserve(const struct ph__db *db)
 {
     const ph_dispatcher *dispatcher = db->dispatcher;
 
+    PH__NEEDS_LOCK(db->dispatcher);
     return !dispatcher->second.calling && unreserved(dispatcher) > ph__waiting_count(dispatcher) &&
-           !waits_for_transactions(db);
+           !waits_for_transactions(db) && !is_left(db);
 }
 
 bool ph__thread_is_free_for(const struct ph__db *db)
@@ -49,6 +63,7 @@ bool ph__thread_is_free_for(const struct ph__db *db)
 
 static void keep(struct ph__db *db)
 {
+    PH__NEEDS_LOCK(db->dispatcher);
     db->last.reserved++;
     db->dispatcher->reserve.count++;
     db->dispatcher->reserve.others_turn = true;
@@ -58,6 +73,7 @@ static void give_back(struct ph__db *db)
 {
     bool missed = ph__threads_are_reserved(db->dispatcher);
 
+    PH__NEEDS_LOCK(db->dispatcher);
     db->dispatcher->reserve.count -= db->last.reserved;
     if (db->last.reserved > 0 && missed)
         ph__threads_call(db->dispatcher);
@@ -66,6 +82,7 @@ static void give_back(struct ph__db *db)
 
 static void note(struct ph__db *db, bool waits, bool came)
 {
+    PH__NEEDS_LOCK(db->dispatcher);
     db->dispatcher->reserve.waiting -= db->last.waits;
     db->dispatcher->reserve.waiting += waits;
     db->last.waits = waits;

@@ -140,6 +140,7 @@ static void note(struct ph__db *db, const struct ph__exchange_io *io, int room, 
     bool was_short = dispatcher->room.short_of_it || dispatcher->room.wake_at >= 0;
     long ignored;
 
+    PH__NEEDS_LOCK(db->dispatcher);
     if (r < 0) {
         int64_t twice_us = dispatcher->second.off_us * 2;
 
@@ -193,6 +194,7 @@ static bool act(struct ph__poller *poller, struct ph__db *db)
     int room = claim_room(db), r;
     ph_error err;
 
+    PH__NEEDS_LOCK(poller->dispatcher);
     share(dispatcher, room, &io);
     dispatcher->works.claims += room > 0;
     dispatcher->second.claiming = room;
@@ -222,6 +224,7 @@ void *ph__second_poll(void *context)
     ph_dispatcher *dispatcher = poller->dispatcher;
     struct ph__db *db = dispatcher->dbs.items[0];
 
+    ph__thread_begin(dispatcher);
     ph__lock(dispatcher);
     while (!dispatcher->phase.ending) {
         int64_t wait_us = due_in_us(db, ph__boot_us());

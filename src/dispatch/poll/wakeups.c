@@ -4,6 +4,7 @@
 #include "dispatch/poll/poll.h"
 
 #include "util/alloc.h"
+#include "util/hash.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -54,10 +55,9 @@ void ph__doorbell_disarm(struct ph__db *db)
 static struct ph__db **slot_of(ph_dispatcher *dispatcher, int folder, const char *name,
                                size_t length)
 {
-    uint32_t hash = (uint32_t)folder * 2654435761u;
+    uint32_t hash = ph__hash32(PH__HASH32, &folder, sizeof(folder));
 
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+    hash = ph__hash32(hash, name, length);
     return &dispatcher->wakeups.watched_files[hash % PH__WATCH_SLOTS];
 }
 

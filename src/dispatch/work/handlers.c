@@ -34,8 +34,7 @@ static int check_handler(ph_dispatcher *dispatcher, const ph_handler *handler, p
     if (!handler->handle)
         return ph__fail(err, PH_EINVAL, "handle is NULL; give the function to call");
     if (handler->time_limit_ms < 0 || handler->time_limit_ms > TIME_LIMIT_MAX_MS)
-        return ph__fail(err, PH_EINVAL,
-                        "time_limit_ms is %d; allowed are 0 to %d, or 0 for the default",
+        return ph__fail(err, PH_EINVAL, "time_limit_ms is %d; give 1 to %d, or 0 for no limit",
                         handler->time_limit_ms, TIME_LIMIT_MAX_MS);
     if (dispatcher->phase.started || dispatcher->phase.stopping)
         return ph__fail(err, PH_EINVAL,

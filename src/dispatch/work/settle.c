@@ -4,14 +4,25 @@
  * are in one batch, and their settlements arrive in the order of the decisions. */
 #include "dispatch/dispatch.h"
 
-/* Takes the next that no other call is about; NULL: there is none. */
-static struct ph_work *take_next(const struct ph__settle_call *call, struct ph__work_list *decided,
-                                 struct ph_work ***at)
+/* No other call is about its batch, nor about an earlier delivery of it or of one that stands before
+ * it in its batch. */
+static bool may_take(const struct ph__settle_call *call, struct ph_work *work, uint64_t round)
 {
+    struct ph__batch *batch = work->batch;
+
+    if (ph__settles_other(work))
+        batch->passed = round;
+    return batch->passed != round && (!batch->settled_by || batch->settled_by == call);
+}
+
+/* Takes the next of which that holds; NULL: there is none. */
+static struct ph_work *take_next(const struct ph__settle_call *call,
+                                 struct ph__settle_state *settle, struct ph_work ***at)
+{
+    struct ph__work_list *decided = &settle->decided;
+
     for (struct ph_work *work = **at; work; work = **at) {
-        if (ph__settles_other(work))
-            return NULL; /* in a while */
-        if (!work->batch->settled_by || work->batch->settled_by == call) {
+        if (may_take(call, work, settle->round)) {
             **at = work->next;
             if (decided->last == &work->next)
                 decided->last = *at;
@@ -35,7 +46,8 @@ void ph__settle_begin(struct ph__settle_call *call, struct ph__db *db, struct ph
         parts[door]->ret_settled = call->outcomes[door];
     }
     PH__NEEDS_LOCK(dispatcher);
-    while (call->count < PH__SETTLE_MAX && (work = take_next(call, &db->settle.decided, &at))) {
+    db->settle.round++;
+    while (call->count < PH__SETTLE_MAX && (work = take_next(call, &db->settle, &at))) {
         ph_door door = work->batch->door;
         const struct ph__decision *decision = &work->decision;
 
@@ -48,11 +60,14 @@ void ph__settle_begin(struct ph__settle_call *call, struct ph__db *db, struct ph
             (ph_settlement){ work->lease, decision->verb, decision->error, decision->delay_ms };
     }
     db->settle.blocked = call->count == 0 && db->settle.decided.count > 0;
+    if (call->count > 0 && db->settle.since_us == 0)
+        db->settle.since_us = ph__boot_us(); /* what was waited for goes with this call */
 }
 
 /* The works that had to wait for the end of this call need not any longer; with the lock held. */
 static void unblock(struct ph__db *db)
 {
+    PH__NEEDS_LOCK(db->dispatcher);
     db->settle.blocked = false;
     if (db->settle.decided.count > 0)
         ph__wake_to_settle(db);
@@ -63,6 +78,7 @@ static void let_go(struct ph_work *work)
 {
     ph_dispatcher *dispatcher = work->batch->dispatcher;
 
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     work->settling = false;
     dispatcher->refs -= ph__work_unref(work); /* never the last: the pollers have one */
 }
@@ -102,8 +118,8 @@ static void say_stale(const struct ph_work *work, ph_outcome outcome)
     if ((outcome == PH_OUTCOME_STALE || outcome == PH_OUTCOME_UNKNOWN) && !work->maybe_settled &&
         work->decision.verdict)
         ph__say(db, PH_LOG_WARN,
-                "settled too late: the lease was lost, and the message is somebody else's", work,
-                NULL, NULL);
+                "settled too late: the lease was lost, and the message may be another worker's",
+                work, NULL, NULL);
     else if (outcome == PH_OUTCOME_DEAD)
         ph__say(db, PH_LOG_ERROR, "dead: its attempts are spent", work, NULL, NULL);
 }
@@ -139,7 +155,7 @@ static void settled(const struct ph__settle_call *call, struct ph__db *db)
             (void)ph__work_settled(work, outcomes[i]); /* the batch stays: we hold it */
         let_go(work);
     }
-    if (db->settle.decided.count > 0)
+    if (db->settle.decided.count > 0 && db->settle.since_us > 0)
         db->settle.since_us = ph__boot_us();
     if (db->works.waiting > waiting) /* the works behind these in their stream */
         ph__threads_call(dispatcher);

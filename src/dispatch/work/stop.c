@@ -99,6 +99,7 @@ static void wait_for_handlers(ph_dispatcher *dispatcher)
 
 static void cancel_all(ph_dispatcher *dispatcher)
 {
+    PH__NEEDS_LOCK(dispatcher);
     for (struct ph_work *work = dispatcher->works.active; work; work = work->hold.older) {
         work->stop_cancelled = true;
         ph__work_cancel(work);
@@ -110,6 +111,7 @@ static size_t give_back(ph_dispatcher *dispatcher)
 {
     size_t running = 0;
 
+    PH__NEEDS_LOCK(dispatcher);
     for (struct ph_work *work = dispatcher->works.active; work; work = work->hold.older) {
         ph__work_release(work, 0);
         running += !work->hold.returned;
@@ -146,11 +148,14 @@ static void limit_finish(ph_dispatcher *dispatcher)
     dispatcher->stop.finish_us = began_us + (int64_t)dispatcher->times.call_timeout_ms * 1000;
     if (!dispatcher->set && dispatcher->stop.finish_us < dispatcher->stop.asked_us)
         dispatcher->stop.finish_us = dispatcher->stop.asked_us;
+    if (dispatcher->stop.finish_us < dispatcher->stop.finish_least_us)
+        dispatcher->stop.finish_us = dispatcher->stop.finish_least_us;
 }
 
 /* This caller of several may be in a hurry. */
 static void hurry(ph_dispatcher *dispatcher, int64_t until_us)
 {
+    PH__NEEDS_LOCK(dispatcher);
     if (until_us < dispatcher->stop.asked_us) {
         dispatcher->stop.asked_us = until_us;
         if (dispatcher->phase.ending)
@@ -168,6 +173,7 @@ static void stop(ph_dispatcher *dispatcher)
     ph_error *err = &dispatcher->stop.error;
     size_t running;
 
+    PH__NEEDS_LOCK(dispatcher);
     for (struct ph_work *work; (work = ph__waiting_pop(dispatcher));)
         ph__work_release(work, 0);
     ph__databases_each(dispatcher, give_runs_back);

@@ -114,6 +114,7 @@ static void leave_store(struct ph__thread *thread)
 {
     ph_store *store = thread->store;
 
+    PH__NEEDS_LOCK(thread->dispatcher);
     thread->leave_store = false;
     thread->store = NULL;
     ph__unlock(thread->dispatcher);
@@ -126,6 +127,7 @@ static struct ph_work *next_work(struct ph__thread *thread)
 {
     ph_dispatcher *dispatcher = thread->dispatcher;
 
+    PH__NEEDS_LOCK(thread->dispatcher);
     for (;;) {
         struct ph_work *work;
         int64_t delay_ms;
@@ -177,6 +179,7 @@ static void detach(struct ph__thread *thread)
 {
     struct ph__thread **at = &thread->dispatcher->pool.threads;
 
+    PH__NEEDS_LOCK(thread->dispatcher);
     while (*at && *at != thread)
         at = &(*at)->next;
     if (!*at)
@@ -184,6 +187,19 @@ static void detach(struct ph__thread *thread)
     *at = thread->next;
     thread->detached = true;
     pthread_detach(thread->id);
+}
+
+/* The handler has returned, or ended its thread; with the lock held. True: the batch is gone. */
+static bool returned(struct ph__thread *thread, struct ph_work *work, ph_verdict verdict)
+{
+    ph_dispatcher *dispatcher = thread->dispatcher;
+
+    PH__NEEDS_LOCK(dispatcher);
+    if (thread->given_up) {
+        dispatcher->pool.hung--;
+        ph__wake(dispatcher); /* it may have been one too many */
+    }
+    return ph__work_returned(work, verdict);
 }
 
 /* The end of every thread; with a work in hand it was the handler that ended it. */
@@ -204,12 +220,8 @@ static void ended(void *context)
         ph__say_verdict(thread->work, PH_VERDICT_RETRY, PH_OUTCOME_UNKNOWN);
     }
     ph__lock(dispatcher);
-    if (thread->given_up) {
-        dispatcher->pool.hung--;
-        ph__wake(dispatcher); /* it may have been one too many */
-    }
     if (thread->work)
-        batch_gone = ph__work_returned(thread->work, PH_VERDICT_RETRY);
+        batch_gone = returned(thread, thread->work, PH_VERDICT_RETRY);
     if (thread->work && !thread->given_up) {
         detach(thread);
         dispatcher->pool.missing++;
@@ -230,6 +242,7 @@ static void *work_loop(void *context)
     struct ph__thread *thread = context;
     ph_dispatcher *dispatcher = thread->dispatcher;
 
+    ph__thread_begin(dispatcher);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* only the handler may end it */
     pthread_cleanup_push(ended, thread);
     ph__lock(dispatcher);
@@ -243,7 +256,7 @@ static void *work_loop(void *context)
         ph__lock(dispatcher);
         thread->work = NULL;
         (void)settled_in_transaction(thread, work, outcome); /* the batch stays: we hold it */
-        if (ph__work_returned(work, verdict))
+        if (returned(thread, work, verdict))
             dispatcher->refs--; /* never the last one: the thread has one too */
     }
     ph__unlock(dispatcher);

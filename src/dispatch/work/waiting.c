@@ -54,8 +54,8 @@ static void waited(struct ph_work *work)
     work->reserved = false;
 }
 
-/* A database in which transactions do not begin, or not end, must not get hold of all threads; and
- * those that are kept for last attempts are for nothing else. */
+/* A database in which transactions do not begin or do not end must not occupy all threads, and
+ * threads that are kept for last attempts serve nothing else. */
 static bool must_wait(const struct ph_work *work)
 {
     const ph_dispatcher *dispatcher = work->batch->dispatcher;

@@ -73,6 +73,7 @@ static void put_on_decided(struct ph_work *work, ph_settle_verb verb)
     bool unblocks = db->settle.blocked && !work->batch->settled_by;
     bool first = db->settle.decided.count == 0; /* a run that is cut adds more of them below */
 
+    PH__NEEDS_LOCK(work->batch->dispatcher);
     if (work->state == PH__BEHIND) {
         dispatcher->works.behind--;
         db->works.behind--;

@@ -92,6 +92,7 @@ struct ph__batch {
     bool last;                          /* of one work, whose last attempt it is */
     size_t unsettled;                   /* works */
     struct ph__settle_call *settled_by; /* the call under way about some of them; NULL: none */
+    uint64_t passed;                    /* the round of settling that has left it out */
     size_t live;                        /* works that are held */
     int64_t claimed_us;                 /* when the batch had come */
     int64_t renew_us;                   /* next renewal */
@@ -104,6 +105,9 @@ struct ph__work_list {
     size_t count;
 };
 
+/* A handler thread. The lock guards all members, except that id and dispatcher do not change, and
+ * that these belong to the thread itself: serial, maybe_settled, and store while it runs a handler
+ * with a transaction. */
 struct ph__thread {
     pthread_t id;
     ph_dispatcher *dispatcher;
