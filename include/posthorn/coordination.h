@@ -44,7 +44,7 @@
  *   rendezvous hashing): for affinity_grace_ms the others leave a due head to that
  *   one, then any of them may take it. An instance that did not come for a head, or
  *   let a lease run out, has no partitions until its next claim: nobody waits for
- *   it. Instances of other services, and workers that are no instance, do not wait.
+ *   it. Instances of other services, and workers that are not instances, do not wait.
  *   Affinity keeps caches warm; the order does not depend on it. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
 
@@ -133,7 +133,7 @@ typedef struct {
     ph_owner owner;        /* in progress: that of the lease */
     int64_t locked_until;
     const char *affinity_service; /* that of the options; NULL: none, or none of its live instances
-                                   * claims the head's queue and topic, and comes */
+                                   * is claiming the head's queue and topic */
     ph_owner affinity_owner; /* the instance of that service that owns the partition */
     int64_t created_at;
 } ph_stream_info;
@@ -261,8 +261,8 @@ typedef struct {
 
 /* Reports 1 … PH_BATCH_MAX results, in order, all or none. A completion above a
  * gap is remembered; when the gap closes, the checkpoint moves up to the next gap.
- * Messages that retention has deleted are no gap. A completion at or below the
- * checkpoint changes nothing. A failure above it is recorded and moves nothing, until
+ * Messages that retention has deleted leave no gap. A completion at or below the
+ * checkpoint changes nothing. A failure above it moves nothing, and is kept until
  * that message is completed or the checkpoint passes it; one at or below it is not
  * recorded.
  * Errors: PH_ENOTFOUND (no such stream, or seq above its last one), PH_EINVAL,
@@ -378,7 +378,7 @@ typedef struct {
  * otherwise); removal of stale instances; receptor and checkpoint results; then
  * settlements, renewals, new messages; then claims of outbox and inbox.
  * The instance settles and renews its own leases only: an item under another's is
- * PH_OUTCOME_STALE, and disturbs nothing. A part that is wrong in itself (bad JSON,
+ * PH_OUTCOME_STALE, and disturbs nothing. A part that is invalid (bad JSON,
  * no such stream) fails the whole call, and nothing is done. The claims can return
  * messages that the same call has stored. An idle call writes nothing. For a
  * heartbeat alone, pass PH_BATCH_NO_OUTBOX | PH_BATCH_NO_INBOX.

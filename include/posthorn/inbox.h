@@ -5,14 +5,14 @@
  * Included by posthorn.h. A receiver (a broker's client, a web hook, the relay of
  * another service) calls ph_inbox_receive() with the name of the message's source
  * and the message's id there. The first call stores the message; every further one
- * answers is_new = false, also if the message was handled long ago, and also if two
+ * answers is_new = false, even if the message was handled long ago, and even if two
  * receivers bring it at once. Then a dispatcher's handlers with inbox set handle it,
  * or you claim and settle it yourself, as in the outbox.
  *
  * The record of (source, id) outlives the message: it stays for ever, or at least
  * for the queue's dedupe_retention_s if that is set.
  *
- * EXACTLY ONCE is the effect of a handler only if its writes and its completion
+ * A HANDLER HAS ITS EFFECT EXACTLY ONCE only if its writes and its completion
  * share a transaction. There are two ways:
  *   1. A handler with in_transaction: its writes, the outbox messages that it
  *      enqueues with ph_work_tx(), and the ack commit together.

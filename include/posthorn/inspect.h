@@ -131,7 +131,7 @@ typedef struct {
 } ph_doctor_opts;
 #define PH_DOCTOR_OPTS_INIT { sizeof(ph_doctor_opts), false, NULL, NULL }
 
-/* Examines database and schema. Every problem, also a missing schema, is a finding
+/* Examines database and schema. Every problem, even a missing schema, is a finding
  * and not an error: the call fails only if it cannot look (PH_ECONNECT, PH_EAUTH,
  * PH_ETIMEOUT …). */
 PH_API PH_MUST_CHECK int ph_doctor(ph_store *store, const ph_doctor_opts *opts, int timeout_ms,

@@ -8,7 +8,7 @@
  * and job runs live like outbox messages (claim, settle, dead letters, queue
  * settings), each behind a door of its own.
  *
- * There are two ways to work them:
+ * There are two ways to handle them:
  *   1. Let a scheduler turn each due timer and job run into an outbox message
  *      with the same topic, payload, namespace, correlation id and headers, in
  *      one transaction; handlers then get them like any message. Its message id
@@ -63,7 +63,7 @@ PH_API PH_MUST_CHECK int ph_timer_schedule(ph_store *store, ph_tx tx, const ph_t
 PH_API PH_MUST_CHECK int ph_timer_cancel(ph_store *store, ph_tx tx, ph_work_id timer,
                                          int timeout_ms, bool *ret_cancelled, ph_error *reterr);
 
-/* To work timers yourself. Each does what its namesake with ph_outbox_ does; only the door
+/* To handle timers yourself. Each does what its namesake with ph_outbox_ does; only the door
  * differs. */
 PH_API PH_MUST_CHECK int ph_timers_claim(ph_store *store, ph_tx tx, ph_owner owner,
                                          const ph_claim_opts *opts, int timeout_ms,
@@ -143,7 +143,7 @@ typedef struct {
             PH_OVERLAP_DEFAULT, NULL                                                               \
     }
 
-/* Creates a job, or changes every member of the job with this name. An equal job
+/* Creates a job, or changes every member of the job with this name. An identical job
  * changes nothing, so declare your jobs at every start. Existing runs stay as they
  * are, and a paused job stays paused. A new expression or zone counts from now on;
  * instants of the old one that were due by now, and that no scheduler has made
@@ -222,7 +222,7 @@ PH_API PH_MUST_CHECK int ph_job_next(const char *cron, const char *timezone, int
 
 /* ------------------------------------------------------------------ job runs */
 
-/* To work job runs yourself. Each does what its namesake with ph_outbox_ does; only the door
+/* To handle job runs yourself. Each does what its namesake with ph_outbox_ does; only the door
  * differs. */
 PH_API PH_MUST_CHECK int ph_job_runs_claim(ph_store *store, ph_tx tx, ph_owner owner,
                                            const ph_claim_opts *opts, int timeout_ms,
@@ -271,7 +271,7 @@ typedef struct {
     size_t size;        /* set by PH_SCHEDULER_OPTS_INIT; new members are only appended */
     bool keep_timers;   /* leave timers to workers that claim them */
     bool keep_job_runs; /* likewise for job runs; they are made all the same */
-    int batch_size;     /* at most so many of each kind per call: 0: 1 000; at most PH_BATCH_MAX */
+    int batch_size;     /* the most of each kind per call: 0: 1 000; at most PH_BATCH_MAX */
 } ph_scheduler_opts;
 #define PH_SCHEDULER_OPTS_INIT                                                                     \
     {                                                                                              \
@@ -304,7 +304,7 @@ typedef struct {
 /* Does all due work: makes job runs, turns due timers and job runs into messages,
  * and ends joins whose deadline has passed. With nothing due it looks once, and
  * writes nothing. *ret_schedule, if not NULL, is filled. A job that cannot run
- * (set from SQL, which cannot check its expression) is marked with its problem and
+ * (this machine lacks its time zone, say) is marked with its problem and
  * does not hold up the others.
  * Errors: those of the database; work done before the error stays done. */
 PH_API PH_MUST_CHECK int ph_scheduler_run(ph_scheduler *scheduler, int timeout_ms,

@@ -33,8 +33,8 @@
  *
  * THREADS
  *   Any number of threads may use a set. One thread at a time may use a router,
- *   like a store: while a call uses the own connection of one of its stores,
- *   others are PH_ESTATE. But threads that pass a transaction of their own with
+ *   like a store: while a call uses the connection owned by one of its stores,
+ *   others fail with PH_ESTATE. But threads that pass a transaction of their own with
  *   every call can share a router. Nothing is atomic across databases, and a join
  *   stays within one. */
 #include <posthorn/posthorn.h> /* first: it includes all of them, in order */
@@ -62,7 +62,7 @@ typedef struct {
                                     at its first use. The threads of a dispatcher call log and
                                     join_ended one at a time, backoff concurrently; callbacks must
                                     not use a router of the set. NULL: defaults */
-    int connections;             /* at most so many at the same time: 0: PH_SET_CONNECTIONS; up to
+    int connections;             /* the most at the same time: 0: PH_SET_CONNECTIONS; up to
                                     PH_SET_CONNECTIONS_MAX */
     int refresh_ms;              /* how often to ask the sources: 0: PH_SET_REFRESH_MS;
                                     PH_SET_NO_REFRESH: only in ph_set_refresh() */
@@ -105,7 +105,7 @@ PH_API PH_MUST_CHECK int ph_set_remove(ph_set *set, const char *id, ph_error *re
 typedef struct ph_found ph_found;
 
 /* Calls ph_found_add() for every database that exists now. Returns 0, or a
- * negative ph_status with reterr filled: then its list of before stands. It may
+ * negative ph_status with reterr filled: then its previous list stands. It may
  * take its time: only callers of ph_set_refresh() and ph_router_get() wait for
  * it. Must not call the set, and must not throw or jump. */
 typedef int (*ph_discover_fn)(void *context, ph_found *found, ph_error *reterr);
@@ -157,7 +157,7 @@ PH_API PH_MUST_CHECK int ph_set_add_file(ph_set *set, const char *path, ph_error
 typedef enum {
     PH_SET_ADDED = 1,    /* a database has come, or is at another place now */
     PH_SET_REMOVED = 2,  /* a database has gone, or was at another place before */
-    PH_SET_LEFT_OUT = 3, /* a database makes no sense, or only a key of it; also in the old list of
+    PH_SET_LEFT_OUT = 3, /* a database, or only a key of it, is invalid; also one in the old list of
                             a source that has failed */
     PH_SET_FAILED = 4    /* a source has failed: its old list stands */
 } ph_set_change_kind;

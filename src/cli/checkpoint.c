@@ -66,7 +66,7 @@ static int run_list(struct cli *cli)
 
 const struct cli_command cli_checkpoint_list = {
     .name = "checkpoint list",
-    .summary = "list how far the consumers of a stream are",
+    .summary = "list how far the consumers of a stream have come",
     .operands = "KEY",
     .description =
         "Lists how far the consumers of a stream are. All messages up to the number of a "

@@ -9,7 +9,7 @@ const struct cli_group cli_groups[] = {
     { "enqueue", "Producers", "store messages, your own and those of other systems" },
     { "claim", "Workers", "claim messages under a lease, and settle them" },
     { "work", "Workers that run a program", "run a program for each message" },
-    { "stream", "Streams", "show ordered streams, and how far their consumers are" },
+    { "stream", "Streams", "show ordered streams, and how far their consumers have come" },
     { "instance", "Instances", "show running workers, and remove one by hand" },
     { "join", "Joins", "send a message when a group of messages has ended" },
     { "timer", "Timers", "store messages for later, and cancel them" },

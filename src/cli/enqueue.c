@@ -150,7 +150,7 @@ const struct cli_command cli_enqueue = {
         "of its stream. A message that waits for its retry holds up its own stream, and no other.\n"
         "With --join the message is a step of a join from the beginning, and counts when it is "
         "settled. If its dedupe key was taken, the message that has the key becomes the step.\n"
-        "A program should rather enqueue inside its own transaction, with the library or in SQL.",
+        "A program should enqueue in its own transaction instead, with the library or in SQL.",
     .options = CLI_OPTIONS(
         CLI_NAMESPACE_OPTION(CLI_THE_QUEUE), CLI_STREAM_OPTION, CLI_PRIORITY_OPTION,
         CLI_OPTION("due", 0, TIME, "TIME",

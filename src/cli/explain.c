@@ -119,7 +119,7 @@ static void add_losses(struct story *story)
         lost += strcmp(info->history[i].kind, "lost") == 0;
     if (lost)
         explain_because(story, "worker_lost",
-                        "%d lease%s on it ran out: it is handed out %s, so that it takes %s along.",
+                        "%d lease%s on it ran out: it is handed out %s, so that it can harm %s.",
                         lost, lost == 1 ? "" : "s", lost == 1 ? "in a small group" : "alone",
                         lost == 1 ? "few others" : "no other");
 }
@@ -463,7 +463,7 @@ const struct cli_command cli_explain = {
     .summary = "explain why a message is where it is, and what comes next",
     .operands = "ID",
     .description =
-        "Explains why a message is where it is and what will happen to it: since when it is ready, "
+        "Explains why a message is where it is and what will happen: how long it has been ready, "
         "when it is due, which owner has leased it and for how long, whether its queue is paused, "
         "when and why it died, when it was done, which join it waits for, and of which joins it is "
         "a step. ID can belong to a message of the outbox or inbox, a timer or a job run.\n"

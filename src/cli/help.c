@@ -179,8 +179,8 @@ static void help_all(struct cli *cli)
              "Data goes to stdout: a table, or JSON with the fields that each verb's help lists. "
              "Notes and errors go to stderr. An error is one line, the cause and then the cure; "
              "with --json or --jsonl it is an object: {\"error\": {\"code\", \"message\", "
-             "\"exit\", \"retry\", \"outcome_unknown\"}}, with \"cure\" if a word names what "
-             "helps. Verbs that destroy data ask first; without a terminal they require --yes.",
+             "\"exit\", \"retry\", \"outcome_unknown\"}}, with \"cure\" if the cure has a "
+             "word. Verbs that destroy data ask first; without a terminal they require --yes.",
              0);
     cli_print(cli, "\nMore about a verb, with examples: posthorn help VERB\n");
 }

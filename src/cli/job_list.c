@@ -113,8 +113,8 @@ const struct cli_command cli_job_list = {
     .description =
         "Lists jobs by name, or shows everything about one. active: it runs by the clock, as long "
         "as a scheduler does. paused: it makes no runs. broken: a scheduler found that it cannot "
-        "run; problem says why. That happens to jobs set from SQL, which does not check the "
-        "expression.\n"
+        "run; problem says why. That happens to a job whose time zone the machine of the "
+        "scheduler does not have.\n"
         "A page has --limit jobs; the next page begins with --after and the last name of this one.",
     .options = CLI_OPTIONS(
         CLI_NAMESPACE_OPTION("only jobs whose runs are in this queue ('' is the default one)"),

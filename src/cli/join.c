@@ -135,8 +135,8 @@ const struct cli_command cli_join_attach = {
     .operands = "JOIN MESSAGE...|-",
     .description = "Makes messages steps of a join, and prints the join. Attaching a message again "
                    "changes nothing. A pending message counts when it ends, and one that has "
-                   "already ended counts now. If one message cannot be attached, none is; beyond "
-                   "10000 messages that holds for each ten thousand.\n"
+                   "already ended counts now. If one message cannot be attached, none is; a longer "
+                   "list is attached in parts of 10000, each completely or not at all.\n"
                    "The ids are message ids. With - they come from stdin: the first word of each "
                    "line, as enqueue prints it, or objects with a message_id, as enqueue --jsonl "
                    "and list --jsonl print them.\n"

@@ -258,15 +258,15 @@ static const struct cli_field show_fields[] = {
 
 const struct cli_command cli_join_show = {
     .name = "join show",
-    .summary = "show how far a join is",
+    .summary = "show the progress of a join",
     .operands = "JOIN",
     .description = "Shows a join: how many steps it expects, has and has counted, as a bar, and "
                    "each step with its message. In the bar and before each step # means completed, "
                    "x failed, . pending; - is for steps that are still to be attached.\n"
                    "A step is completed when its message is acknowledged, and failed when it "
                    "becomes a dead letter.",
-    .options = CLI_OPTIONS(CLI_OPTION("limit", 'l', NUMBER, "N", "at most so many steps",
-                                      .value = "1000", .min = 1, .max = PH_BATCH_MAX)),
+    .options = CLI_OPTIONS(CLI_OPTION("limit", 'l', NUMBER, "N", "at most N steps", .value = "1000",
+                                      .min = 1, .max = PH_BATCH_MAX)),
     .fields = show_fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(

@@ -13,7 +13,7 @@ static const struct cli_field fields[] = {
     CLI_ITS_STORE,
     ROW("installed", schema.installed, NUMBER, "Installed",
         "the version of the schema in the database; 0: none"),
-    ROW("library", schema.library, NUMBER, "Library", "the version that this library brings"),
+    ROW("library", schema.library, NUMBER, "Library", "the version that this library installs"),
     ROW("serves_from", schema.serves_from, NUMBER, "Serves from",
         "the oldest library schema version that it still serves"),
     ROW("usable", schema.usable, BOOL, "Usable", "this library can work with it as it is"),
@@ -86,7 +86,7 @@ static int validate_one(struct cli *cli, void *context)
                         "the schema has version %d and no longer serves this library, which knows "
                         "%d; install a newer one",
                         status.installed, status.library);
-    return cli_fail(cli, CLI_FAILED, "the schema has version %d, the library brings %d; run: %s",
+    return cli_fail(cli, CLI_FAILED, "the schema has version %d, but the library needs %d; run: %s",
                     status.installed, status.library, cli_command_line(cli, "migrate up"));
 }
 
@@ -170,7 +170,7 @@ const struct cli_command cli_migrate_up = {
                    "the schema; without that right, have an administrator run what migrate sql "
                    "prints. Roles made by migrate sql --roles get their rights on new objects.\n"
                    "With a set of databases it takes one after the other, and continues if one "
-                   "fails; the end says which did.",
+                   "fails; the last line says which did.",
     .fields = fields,
     .layout = CLI_CARD,
     .examples = CLI_EXAMPLES(

@@ -326,7 +326,7 @@ const struct cli_command cli_schedule = {
         "Does what is due, until a signal ends it: turns timers and job runs into messages, makes "
         "the runs of jobs, and ends joins whose deadline has passed. Workers then get the messages "
         "like any other. It serves all queues of the database. Any number of schedulers may run at "
-        "once, so that one may be lost; there is no leader, and nothing is done twice.\n"
+        "once, so losing one does no harm; there is no leader, and nothing is done twice.\n"
         "It looks when something is due, as far as it knows, and at least every --poll, since "
         "other programs may have set timers and jobs. If the database goes away, it says so once, "
         "and continues when the database is back.\n"

@@ -69,7 +69,7 @@ const struct cli_command cli_timer_add = {
         "without one.\n"
         "When it is due, a scheduler (posthorn schedule, or one inside a program) turns it into a "
         "message with the same topic, payload, queue, correlation id and headers, whose message id "
-        "is the id of the timer. It is never early, and late until a scheduler looks.\n"
+        "is the id of the timer. It is never early; it comes when a scheduler next looks.\n"
         "A message that will never be cancelled needs no timer: posthorn enqueue --due.",
     .options = CLI_OPTIONS(
         CLI_OPTION("due", 0, TIME, "TIME", "at this time: +10m, 2030-01-01T09:00:00Z, @1893456000"),

@@ -59,7 +59,7 @@ static const struct cli_field error_fields[] = {
     CLI_FIELD(struct error, "exit", code, NUMBER, NULL, "the exit code"),
     CLI_FIELD(struct error, "retry", retry, BOOL, NULL, "the same call may succeed later"),
     CLI_FIELD(struct error, "outcome_unknown", unknown, BOOL, NULL, "it may have been done"),
-    CLI_FIELD(struct error, "cure", cure, TEXT, NULL, "what helps, a stable word", .or_none = true),
+    CLI_FIELD(struct error, "cure", cure, TEXT, NULL, "the cure, a stable word", .or_none = true),
     CLI_FIELD(struct error, "store", store, TEXT, NULL, "the store of a set", .or_none = true),
     { 0 },
 };

@@ -142,17 +142,17 @@ static const char *metadata(const struct work *work)
 {
     struct cli *cli = work->cli;
     const char *ns = cli_text(cli, "namespace"), *name = strrchr(work->path, '/');
-    json_t *topics = json_array(), *object;
+    json_t *topics = json_array(), *object = cli_need(json_object());
     char *text, *copy;
 
     for (size_t i = 0; i < cli->rest_at; i++)
         json_array_append_new(topics, cli_json_text(cli->operands[i]));
-    object = json_pack("{s:s, s:o, s:o, s:o}", "door", cli_door(cli)->name, "namespace",
-                       cli_json_text(ns ? ns : ""), "topics",
-                       cli->rest_at ? json_incref(topics) : json_null(), "command",
-                       cli_json_text(name ? name + 1 : work->path));
+    json_object_set_new(object, "door", cli_json_text(cli_door(cli)->name));
+    json_object_set_new(object, "namespace", cli_json_text(ns ? ns : ""));
+    json_object_set_new(object, "topics", cli->rest_at ? json_incref(topics) : json_null());
+    json_object_set_new(object, "command", cli_json_text(name ? name + 1 : work->path));
     json_decref(topics);
-    text = cli_need(json_dumps(cli_need(object), JSON_COMPACT));
+    text = cli_need(json_dumps(object, JSON_COMPACT));
     copy = cli_strdup(cli, text);
     json_decref(object);
     free(text);
@@ -405,7 +405,7 @@ const struct cli_command cli_work = {
         "them _TENANT_ID, _DEDUPE_KEY, _CORRELATION_ID, _HEADERS (JSON), _LAST_ERROR, in a stream "
         "_STREAM and _SEQ, from the inbox _SOURCE and _SOURCE_ID; and with a set of databases "
         "_STORE, the id of its store.\n"
-        "POSTHORN_DB is set so that a posthorn which the command runs works on the database of the "
+        "POSTHORN_DB is set so that a posthorn started by the command uses the database of the "
         "message. It names a file in memory that processes with the rights of posthorn work can "
         "read for as long as the command runs. With --no-db the command learns nothing of the "
         "database, and cannot read it from the arguments, the environment or the memory of "
@@ -427,8 +427,8 @@ const struct cli_command cli_work = {
         "they give up after 30 seconds, with the exit status of the failure (3: no connection). "
         "They give up at once if the role lacks a right or its credentials are refused.\n"
         "Each command has a session of its own, without a terminal, and a file in memory as "
-        "standard input. Its standard output is ours, or with --json or --jsonl our standard "
-        "error. Its standard error is a pipe, never a terminal, and is copied to ours. When the "
+        "standard input. Its standard output is that of work, or with --json or --jsonl work's "
+        "standard error. Its standard error is a pipe, not a terminal, copied to work's. When the "
         "command ends, the processes that it has left behind in its process group are killed. If "
         "posthorn itself is killed, so are the commands.\n"
         "The lease is renewed while the command runs, up to the max_lease of the queue (by default "
@@ -485,7 +485,7 @@ const struct cli_command cli_work = {
         CLI_OPTION("service", 0, TEXT, "NAME",
                    "the service to register as: one name for all workers that do the same work"),
         CLI_OPTION("stale-threshold", 0, SECONDS, "DURATION",
-                   "how long it may be silent until others take it for dead, at least twice the "
+                   "how long it may be silent before others take it for dead, at least twice the "
                    "lease (default: 10 minutes, or twice the lease if that is more)",
                    .min = 1, .max = PH_STALE_THRESHOLD_MAX_S),
         CLI_OPTION("partitions", 0, NUMBER, "N",

@@ -37,7 +37,7 @@ static void log_instance(const ph_store *store, const struct ph__work_batch *bat
     if (batch->ret_evicted == 0 || !ph__log_wants(store, PH_LOG_WARN))
         return;
     snprintf(evicted, sizeof(evicted), "%d", batch->ret_evicted);
-    ph__log(store, PH_LOG_WARN, "instance", "taken for dead; what they had claimed was taken back",
+    ph__log(store, PH_LOG_WARN, "instance", "taken for dead; their messages were taken back",
             removed, 2);
 }
 
@@ -178,10 +178,10 @@ static int instance_load(struct whole *w, const ph_work_batch_opts *o, ph_error 
     if (ph_id_is_zero(o->instance_id.b))
         return ph__cure(err, ph__fail(err, PH_EINVAL, "instance_id is empty"), PH_CURE_NEW_OWNER);
     if (w->batch.instance.lease_s < 1 || w->batch.instance.lease_s > PH_LEASE_MAX_S)
-        return ph__fail(err, PH_EINVAL, "instance_lease_s is %d; allowed are 1 to %d, or 0 for %d",
+        return ph__fail(err, PH_EINVAL, "instance_lease_s is %d; give 1 to %d, or 0 for %d",
                         w->batch.instance.lease_s, PH_LEASE_MAX_S, PH_INSTANCE_LEASE_S);
     if (w->batch.instance.stale_s < 1 || w->batch.instance.stale_s > PH_STALE_THRESHOLD_MAX_S)
-        return ph__fail(err, PH_EINVAL, "stale_threshold_s is %d; allowed are 1 to %d, or 0 for %d",
+        return ph__fail(err, PH_EINVAL, "stale_threshold_s is %d; give 1 to %d, or 0 for %d",
                         w->batch.instance.stale_s, PH_STALE_THRESHOLD_MAX_S, PH_STALE_THRESHOLD_S);
     r = ph__name_check(o->service_name, "service_name", false, err);
     if (r == 0)
@@ -199,9 +199,9 @@ static int claims_load(struct whole *w, const ph_work_batch_opts *o, ph_error *e
     claim.topics = o->topics;
     claim.topic_count = o->topic_count;
     if (o->flags & ~KNOWN_FLAGS)
-        return ph__fail(err, PH_EINVAL, "flags has bits that are no PH_BATCH_…");
+        return ph__fail(err, PH_EINVAL, "flags has bits other than PH_BATCH_…");
     if (o->partition_count < 0 || o->partition_count > PH_PARTITIONS_MAX)
-        return ph__fail(err, PH_EINVAL, "partition_count is %d; allowed are 1 to %d, or 0 for %d",
+        return ph__fail(err, PH_EINVAL, "partition_count is %d; give 1 to %d, or 0 for %d",
                         o->partition_count, PH_PARTITIONS_MAX, PH_PARTITIONS);
     if (o->max_partitions < 0)
         return ph__fail(err, PH_EINVAL, "max_partitions is negative; give 0 for any number");

@@ -37,13 +37,13 @@ int ph__claim_load(ph_door door, ph_owner owner, const ph_claim_opts *from, stru
     if (ph_id_is_zero(owner.b))
         return ph__cure(err, ph__fail(err, PH_EINVAL, "owner is empty"), PH_CURE_NEW_OWNER);
     if (to->lease_s < 0 || to->lease_s > PH_LEASE_MAX_S)
-        return ph__fail(err, PH_EINVAL, "lease_s is %d; allowed are 1 to %d, or 0 for %d",
-                        to->lease_s, PH_LEASE_MAX_S, PH_LEASE_S);
+        return ph__fail(err, PH_EINVAL, "lease_s is %d; give 1 to %d, or 0 for %d", to->lease_s,
+                        PH_LEASE_MAX_S, PH_LEASE_S);
     if (to->batch_size < 0 || to->batch_size > PH_BATCH_MAX)
-        return ph__fail(err, PH_EINVAL, "batch_size is %d; allowed are 1 to %d, or 0 for %d",
+        return ph__fail(err, PH_EINVAL, "batch_size is %d; give 1 to %d, or 0 for %d",
                         to->batch_size, PH_BATCH_MAX, PH__BATCH_SIZE);
     if (to->topics && (to->topic_count < 1 || to->topic_count > TOPICS_MAX))
-        return ph__fail(err, PH_EINVAL, "topic_count is %zu; allowed are 1 to %d, or topics NULL",
+        return ph__fail(err, PH_EINVAL, "topic_count is %zu; give 1 to %d, or topics NULL",
                         to->topic_count, TOPICS_MAX);
     for (size_t i = 0; to->topics && i < to->topic_count && r == 0; i++)
         r = ph__name_check(to->topics[i], "topics: a topic", false, err);

@@ -42,7 +42,7 @@ static int count_check(const void *results, size_t count, ph_error *err)
     if (!results)
         return ph__fail(err, PH_EINVAL, "results is NULL");
     if (count < 1 || count > PH_BATCH_MAX)
-        return ph__fail(err, PH_EINVAL, "%zu results; allowed are 1 to %d", count, PH_BATCH_MAX);
+        return ph__fail(err, PH_EINVAL, "%zu results; give 1 to %d", count, PH_BATCH_MAX);
     return 0;
 }
 

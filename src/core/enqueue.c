@@ -77,9 +77,8 @@ int ph__storing_begin(struct ph__storing *storing, const void *from, size_t coun
     storing->messages = &storing->one;
     storing->results = &storing->one_result;
     if (!from || count < 1 || count > PH_BATCH_MAX)
-        return ph__fail(err, PH_EINVAL,
-                        !from ? "messages is NULL" : "%zu messages; allowed are 1 to %d", count,
-                        PH_BATCH_MAX);
+        return ph__fail(err, PH_EINVAL, !from ? "messages is NULL" : "%zu messages; give 1 to %d",
+                        count, PH_BATCH_MAX);
     if (count > 1) {
         storing->messages = ph__alloc_zero(count, sizeof(*storing->messages));
         storing->results = ph__alloc_zero(count, sizeof(*storing->results));

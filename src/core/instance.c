@@ -16,8 +16,8 @@ int ph__fail_evicted(ph_error *err, ph_owner instance)
 
     return ph__cure(err,
                     ph__fail(err, PH_EEVICTED,
-                             "instance %s was taken for dead, or has left; what it had claimed is "
-                             "others' by now",
+                             "instance %s was taken for dead, or has left; its messages belong to "
+                             "other instances by now",
                              ph_id_text(instance.b, text)),
                     PH_CURE_REGISTER);
 }
@@ -103,11 +103,11 @@ static int query_load(const ph_stream_list_opts *from, struct ph__stream_query *
         .limit = opts.limit ? opts.limit : LIST_LIMIT,
     };
     if (to->limit < 0 || to->limit > PH_BATCH_MAX)
-        return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", to->limit,
+        return ph__fail(err, PH_EINVAL, "limit is %d; give 1 to %d, or 0 for %d", to->limit,
                         PH_BATCH_MAX, LIST_LIMIT);
     if (to->partition_count < 0 || to->partition_count > PH_PARTITIONS_MAX)
         return ph__fail(err, PH_EINVAL,
-                        "partition_count is %d; allowed are 1 to %d, or 0 for the service's",
+                        "partition_count is %d; give 1 to %d, or 0 for the service's",
                         to->partition_count, PH_PARTITIONS_MAX);
     if (to->after_ns && !to->after_key)
         return ph__fail(err, PH_EINVAL, "after_ns is given without after_stream; give both");
@@ -169,7 +169,7 @@ int ph_stream_read(ph_store *store, ph_tx tx, ph_door door, const char *ns, cons
 
     r = ph__call_wants(&call, r, ret_list, "ret_list");
     if (r == 0 && (limit < 0 || limit > PH_BATCH_MAX))
-        r = ph__fail(call.err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", limit,
+        r = ph__fail(call.err, PH_EINVAL, "limit is %d; give 1 to %d, or 0 for %d", limit,
                      PH_BATCH_MAX, LIST_LIMIT);
     if (r == 0 && after_seq < 0)
         r = ph__fail(call.err, PH_EINVAL, "after_seq is negative; give 0 for the beginning");

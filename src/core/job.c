@@ -81,7 +81,7 @@ static int job_check(struct ph__job *job, ph_error *err)
     if (r == 0 && (job->overlap < PH_OVERLAP_ALLOW || job->overlap > PH_OVERLAP_SKIP))
         r = ph__fail(err, PH_EINVAL, "overlap %d is not a ph_overlap", (int)job->overlap);
     if (r == 0 && (job->misfire_limit < 1 || job->misfire_limit > PH_MISFIRE_LIMIT_MAX))
-        r = ph__fail(err, PH_EINVAL, "misfire_limit is %d; allowed are 1 to %d, or 0 for %d",
+        r = ph__fail(err, PH_EINVAL, "misfire_limit is %d; give 1 to %d, or 0 for %d",
                      job->misfire_limit, PH_MISFIRE_LIMIT_MAX, MISFIRE_LIMIT);
     return r < 0 ? r : times_check(job, err);
 }
@@ -234,7 +234,7 @@ static int query_load(const ph_job_list_opts *from, struct ph__job_query *to, ph
                                   .after = opts.after,
                                   .limit = opts.limit ? opts.limit : LIST_LIMIT };
     if (r == 0 && (to->limit < 0 || to->limit > PH_BATCH_MAX))
-        r = ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", to->limit,
+        r = ph__fail(err, PH_EINVAL, "limit is %d; give 1 to %d, or 0 for %d", to->limit,
                      PH_BATCH_MAX, LIST_LIMIT);
     if (r == 0 && to->name)
         r = ph__name_check(to->name, "name", false, err);

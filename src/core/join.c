@@ -232,7 +232,7 @@ static int join_load(int expected_steps, const ph_join_opts *from, struct ph__jo
                              .metadata = opts.metadata,
                              .deadline = opts.deadline };
     if (r == 0 && (expected_steps < 1 || expected_steps > PH_JOIN_STEPS_MAX))
-        r = ph__fail(err, PH_EINVAL, "expected_steps is %d; allowed are 1 to %d", expected_steps,
+        r = ph__fail(err, PH_EINVAL, "expected_steps is %d; give 1 to %d", expected_steps,
                      PH_JOIN_STEPS_MAX);
     if (r == 0 && to->grouping_key)
         r = ph__name_check(to->grouping_key, "grouping_key", false, err);
@@ -282,7 +282,7 @@ int ph_join_attach_many(ph_store *store, ph_tx tx, ph_join_id join, const ph_mes
         r = id_check(join, call.err);
     if (r == 0 && (!messages || count < 1 || count > PH_BATCH_MAX))
         r = ph__fail(call.err, PH_EINVAL,
-                     !messages ? "messages is NULL" : "%zu messages; allowed are 1 to %d", count,
+                     !messages ? "messages is NULL" : "%zu messages; give 1 to %d", count,
                      PH_BATCH_MAX);
     for (size_t i = 0; r == 0 && i < count; i++)
         r = message_check(&messages[i], call.err);
@@ -422,7 +422,7 @@ int ph_join_find(ph_store *store, ph_tx tx, ph_join_id join, int member_limit, i
 
     r = ph__call_wants(&call, r, ret_info, "ret_info");
     if (r == 0 && (member_limit < 0 || member_limit > PH_BATCH_MAX))
-        r = ph__fail(call.err, PH_EINVAL, "member_limit is %d; allowed are 1 to %d, or 0 for %d",
+        r = ph__fail(call.err, PH_EINVAL, "member_limit is %d; give 1 to %d, or 0 for %d",
                      member_limit, PH_BATCH_MAX, MEMBERS_SHOWN);
     if (r == 0)
         r = id_check(join, call.err);
@@ -471,7 +471,7 @@ static int query_load(const ph_join_list_opts *from, struct ph__join_query *to, 
         return ph__fail(err, PH_EINVAL, "state %d is not a ph_join_state; PH_JOIN_ANY lists all",
                         to->state);
     if (to->limit < 0 || to->limit > PH_BATCH_MAX)
-        return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", to->limit,
+        return ph__fail(err, PH_EINVAL, "limit is %d; give 1 to %d, or 0 for %d", to->limit,
                         PH_BATCH_MAX, LIST_LIMIT);
     memcpy(after.b, to->after.b, sizeof(after.b));
     if (!ph_id_is_zero(after.b) && !ph__id_split(after, &number, &salt))

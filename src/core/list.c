@@ -33,7 +33,7 @@ static int list_of(ph_door door, const ph_message_list_opts *from, struct ph__li
         .after = opts.after,
     };
     if (to->limit < 0 || to->limit > PH_BATCH_MAX)
-        return ph__fail(err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", to->limit,
+        return ph__fail(err, PH_EINVAL, "limit is %d; give 1 to %d, or 0 for %d", to->limit,
                         PH_BATCH_MAX, LIST_LIMIT);
     if (to->state < PH_LIST_ALL || to->state > PH_LIST_PARKED)
         return ph__fail(err, PH_EINVAL, "state %d is not a ph_list_state", (int)to->state);

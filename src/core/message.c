@@ -92,7 +92,7 @@ int ph__object_check(const char *object, const char *what, bool are_many, ph_err
                         are_many ? "have" : "has", strlen(object), PH_HEADERS_MAX);
     json = json_loads(object, JSON_DECODE_INT_AS_REAL, &where);
     if (!json)
-        return ph__fail(err, PH_EINVAL, "%s %s not a JSON object; it goes wrong at byte %d", what,
+        return ph__fail(err, PH_EINVAL, "%s %s not a JSON object; the error is at byte %d", what,
                         are_many ? "are" : "is", where.position);
     if (!json_is_object(json)) {
         json_decref(json);
@@ -174,8 +174,7 @@ static int fields_check(struct ph__message *m, int priority, ph_error *err)
                         "priority %d is not a ph_priority; use PH_PRIORITY_URGENT and the others",
                         priority);
     if (m->max_attempts < 0 || m->max_attempts > PH_ATTEMPTS_MAX)
-        return ph__fail(err, PH_EINVAL,
-                        "max_attempts is %d; allowed are 1 to %d, or 0 for the queue's",
+        return ph__fail(err, PH_EINVAL, "max_attempts is %d; give 1 to %d, or 0 for the queue's",
                         m->max_attempts, PH_ATTEMPTS_MAX);
     return 0;
 }
@@ -223,7 +222,7 @@ static int inbox_check(struct ph__message *m, int priority, ph_error *err)
         r = fields_check(m, priority, err);
     if (r == 0 && m->handled && m->stream)
         return ph__fail(err, PH_EINVAL,
-                        "handled and stream exclude each other; what is handled at once waits for "
+                        "handled and stream exclude each other; a handled message waits for "
                         "nobody");
     return r;
 }

@@ -150,8 +150,8 @@ int ph_dead_discard(ph_store *store, ph_tx tx, const ph_work_id *ids, size_t cou
 static int seconds_check(int64_t seconds, const char *what, ph_error *err)
 {
     if (seconds < PH_FOREVER || seconds > SECONDS_MAX)
-        return ph__fail(err, PH_EINVAL, "%s is %lld; allowed are 1 s to 100 years, or PH_FOREVER",
-                        what, (long long)seconds);
+        return ph__fail(err, PH_EINVAL, "%s is %lld; give 1 s to 100 years, or PH_FOREVER", what,
+                        (long long)seconds);
     return 0;
 }
 
@@ -166,7 +166,7 @@ static int settings_check(const ph_queue_settings *s, ph_error *err)
     if (r < 0)
         return r;
     if (s->max_attempts < 0 || s->max_attempts > PH_ATTEMPTS_MAX)
-        return ph__fail(err, PH_EINVAL, "max_attempts is %d; allowed are 1 to %d", s->max_attempts,
+        return ph__fail(err, PH_EINVAL, "max_attempts is %d; give 1 to %d", s->max_attempts,
                         PH_ATTEMPTS_MAX);
     if (s->backoff < PH_BACKOFF_KEEP || s->backoff > PH_BACKOFF_EQUAL_JITTER)
         return ph__fail(err, PH_EINVAL, "backoff %d is not a ph_backoff", (int)s->backoff);
@@ -176,19 +176,18 @@ static int settings_check(const ph_queue_settings *s, ph_error *err)
                         "backoff_base_ms and backoff_max_ms must lie between 1 ms "
                         "and a year");
     if (s->max_payload_bytes < 0 || s->max_payload_bytes > PH_PAYLOAD_MAX)
-        return ph__fail(err, PH_EINVAL, "max_payload_bytes is %lld; allowed are 1 to %d",
+        return ph__fail(err, PH_EINVAL, "max_payload_bytes is %lld; give 1 to %d",
                         (long long)s->max_payload_bytes, PH_PAYLOAD_MAX);
     if (s->max_lease_s < 0 || s->max_lease_s > PH_LEASE_MAX_S)
-        return ph__fail(err, PH_EINVAL, "max_lease_s is %d; allowed are 1 to %d", s->max_lease_s,
+        return ph__fail(err, PH_EINVAL, "max_lease_s is %d; give 1 to %d", s->max_lease_s,
                         PH_LEASE_MAX_S);
     if (s->delete_on_ack < -1 || s->delete_on_ack > 1)
-        return ph__fail(err, PH_EINVAL, "delete_on_ack is %d; allowed are 1 (yes) and -1 (no)",
+        return ph__fail(err, PH_EINVAL, "delete_on_ack is %d; give 1 (yes) or -1 (no)",
                         s->delete_on_ack);
     if (s->dead_head < PH_DEAD_HEAD_KEEP || s->dead_head > PH_DEAD_HEAD_BLOCK)
         return ph__fail(err, PH_EINVAL, "dead_head %d is not a ph_dead_head", (int)s->dead_head);
     if (s->affinity_grace_ms < PH_NO_GRACE || s->affinity_grace_ms > GRACE_MAX_MS)
-        return ph__fail(err, PH_EINVAL,
-                        "affinity_grace_ms is %d; allowed are 1 to %d, or PH_NO_GRACE",
+        return ph__fail(err, PH_EINVAL, "affinity_grace_ms is %d; give 1 to %d, or PH_NO_GRACE",
                         s->affinity_grace_ms, GRACE_MAX_MS);
     return 0;
 }
@@ -268,7 +267,7 @@ int ph_retention_run(ph_store *store, ph_tx tx, int limit, int timeout_ms, int64
     int r = ph__call_begin(&call, store, tx, timeout_ms, reterr);
 
     if (r == 0 && (limit < 0 || limit > RETENTION_LIMIT_MAX))
-        r = ph__fail(call.err, PH_EINVAL, "limit is %d; allowed are 1 to %d, or 0 for %d", limit,
+        r = ph__fail(call.err, PH_EINVAL, "limit is %d; give 1 to %d, or 0 for %d", limit,
                      RETENTION_LIMIT_MAX, RETENTION_LIMIT);
     r = ph__call_connect(&call, r);
     if (r == 0)

@@ -47,7 +47,7 @@ int ph_scheduler_new(ph_store *store, const ph_scheduler_opts *opts, ph_schedule
     if (r < 0)
         return r;
     if (loaded.batch_size < 0 || loaded.batch_size > PH_BATCH_MAX)
-        return ph__fail(reterr, PH_EINVAL, "batch_size is %d; allowed are 1 to %d, or 0 for %d",
+        return ph__fail(reterr, PH_EINVAL, "batch_size is %d; give 1 to %d, or 0 for %d",
                         loaded.batch_size, PH_BATCH_MAX, BATCH_SIZE);
     scheduler = ph__alloc_zero(1, sizeof(*scheduler));
     if (!scheduler)

@@ -102,8 +102,7 @@ static int list_check(const void *items, size_t count, size_t least, ph_owner ow
     if (ph_id_is_zero(owner.b))
         return ph__fail(err, PH_EINVAL, "owner is empty; pass the one that claimed");
     if (count < least || count > PH_BATCH_MAX)
-        return ph__fail(err, PH_EINVAL, "%zu items; allowed are %zu to %d", count, least,
-                        PH_BATCH_MAX);
+        return ph__fail(err, PH_EINVAL, "%zu items; give %zu to %d", count, least, PH_BATCH_MAX);
     if (!items && count > 0)
         return ph__fail(err, PH_EINVAL, "items is NULL");
     return 0;
@@ -292,8 +291,8 @@ int ph__door_renew(ph_door door, ph_store *store, ph_tx tx, ph_owner owner,
     if (r == 0)
         r = ph__leases_check(items, count, call.err);
     if (r == 0 && (lease_s < 0 || lease_s > PH_LEASE_MAX_S))
-        r = ph__fail(call.err, PH_EINVAL, "lease_s is %d; allowed are 1 to %d, or 0 for %d",
-                     lease_s, PH_LEASE_MAX_S, PH_LEASE_S);
+        r = ph__fail(call.err, PH_EINVAL, "lease_s is %d; give 1 to %d, or 0 for %d", lease_s,
+                     PH_LEASE_MAX_S, PH_LEASE_S);
     r = ph__call_connect(&call, r);
     if (r < 0 || count == 0)
         return r;

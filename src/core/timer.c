@@ -30,7 +30,7 @@ static int timer_load(const ph_timer *from, struct ph__message *to, ph_error *er
     if (r == 0 && timer.due_at < PH_TIMER_MIN)
         return ph__cure(
             err,
-            ph__fail(err, PH_EINVAL, "due_at lies before the year 2000, which must be a mistake"),
+            ph__fail(err, PH_EINVAL, "due_at is before the year 2000; its unit is probably wrong"),
             PH_CURE_TIME_UNIT);
     return r;
 }

@@ -28,8 +28,8 @@ static int refuse(unsigned state, ph_error *err)
                         "another one, or, in a handler with in_transaction, pass ph_work_store() "
                         "with ph_work_tx()");
     return ph__fail(err, PH_ESTATE,
-                    "the store is in use by another call, of another thread or the one that this "
-                    "callback is from; open a store for each thread (a router likewise), or pass "
+                    "the store is in use by a call of another thread or by the call that runs this "
+                    "callback; open a store (or make a router) for each thread, or pass "
                     "transactions of your own");
 }
 

@@ -100,7 +100,7 @@ static int set_door(struct ph__ext_call *call, const char *text, ph_door *to)
 {
     *to = text && strcmp(text, "inbox") == 0 ? PH_INBOX : PH_OUTBOX;
     if (*to == PH_OUTBOX && (!text || strcmp(text, "outbox") != 0))
-        return ph__fail(&call->err, PH_EINVAL, "door: allowed are \"outbox\" and \"inbox\"");
+        return ph__fail(&call->err, PH_EINVAL, "door: give \"outbox\" or \"inbox\"");
     return 0;
 }
 

@@ -71,7 +71,7 @@ int ph__ext_whole(struct ph__ext_call *call, const char *name, const json_t *val
     if (!json_is_number(value) || number != floor(number))
         return ph__fail(&call->err, PH_EINVAL, "%s is not a whole number", name);
     if (number < (double)least || number > (double)most)
-        return ph__fail(&call->err, PH_EINVAL, "%s is %.0f; allowed are %lld to %lld", name, number,
+        return ph__fail(&call->err, PH_EINVAL, "%s is %.0f; give %lld to %lld", name, number,
                         (long long)least, (long long)most);
     *ret_number = (int64_t)number;
     return 0;

@@ -73,7 +73,7 @@ static int set(struct ph__ext_call *call, const struct setting *setting, const j
             settings->backoff = PH_BACKOFF_EQUAL_JITTER;
         else
             return ph__fail(&call->err, PH_EINVAL,
-                            "backoff: allowed are \"exponential\" and \"equal-jitter\"");
+                            "backoff: give \"exponential\" or \"equal-jitter\"");
         return 0;
     case DEAD_HEAD:
         if (word && strcmp(word, "skip") == 0)
@@ -81,7 +81,7 @@ static int set(struct ph__ext_call *call, const struct setting *setting, const j
         else if (word && strcmp(word, "block") == 0)
             settings->dead_head = PH_DEAD_HEAD_BLOCK;
         else
-            return ph__fail(&call->err, PH_EINVAL, "dead_head: allowed are \"skip\" and \"block\"");
+            return ph__fail(&call->err, PH_EINVAL, "dead_head: give \"skip\" or \"block\"");
         return 0;
     case YES_OR_NO:
         if (!json_is_boolean(value))

@@ -221,7 +221,7 @@ int ph__cron_parse(const char *text, struct ph__cron *ret_cron, ph_error *err)
     if (r < 0)
         return r;
     if (!ph__cron_match(&cron, 0, &ignored))
-        return ph__fail(err, PH_EINVAL, "cron: \"%.80s\" is never true; no such day comes", text);
+        return ph__fail(err, PH_EINVAL, "cron: \"%.80s\" never fires; no date matches it", text);
     *ret_cron = cron;
     return 0;
 }

@@ -55,7 +55,7 @@ static int read_file(const char *path, struct ph__buffer *text, ph_error *err)
                                        strerror(errno), path),
                               PH_RETRY);
     if (fstat(fd, &what) == 0 && !S_ISREG(what.st_mode))
-        r = ph__fail(err, PH_EINVAL, "the set file is no regular file: %s", path);
+        r = ph__fail(err, PH_EINVAL, "the set file is not a regular file: %s", path);
     else
         r = read_all(fd, text, err);
     close(fd);

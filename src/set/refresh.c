@@ -15,7 +15,7 @@ static void say_failing(ph_set *set, struct ph__source *source, const ph_error *
     ph_log_field fields[] = { { "source", source->name }, { "error", err->message } };
 
     if (!source->failing)
-        ph__set_say(set, PH_LOG_WARN, "a source fails; what it named before stands", fields, 2);
+        ph__set_say(set, PH_LOG_WARN, "a source fails; its previous list stands", fields, 2);
     source->failing = true;
 }
 

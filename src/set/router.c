@@ -47,7 +47,7 @@ static int load_options(const ph_router_opts *from, int *ret_share, ph_error *er
     }
     if (opts.connections < 0 || opts.connections > PH_SET_CONNECTIONS_MAX)
         return ph__fail(err, PH_EINVAL,
-                        "connections is %d; allowed are 1 to %d, 0 for one, or "
+                        "connections is %d; give 1 to %d, 0 for one, or "
                         "PH_ROUTER_NO_CONNECTIONS",
                         opts.connections, PH_SET_CONNECTIONS_MAX);
     *ret_share = opts.connections ? opts.connections : 1;
@@ -63,7 +63,7 @@ static int take_share(ph_set *set, int share, ph_error *err)
     ph__set_give(set, got);
     return ph__fail(err, PH_ESTATE,
                     "the router wants %d connections of the set, and %d are left; allow the set "
-                    "more, or give routers and dispatcher less",
+                    "more, or give routers and the dispatcher fewer",
                     share, got);
 }
 

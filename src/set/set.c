@@ -19,8 +19,7 @@ static int load_options(const ph_set_opts *from, ph_set_opts *to, ph_error *err)
     if (r < 0)
         return r;
     if (to->connections < 0 || to->connections > PH_SET_CONNECTIONS_MAX)
-        return ph__fail(err, PH_EINVAL,
-                        "connections is %d; allowed are 1 to %d, or 0 for the default",
+        return ph__fail(err, PH_EINVAL, "connections is %d; give 1 to %d, or 0 for the default",
                         to->connections, PH_SET_CONNECTIONS_MAX);
     if (to->refresh_ms < 0 && to->refresh_ms != PH_SET_NO_REFRESH)
         return ph__fail(err, PH_EINVAL,
@@ -289,7 +288,7 @@ int ph__set_reserve_reader(ph_set *set, ph_error *err)
         return 0;
     return ph__fail(err, PH_ESTATE,
                     "no connection of the set is left for queries of its sources; allow more "
-                    "connections, or have the query there before routers and dispatcher");
+                    "connections, or add the query before you make routers and the dispatcher");
 }
 
 /* --------------------------------------------------------------- observers */

@@ -17,7 +17,7 @@ static int unquote(const char **at, char *to, ph_error *err)
             from++;
         else if (*from == '\\')
             return ph__fail(err, PH_EINVAL,
-                            "a backslash in quotes stands before a quote or another backslash");
+                            "in quotes, only a quote or another backslash may follow a backslash");
         if (!*from)
             return ph__fail(err, PH_EINVAL, "a quote is not closed");
         *to++ = *from++;
@@ -25,7 +25,7 @@ static int unquote(const char **at, char *to, ph_error *err)
     *to = '\0';
     *at = from + 1;
     if (**at && !strchr(BLANKS, **at))
-        return ph__fail(err, PH_EINVAL, "a blank is missing behind a quote");
+        return ph__fail(err, PH_EINVAL, "a blank must follow the closing quote");
     return 0;
 }
 

@@ -449,10 +449,10 @@ struct ph__backend {
     /* 0 if the caller's connection is in a healthy open transaction. */
     int (*check_tx)(void *connection, ph_error *err);
 
-    /* The work that time alone will bring to these doors (1 << PH_OUTBOX, 1 << PH_INBOX) of ns: how
-     * long until a message comes due, a lease runs out or a join is overdue (INT64_MAX: never), and
-     * whether something already is that a claim may have left, or a write is under way. Only where
-     * there is a file. */
+    /* The work that time alone will bring to these doors (1 << PH_OUTBOX, 1 << PH_INBOX) of ns.
+     * *ret_in_us: how long until a message comes due, a lease runs out or a join is overdue
+     * (INT64_MAX: never). *ret_due: one of these has happened already, and a claim may have left it;
+     * or a write is under way. Only where there is a file. */
     int (*outlook)(struct ph__call *call, const char *ns, unsigned doors, int64_t *ret_in_us,
                    bool *ret_due);
 

@@ -302,11 +302,12 @@ TEST(a_key_that_another_transaction_holds_is_named_as_what_was_waited_for)
     t_begin(conn);
     OK(try_put(store, t_tx(conn), &m));
     CHECK_INT(ph_enqueue(store, PH_OWN_TX, &m, 300, e, &t_err), PH_ETIMEOUT);
-    CHECK_STR(t_err.message, "a dedupe key that another transaction holds was waited for until the "
-                             "time limit; try again when that one has ended");
+    CHECK_STR(t_err.message,
+              "another transaction held the dedupe key until the time limit; try again "
+              "when it has ended");
     CHECK_INT(t_err.flags, PH_RETRY);
     CHECK_INT(ph_enqueue_many(store, PH_OWN_TX, two, 2, 300, e, &t_err), PH_ETIMEOUT);
-    CHECK(strstr(t_err.message, "a dedupe key that another transaction holds") != NULL);
+    CHECK(strstr(t_err.message, "another transaction held the dedupe key") != NULL);
     t_rollback(conn);
     OK(ph_enqueue(store, PH_OWN_TX, &m, 0, e, &t_err));
     CHECK(e[0].is_new);

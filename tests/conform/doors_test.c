@@ -598,7 +598,7 @@ DOOR_TEST(refuse_bad_arguments)
     CHECK_INT(door->claim(store, PH_OWN_TX, owner, NULL, -1, &batch, &t_err), PH_EINVAL);
     opts.batch_size = PH_BATCH_MAX + 1;
     CHECK_INT(door->claim(store, PH_OWN_TX, owner, &opts, 0, &batch, &t_err), PH_EINVAL);
-    CHECK_STR(t_err.message, "batch_size is 10001; allowed are 1 to 10000, or 0 for 50");
+    CHECK_STR(t_err.message, "batch_size is 10001; give 1 to 10000, or 0 for 50");
     CHECK(batch == NULL);
     ref = door_take_one(door, store, owner);
     CHECK_INT(door->ack(store, PH_OWN_TX, nobody, &ref, 1, 0, NULL, &t_err), PH_EINVAL);

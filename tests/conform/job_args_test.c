@@ -73,8 +73,8 @@ TEST(expressions_that_are_wrong_or_never_true_are_refused)
     static const struct {
         const char *cron, *says;
     } bad[] = {
-        { "0 0 30 2 *", "cron: \"0 0 30 2 *\" is never true; no such day comes" },
-        { "0 0 31 4,6,9,11 *", "cron: \"0 0 31 4,6,9,11 *\" is never true; no such day comes" },
+        { "0 0 30 2 *", "cron: \"0 0 30 2 *\" never fires; no date matches it" },
+        { "0 0 31 4,6,9,11 *", "cron: \"0 0 31 4,6,9,11 *\" never fires; no date matches it" },
         { "60 * * * *", NULL },
         { "* * * *", NULL },
         { "hello", NULL },
@@ -153,9 +153,9 @@ TEST(numbers_of_a_job_are_checked)
     refused(store, &job, "overlap 3 is not a ph_overlap");
     job = a_job("j", "@daily");
     job.misfire_limit = -1;
-    refused(store, &job, "misfire_limit is -1; allowed are 1 to 10000, or 0 for 100");
+    refused(store, &job, "misfire_limit is -1; give 1 to 10000, or 0 for 100");
     job.misfire_limit = PH_MISFIRE_LIMIT_MAX + 1;
-    refused(store, &job, "misfire_limit is 10001; allowed are 1 to 10000, or 0 for 100");
+    refused(store, &job, "misfire_limit is 10001; give 1 to 10000, or 0 for 100");
     job.misfire_limit = PH_MISFIRE_LIMIT_MAX;
     set_job(store, &job);
 }
@@ -302,7 +302,7 @@ TEST(arguments_of_lists_of_jobs)
     CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, -1, &list, &t_err), PH_EINVAL);
     opts.limit = -1;
     CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
-    CHECK_STR(t_err.message, "limit is -1; allowed are 1 to 10000, or 0 for 50");
+    CHECK_STR(t_err.message, "limit is -1; give 1 to 10000, or 0 for 50");
     opts.limit = PH_BATCH_MAX + 1;
     CHECK_INT(ph_job_list(store, PH_OWN_TX, &opts, 0, &list, &t_err), PH_EINVAL);
     opts = (ph_job_list_opts)PH_JOB_LIST_OPTS_INIT;
@@ -340,7 +340,7 @@ TEST(arguments_of_schedulers)
     CHECK_STR(t_err.message, "ret_scheduler is NULL");
     opts.batch_size = -1;
     CHECK_INT(ph_scheduler_new(store, &opts, &scheduler, &t_err), PH_EINVAL);
-    CHECK_STR(t_err.message, "batch_size is -1; allowed are 1 to 10000, or 0 for 1000");
+    CHECK_STR(t_err.message, "batch_size is -1; give 1 to 10000, or 0 for 1000");
     opts.batch_size = PH_BATCH_MAX + 1;
     CHECK_INT(ph_scheduler_new(store, &opts, &scheduler, &t_err), PH_EINVAL);
     opts.batch_size = PH_BATCH_MAX;

@@ -151,7 +151,7 @@ TEST(arguments_of_the_next_instants)
     CHECK_INT(ph_job_next(NULL, NULL, 0, 1, &time, &count, &t_err), PH_EINVAL);
     CHECK_STR(t_err.message, "cron is empty; give an expression such as \"0 3 * * *\"");
     CHECK_INT(ph_job_next("0 0 30 2 *", NULL, 0, 1, &time, &count, &t_err), PH_EINVAL);
-    CHECK_STR(t_err.message, "cron: \"0 0 30 2 *\" is never true; no such day comes");
+    CHECK_STR(t_err.message, "cron: \"0 0 30 2 *\" never fires; no date matches it");
     CHECK_INT(ph_job_next("@daily", "Nowhere", 0, 1, &time, &count, &t_err), PH_EINVAL);
     CHECK_INT(ph_job_next("@daily", "", 0, 1, &time, &count, &t_err), PH_EINVAL);
     CHECK_INT(ph_job_next("@daily", NULL, PH_TIME_MIN - 1, 1, &time, &count, &t_err), PH_EINVAL);

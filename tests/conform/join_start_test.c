@@ -111,7 +111,7 @@ TEST(steps_outside_their_range_are_refused)
     struct t_conn *conn = t_connect();
 
     REQ_INT("JOIN-002", try_start(store, 0, NULL), PH_EINVAL);
-    CHECK_STR(t_err.message, "expected_steps is 0; allowed are 1 to 1000000");
+    CHECK_STR(t_err.message, "expected_steps is 0; give 1 to 1000000");
     REQ_INT("JOIN-002", try_start(store, -1, NULL), PH_EINVAL);
     CHECK_INT(try_start(store, PH_JOIN_STEPS_MAX + 1, NULL), PH_EINVAL);
     CHECK_INT(try_start(store, INT32_MIN, NULL), PH_EINVAL);

@@ -473,9 +473,9 @@ TEST(bad_arguments_of_a_list_are_refused)
     ph_message_list_opts opts = PH_MESSAGE_LIST_OPTS_INIT;
 
     opts.limit = -1;
-    refused(store, &opts, "limit is -1; allowed are 1 to 10000, or 0 for 50");
+    refused(store, &opts, "limit is -1; give 1 to 10000, or 0 for 50");
     opts.limit = PH_BATCH_MAX + 1;
-    refused(store, &opts, "limit is 10001; allowed are 1 to 10000, or 0 for 50");
+    refused(store, &opts, "limit is 10001; give 1 to 10000, or 0 for 50");
     opts = of_state((ph_list_state)8);
     refused(store, &opts, "state 8 is not a ph_list_state");
     opts = of_state((ph_list_state)-1);

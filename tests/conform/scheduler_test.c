@@ -480,7 +480,7 @@ TEST(problems_of_all_kinds)
     static const struct {
         const char *cron, *timezone, *says;
     } bad[] = {
-        { "0 0 30 2 *", "UTC", "never true" },
+        { "0 0 30 2 *", "UTC", "never fires" },
         { "nonsense", "UTC", "1 field" },
         { "@daily", "Nowhere/City", "there is no time zone \"Nowhere/City\"" },
         { "@daily", "../etc/passwd", "not the name of a time zone" },

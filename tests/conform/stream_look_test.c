@@ -327,13 +327,13 @@ TEST(bad_arguments_of_lists_of_streams_are_refused)
     opts.door = PH_TIMERS;
     REFUSED("only outbox and inbox have streams");
     opts.limit = -1;
-    REFUSED("limit is -1; allowed are 1 to 10000, or 0 for 50");
+    REFUSED("limit is -1; give 1 to 10000, or 0 for 50");
     opts.limit = PH_BATCH_MAX + 1;
-    REFUSED("limit is 10001; allowed are 1 to 10000, or 0 for 50");
+    REFUSED("limit is 10001; give 1 to 10000, or 0 for 50");
     opts.partition_count = -1;
-    REFUSED("partition_count is -1; allowed are 1 to 1000000, or 0 for the service's");
+    REFUSED("partition_count is -1; give 1 to 1000000, or 0 for the service's");
     opts.partition_count = PH_PARTITIONS_MAX + 1;
-    REFUSED("partition_count is 1000001; allowed are 1 to 1000000, or 0 for the service's");
+    REFUSED("partition_count is 1000001; give 1 to 1000000, or 0 for the service's");
     opts.after_ns = "";
     REFUSED("after_ns is given without after_stream; give both");
     opts.after_stream = "\xff";

@@ -54,11 +54,11 @@ TEST(a_timer_needs_a_time_of_our_age)
     refused(store, &timer, "due_at is not set; a timer needs one");
     timer.due_at = PH_TIMER_MIN - 1;
     refused(store, &timer,
-            "due_at lies before the year 2000, which must be a mistake; times are microseconds "
+            "due_at is before the year 2000; its unit is probably wrong; times are microseconds "
             "since 1970");
     timer.due_at = 1700000000; /* seconds */
     refused(store, &timer,
-            "due_at lies before the year 2000, which must be a mistake; times are microseconds "
+            "due_at is before the year 2000; its unit is probably wrong; times are microseconds "
             "since 1970");
     timer.due_at = PH_TIME_MAX + 1;
     refused(store, &timer, "due_at lies outside the years 1 to 9999");

@@ -51,7 +51,7 @@ TEST(bad_arguments_of_the_exchange_are_refused)
     WRONG(service_name, repeated("x", PH_NAME_MAX + 1), "service_name");
     WRONG(host_name, "", "host_name");
     WRONG(metadata, "[]", "metadata is not a JSON object");
-    WRONG(metadata, "{", "metadata is not a JSON object; it goes wrong at byte 1");
+    WRONG(metadata, "{", "metadata is not a JSON object; the error is at byte 1");
     WRONG(flags, 8u, "flags");
     WRONG(ns, "\xff", "namespace");
     WRONG(batch_size, -1, "batch_size");
@@ -59,7 +59,7 @@ TEST(bad_arguments_of_the_exchange_are_refused)
     WRONG(partition_count, -1, "partition_count is -1");
     WRONG(partition_count, PH_PARTITIONS_MAX + 1, "partition_count is 1000001");
     WRONG(max_partitions, -1, "max_partitions is negative");
-    WRONG(instance_lease_s, -1, "instance_lease_s is -1; allowed are 1 to 86400, or 0 for 300");
+    WRONG(instance_lease_s, -1, "instance_lease_s is -1; give 1 to 86400, or 0 for 300");
     WRONG(instance_lease_s, PH_LEASE_MAX_S + 1, "instance_lease_s is 86401");
     WRONG(stale_threshold_s, -1, "stale_threshold_s is -1");
     WRONG(stale_threshold_s, PH_STALE_THRESHOLD_MAX_S + 1, "stale_threshold_s");

@@ -98,7 +98,7 @@ TEST(what_others_do_may_be_hidden)
     store = open_as("reader");
     t_begin(super);
     t_sql(super, "CREATE TABLE theirs (n int)");
-    CHECK(has(finding(store, "vacuum", false), "since when is hidden from this role"));
+    CHECK(has(finding(store, "vacuum", false), "this role may not see for how long"));
     t_rollback(super);
     ph_close(store);
     roles_tear_down();
@@ -135,7 +135,7 @@ TEST(the_server_is_named)
 
     CHECK_STR(finding(store, "version", false),
               say("0: PostgreSQL %s", t_value(conn, "SHOW server_version")));
-    CHECK_STR(finding(store, "pooler", false), "0: none is in between");
+    CHECK_STR(finding(store, "pooler", false), "0: there is no pooler");
 }
 
 /* -------------------------------------------------------------------- places */

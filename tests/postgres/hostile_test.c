@@ -147,8 +147,7 @@ TEST(a_better_match_in_our_own_schema_is_not_called)
 
     lay_better_matches(conn);
     CHECK(!t_try_sql(conn, "SELECT {t}enqueue('t', 'p', priority => 7)"));
-    CHECK(strstr(t_sql_error(conn), "enqueue: priority is 7; allowed are 0 (urgent) to 3 (bulk)") !=
-          NULL);
+    CHECK(strstr(t_sql_error(conn), "enqueue: priority is 7; give 0 (urgent) to 3 (bulk)") != NULL);
     t_sql(conn, "SELECT {t}enqueue_many('[{\"topic\": \"t\", \"payload\": \"p\"}]')");
     t_sql(conn, "SELECT {t}job_set('j', 't', '* * * * *')");
     t_sql(conn, "SELECT {t}job_trigger('j')");

@@ -99,8 +99,8 @@ TEST(a_join_is_stored_as_it_was_started)
 TEST(join_start_refuses)
 {
     static const char *const wrong[][2] = {
-        { "NULL", "expected_steps is null; allowed are 1 to 1000000" },
-        { "0", "expected_steps is 0; allowed are 1 to 1000000" },
+        { "NULL", "expected_steps is null; give 1 to 1000000" },
+        { "0", "expected_steps is 0; give 1 to 1000000" },
         { "-1", "expected_steps is -1" },
         { "1000001", "expected_steps is 1000001" },
         { "1, repeat('ü', 256)", "grouping_key has 256 characters; at most 255 are allowed" },
@@ -486,7 +486,7 @@ TEST(a_wait_on_a_join_that_has_ended_fires_at_once)
                                 "WHERE id = %s",
                                 wait)),
               "");
-    refused(conn, "22023", "join_wait_topic: allowed are 1 to 255 characters",
+    refused(conn, "22023", "join_wait_topic: give 1 to 255 characters",
             "SELECT {t}queue_set('outbox', '', '{\"join_wait_topic\": \"\"}')");
     refused(conn, "22023", "join_wait_topic is not a JSON string",
             "SELECT {t}queue_set('outbox', '', '{\"join_wait_topic\": 1}')");

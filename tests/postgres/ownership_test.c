@@ -261,7 +261,8 @@ TEST(the_doctor_sees_who_could_change_the_functions)
                   "'SELECT 1'");
     CHECK_STR(finding(store, "ownership"),
               say("3: in schema %s, whose functions run with the rights of %s, others have left "
-                  "what could be called in place of ours: ROUTINE %s.for_item(text[],integer)",
+                  "functions or operators that may be called in place of ours: ROUTINE "
+                  "%s.for_item(text[],integer)",
                   t_schema(), login("owner"), t_schema()));
     t_sql(super,
           say("DROP ROUTINE {schema}.for_item(text[], int); ALTER SCHEMA {schema} OWNER TO %s; "
@@ -282,12 +283,13 @@ TEST(the_doctor_sees_a_server_that_is_not_verified)
         const char *mode, *finding;
     } cases[] = {
         { "verify-full", "0: the connection is encrypted, and the server verified" },
-        { "require", "1: the connection is encrypted, but the server's name is not verified; with "
-                     "sslmode=require somebody in between can pose as the server (the server is on "
-                     "this machine)" },
+        { "require",
+          "1: the connection is encrypted, but the server's name is not verified; with "
+          "sslmode=require an attacker on the network can pose as the server (the server is on "
+          "this machine)" },
         { "verify-ca",
           "1: the connection is encrypted, but the server's name is not verified; with "
-          "sslmode=verify-ca somebody in between can pose as the server (the server is "
+          "sslmode=verify-ca an attacker on the network can pose as the server (the server is "
           "on this machine)" },
     };
     ph_store_opts opts = PH_STORE_OPTS_INIT;

@@ -265,7 +265,7 @@ TEST(a_worker_cannot_say_when_jobs_run_but_a_scheduler_can)
     refused(conn, "22023", "the lists are not all of one length",
             "SELECT {t}work_advance('{j}', '{1}', '{NULL}', '{NULL}', '{NULL}', '{20001}', "
             "array_fill(now(), '{20001}'))");
-    refused(conn, "22023", "n is null; allowed are 1 to 10000",
+    refused(conn, "22023", "n is null; give 1 to 10000",
             "SELECT {t}work_tick(gen_random_uuid(), NULL, true, true)");
     t_disconnect(conn);
     roles_tear_down();

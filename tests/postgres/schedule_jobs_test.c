@@ -125,19 +125,18 @@ TEST(bad_jobs_are_refused)
     BAD("cron is null or empty", "'j', 't', ''");
     BAD("cron has 256 bytes", "'j', 't', repeat('ä', 128)");
     BAD("cron: 1 field(s); give five", "'j', 't', 'rubbish'");
-    BAD("cron: minute \"61\": it is out of range; allowed are 0 to 59", "'j', 't', '61 * * * *'");
-    BAD("cron: \"0 0 30 2 *\" is never true", "'j', 't', '0 0 30 2 *'");
+    BAD("cron: minute \"61\": it is out of range; give 0 to 59", "'j', 't', '61 * * * *'");
+    BAD("cron: \"0 0 30 2 *\" never fires", "'j', 't', '0 0 30 2 *'");
     BAD("payload has 67108865 bytes", "'j', 't', '@daily', repeat('x', 67108865)");
     BAD("timezone is null or empty", "'j', 't', '@daily', '', NULL");
     BAD("timezone is null or empty", "'j', 't', '@daily', '', ''");
     BAD("timezone has 256 characters", "'j', 't', '@daily', '', repeat('z', 256)");
-    BAD("misfire is \"never\"; allowed are once, skip and all",
-        "'j', 't', '@daily', misfire => 'never'");
+    BAD("misfire is \"never\"; give once, skip or all", "'j', 't', '@daily', misfire => 'never'");
     BAD("misfire is null", "'j', 't', '@daily', misfire => NULL");
-    BAD("misfire_limit is 0; allowed are 1 to 10000", "'j', 't', '@daily', misfire_limit => 0");
+    BAD("misfire_limit is 0; give 1 to 10000", "'j', 't', '@daily', misfire_limit => 0");
     BAD("misfire_limit is 10001", "'j', 't', '@daily', misfire_limit => 10001");
     BAD("misfire_limit is null", "'j', 't', '@daily', misfire_limit => NULL");
-    BAD("overlap is \"all\"; allowed are allow and skip", "'j', 't', '@daily', overlap => 'all'");
+    BAD("overlap is \"all\"; give allow or skip", "'j', 't', '@daily', overlap => 'all'");
     BAD("overlap is null", "'j', 't', '@daily', overlap => NULL");
     BAD("namespace is null", "'j', 't', '@daily', namespace => NULL");
     BAD("namespace has 256 characters", "'j', 't', '@daily', namespace => repeat('n', 256)");

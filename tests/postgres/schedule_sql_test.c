@@ -151,8 +151,8 @@ TEST(bad_timers_are_refused)
     BAD("payload is null", "'t', NULL, " NOW);
     BAD("payload has 1048577 bytes", "'t', repeat('x', 1048577), " NOW);
     BAD("due_at is null; a timer needs it", "'t', 'p', NULL");
-    BAD("before the year 2000; that is probably a mistake of units", "'t', 'p', '1999-12-31Z'");
-    BAD("mistake of units", "'t', 'p', to_timestamp(1700000000 / 1000)");
+    BAD("before the year 2000; its unit is probably wrong", "'t', 'p', '1999-12-31Z'");
+    BAD("unit is probably wrong", "'t', 'p', to_timestamp(1700000000 / 1000)");
     BAD("outside the years 1 to 9999", "'t', 'p', 'infinity'");
     BAD("outside the years 1 to 9999", "'t', 'p', '10000-01-01Z'");
     BAD("namespace is null", "'t', 'p', " NOW ", NULL");
@@ -176,7 +176,7 @@ TEST(work_enqueue_keeps_the_doors)
     } cases[] = {
         { "3::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, " NOW
           ", NULL, NULL, NULL, NULL, NULL",
-          "job runs cannot be enqueued: the scheduler makes them, and job_trigger" },
+          "job runs cannot be enqueued: only schedulers and job_trigger make them" },
         { "1::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, 1::smallint, NULL, NULL, NULL, "
           "NULL, NULL, NULL",
           "source is null; it is required" },

@@ -76,7 +76,7 @@ static void bounds_learn(struct ph__pg_bounds *bounds, const struct ph__claim *c
         const ph_delivery *d = &batch->items[i];
         int level;
 
-        /* Where one stood in the queue that comes back is not known; where new ones did, is. */
+        /* The place of a new message in the queue is known; that of one that came back is not. */
         if (d->attempts > 1 || (i > 0 && follows(d - 1, d)))
             continue;
         level = ph__level_of(d->priority);

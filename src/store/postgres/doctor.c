@@ -69,9 +69,9 @@ static int examine_server(struct ph__call *call, struct ph__examination *examina
             PH__ADVISE(PLACE,
                        "let dispatchers connect directly: through a pooler the doorbell does not "
                        "reach them, and they only poll"),
-            "a pooler is in between");
+            "a pooler stands between Posthorn and the server");
     else
-        ph__finding(examination, "pooler", PH_FINDING_OK, PH__FINE, "none is in between");
+        ph__finding(examination, "pooler", PH_FINDING_OK, PH__FINE, "there is no pooler");
     PQclear(result);
     return 0;
 }
@@ -120,7 +120,7 @@ static void judge_ownership(struct ph__examination *examination, const char *sch
                     PH__ADVISE(FOREIGN,
                                "see what they do, then drop them: DROP ROUTINE …, DROP OPERATOR …"),
                     "in schema %s, whose functions run with the rights of %s, others have left "
-                    "what could be called in place of ours: %s",
+                    "functions or operators that may be called in place of ours: %s",
                     schema, runs_as, left);
     if (is_owner && !others && !left)
         ph__finding(examination, "ownership", PH_FINDING_OK, PH__FINE,
@@ -185,7 +185,7 @@ static int examine_tls(struct ph__call *call, struct ph__examination *examinatio
                 SETTINGS,
                 "add sslmode=verify-full to the URL, and sslrootcert if the authority is your "
                 "own"),
-            "%s; with sslmode=%s somebody in between can %s%s",
+            "%s; with sslmode=%s an attacker on the network can %s%s",
             PQsslInUse(conn) ? "the connection is encrypted, but the server's name "
                                "is not verified"
                              : "the connection is not encrypted",
@@ -206,7 +206,7 @@ static void judge_holder(struct ph__examination *examination, const PGresult *re
     if (ph__pg_int(result, 0, 3))
         ph__finding(examination, "vacuum", PH_FINDING_INFO,
                     PH__ADVISE(RIGHTS, "grant the role pg_read_all_stats to see for how long"),
-                    "%s %s holds back vacuum; since when is hidden from this role", what, who);
+                    "%s %s holds back vacuum; this role may not see for how long", what, who);
     else if (!text_at(result, 2))
         ph__finding(
             examination, "vacuum", ph__pg_int(result, 0, 4) ? PH_FINDING_WARNING : PH_FINDING_INFO,
@@ -304,7 +304,7 @@ static int examine_places(struct ph__call *call, struct ph__examination *examina
             examination, "places", PH_FINDING_ERROR,
             PH__ADVISE(MEND,
                        "stop the workers and look at these rows: a message in no place is never "
-                       "handed out (enqueue it anew), one in two may be handled twice"),
+                       "handed out (enqueue it anew), one in two places may be handled twice"),
             "of %" PRId64 " messages %" PRId64 " are wrong: %s%s", places.messages, places.wrong,
             places.examples.data, places.wrong > 3 ? "; …" : "");
     else if (r == 0)

@@ -143,7 +143,7 @@ static const char *waited_for(const PGresult *result)
     const char *found = context ? strstr(context, "dedupe") : NULL;
 
     return found && found < context + strcspn(context, "\n")
-               ? "a dedupe key that another transaction holds was waited for"
+               ? "another transaction held the dedupe key"
                : NULL;
 }
 
@@ -165,7 +165,7 @@ static int judge(struct ph__call *call, PGconn *conn, bool late, bool ended, con
     waited = r == PH_ETIMEOUT || r == PH_EBUSY ? waited_for(result) : NULL;
     if (waited)
         snprintf(call->err->message, sizeof(call->err->message),
-                 "%s until the time limit; try again when that one has ended", waited);
+                 "%s until the time limit; try again when it has ended", waited);
     else if (late && r == PH_ETIMEOUT) /* the server only says that it was cancelled */
         snprintf(call->err->message, sizeof(call->err->message),
                  "the time limit was reached; allow more time, or try again");

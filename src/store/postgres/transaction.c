@@ -64,7 +64,7 @@ static int look(struct ph__call *call, struct ph__pg_own *own)
                         "running query; read every result before you return");
     if (PQtransactionStatus(conn) == PQTRANS_IDLE)
         return ph__fail(call->err, PH_ENOTX,
-                        "the handler has ended the transaction itself; leave that to us");
+                        "the handler has ended the transaction; only the dispatcher may do that");
     if (!ph__pg_hear(own)) /* before COMMIT was sent: so nothing was committed */
         return ph__fail(call->err, PH_ETXDEAD,
                         "the connection was lost before the commit; all of it is rolled back");

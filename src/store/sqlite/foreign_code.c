@@ -200,7 +200,7 @@ static int name_all(struct ph__sqlite_tx *tx, bool views, struct ph__examination
     while ((r = next_foreign(&query, views, &verdict)) > 0) {
         show_object(&query, object);
         ph__finding(examination, "foreign", PH_FINDING_ERROR, PH__ADVISE(FOREIGN, verdict->advice),
-                    "the %s %s: nothing is read or stored until that is mended", object,
+                    "the %s %s: nothing is read or stored until that is fixed", object,
                     verdict->why);
         *ret_foreign = true;
     }

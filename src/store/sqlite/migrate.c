@@ -214,8 +214,8 @@ int ph__sqlite_migrate_sql(ph_store *store, bool roles, char **ret_sql, ph_error
 
     if (roles) {
         ph__buffer_text(&sql,
-                        "-- SQLite has no roles: whoever may write the file (and its folder) may "
-                        "do everything,\n-- and whoever may read it may read everything.\n");
+                        "-- SQLite has no roles: users who can write the file (and its folder) can "
+                        "do everything,\n-- and users who can read it can read everything.\n");
     } else {
         ph__buffer_text(&sql, "PRAGMA journal_mode = WAL;\nBEGIN IMMEDIATE;\n");
         for (const struct ph__embedded *m = ph__sqlite_migration_texts; m->name; m++) {

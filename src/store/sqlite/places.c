@@ -317,7 +317,7 @@ static int report_misplaced(struct places *p)
             p->examination, "places", PH_FINDING_ERROR,
             PH__ADVISE(MEND,
                        "stop the workers and look at these rows: a message in no place is never "
-                       "handed out (enqueue it anew), one in two may be handled twice"),
+                       "handed out (enqueue it anew), one in two places may be handled twice"),
             "of %" PRId64 " messages %" PRId64 " are wrong: %s%s", p->total, p->misplaced.count,
             text.data, p->misplaced.count > EXAMPLES ? "; …" : "");
     ph__buffer_free(&text);

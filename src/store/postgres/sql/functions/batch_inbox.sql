@@ -32,7 +32,7 @@ BEGIN
     CROSS JOIN LATERAL (SELECT coalesce(
         {p}inbox_problem(e.m ->> 'source', e.m ->> 'message_id', coalesce((e.m ->> 'handled')::boolean, false)),
         CASE WHEN (e.m ->> 'priority')::bigint NOT BETWEEN 0 AND 3
-             THEN format('priority is %s; allowed are 0 (urgent) to 3 (bulk)', e.m ->> 'priority') END) AS problem OFFSET 0) c;
+             THEN format('priority is %s; give 0 (urgent) to 3 (bulk)', e.m ->> 'priority') END) AS problem OFFSET 0) c;
     PERFORM {p}batch_raise(coalesce(_problem, 'new_inbox_messages: ' || {p}messages_bytes_problem(payloads, headers)));
     due_ats := array_fill(NULL::timestamptz, ARRAY[cardinality(topics)]);
     expires_ats := due_ats;

@@ -9,9 +9,9 @@ BEGIN
         WHEN _owner = '00000000-0000-0000-0000-000000000000'
             THEN 'owner is all zero; give each worker a uuid of its own'
         WHEN _lease_seconds IS NULL OR _lease_seconds NOT BETWEEN 1 AND 86400
-            THEN format('lease_seconds is %s; allowed are 1 to 86400', coalesce(_lease_seconds::text, 'null'))
+            THEN format('lease_seconds is %s; give 1 to 86400', coalesce(_lease_seconds::text, 'null'))
         WHEN _batch_size IS NULL OR _batch_size NOT BETWEEN 1 AND 10000
-            THEN format('batch_size is %s; allowed are 1 to 10000', coalesce(_batch_size::text, 'null'))
+            THEN format('batch_size is %s; give 1 to 10000', coalesce(_batch_size::text, 'null'))
         WHEN _ns IS NULL THEN 'namespace is null; leave it out for the default'
         WHEN char_length(_ns) > 255
             THEN format('namespace has %s characters; at most 255 are allowed', char_length(_ns))

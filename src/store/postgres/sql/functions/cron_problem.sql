@@ -42,7 +42,7 @@ BEGIN
                 RETURN format('cron: %s "%s": a number, a range or * is expected, and a step from 1 after /', _names[_field],
                               left(_part, 60));
             ELSIF _from < _least[_field] OR greatest(_from, _to) > _most[_field] THEN
-                RETURN format('cron: %s "%s": it is out of range; allowed are %s to %s', _names[_field], left(_part, 60),
+                RETURN format('cron: %s "%s": it is out of range; give %s to %s', _names[_field], left(_part, 60),
                               _least[_field], _most[_field]);
             ELSIF _from > _to THEN
                 RETURN format('cron: %s "%s": the range ends before it begins; write it as two', _names[_field], left(_part, 60));
@@ -56,7 +56,7 @@ BEGIN
         END LOOP;
     END LOOP;
     IF _fields[_n] LIKE '*%' AND _first_day > _month_days THEN
-        RETURN format('cron: "%s" is never true; no such day comes', left(_cron, 80));
+        RETURN format('cron: "%s" never fires; no date matches it', left(_cron, 80));
     END IF;
     RETURN NULL;
 END

@@ -17,7 +17,7 @@ DECLARE
     _context text;
     _problem text := coalesce({p}inbox_problem(source, message_id, handled), CASE
         WHEN priority IS NULL OR priority NOT BETWEEN 0 AND 3
-            THEN format('priority is %s; allowed are 0 (urgent) to 3 (bulk)', coalesce(priority::text, 'null')) END);
+            THEN format('priority is %s; give 0 (urgent) to 3 (bulk)', coalesce(priority::text, 'null')) END);
 BEGIN
     IF handled THEN
         GET DIAGNOSTICS _context = PG_CONTEXT;

@@ -16,9 +16,9 @@ BEGIN
         WHEN octet_length(_metadata::text) > 65536
             THEN format('metadata has %s bytes; at most 65536 are allowed', octet_length(_metadata::text))
         WHEN _lease_s IS NULL OR _lease_s NOT BETWEEN 1 AND 86400
-            THEN format('lease_seconds is %s; allowed are 1 to 86400', coalesce(_lease_s::text, 'null'))
+            THEN format('lease_seconds is %s; give 1 to 86400', coalesce(_lease_s::text, 'null'))
         WHEN _stale_s IS NULL OR _stale_s NOT BETWEEN 1 AND 604800
-            THEN format('stale_threshold_seconds is %s; allowed are 1 to 604800', coalesce(_stale_s::text, 'null'))
+            THEN format('stale_threshold_seconds is %s; give 1 to 604800', coalesce(_stale_s::text, 'null'))
     END;
 END
 $$;

@@ -20,11 +20,11 @@ BEGIN
         WHEN char_length(_timezone) > 255
             THEN format('timezone has %s characters; at most 255 are allowed', char_length(_timezone))
         WHEN _misfire IS NULL OR _misfire NOT IN ('once', 'skip', 'all')
-            THEN format('misfire is %s; allowed are once, skip and all', coalesce('"' || left(_misfire, 40) || '"', 'null'))
+            THEN format('misfire is %s; give once, skip or all', coalesce('"' || left(_misfire, 40) || '"', 'null'))
         WHEN _misfire_limit IS NULL OR _misfire_limit NOT BETWEEN 1 AND 10000
-            THEN format('misfire_limit is %s; allowed are 1 to 10000', coalesce(_misfire_limit::text, 'null'))
+            THEN format('misfire_limit is %s; give 1 to 10000', coalesce(_misfire_limit::text, 'null'))
         WHEN _overlap IS NULL OR _overlap NOT IN ('allow', 'skip')
-            THEN format('overlap is %s; allowed are allow and skip', coalesce('"' || left(_overlap, 40) || '"', 'null'))
+            THEN format('overlap is %s; give allow or skip', coalesce('"' || left(_overlap, 40) || '"', 'null'))
         WHEN _ns IS NULL THEN 'namespace is null; leave it out for the default'
         WHEN char_length(_ns) > 255 THEN format('namespace has %s characters; at most 255 are allowed', char_length(_ns))
     END;

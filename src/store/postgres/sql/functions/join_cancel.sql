@@ -1,5 +1,5 @@
--- join_cancel(join_id) → whether it was open: ends it as cancelled; its waits take the
--- way of failure. Errors: SQLSTATE 22023 (bad arguments), P0002 (no such join).
+-- join_cancel(join_id) → whether it was open: ends it as cancelled; its waits send
+-- their message for failure. Errors: SQLSTATE 22023 (bad arguments), P0002 (no such join).
 CREATE OR REPLACE FUNCTION {p}join_cancel(join_id uuid) RETURNS boolean
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$

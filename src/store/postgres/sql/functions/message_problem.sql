@@ -30,7 +30,7 @@ BEGIN
         WHEN char_length(_stream) > 255 THEN format('stream has %s characters; at most 255 are allowed', char_length(_stream))
         WHEN _stream IS NOT NULL AND _door NOT IN (0, 1) THEN 'only messages of the outbox and the inbox have a stream'
         WHEN _stream IS NOT NULL AND _handled
-            THEN 'handled and stream exclude each other; what is handled at once waits for nobody'
+            THEN 'handled and stream exclude each other; a handled message waits for nobody'
         WHEN _headers IS NOT NULL AND jsonb_typeof(_headers) <> 'object' THEN 'headers are not a JSON object'
         WHEN octet_length(_headers::text) > 65536 THEN format('headers have %s bytes; at most 65536 are allowed', octet_length(_headers::text))
         WHEN _tenant_id IS NOT NULL AND _dedupe_key IS NOT NULL AND _door <> 1
@@ -39,11 +39,11 @@ BEGIN
             THEN format('dedupe_key does not begin with the tenant id; with a tenant it must read "%s/…"', _tenant_id)
         WHEN _message_id = '00000000-0000-0000-0000-000000000000' THEN 'message_id is all zero; leave it out to have one made'
         WHEN _tenant_id = '00000000-0000-0000-0000-000000000000' THEN 'tenant_id is all zero; leave it out for none'
-        WHEN _priority IS NULL OR _priority NOT BETWEEN 0 AND 3 THEN format('priority is %s; allowed are 0 (urgent) to 3 (bulk)', coalesce(_priority::text, 'null'))
+        WHEN _priority IS NULL OR _priority NOT BETWEEN 0 AND 3 THEN format('priority is %s; give 0 (urgent) to 3 (bulk)', coalesce(_priority::text, 'null'))
         WHEN _due_at NOT BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999999Z' THEN 'due_at lies outside the years 1 to 9999'
         WHEN _expires_at NOT BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999999Z' THEN 'expires_at lies outside the years 1 to 9999'
         WHEN _expires_at <= _due_at THEN 'expires_at is not after due_at; the message could never be claimed'
-        WHEN _max_attempts NOT BETWEEN 1 AND 30000 THEN format('max_attempts is %s; allowed are 1 to 30000', _max_attempts)
+        WHEN _max_attempts NOT BETWEEN 1 AND 30000 THEN format('max_attempts is %s; give 1 to 30000', _max_attempts)
     END;
 END
 $$;

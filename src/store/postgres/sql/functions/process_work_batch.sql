@@ -33,9 +33,9 @@ DECLARE
         {p}instance_problem(instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds),
         {p}claim_problem(instance_id, lease_seconds, batch_size, namespace, topics, NULL),
         CASE WHEN flags IS NULL OR flags NOT BETWEEN 0 AND 15
-                 THEN format('flags is %s; allowed are the bits 1, 2, 4 and 8', coalesce(flags::text, 'null'))
+                 THEN format('flags is %s; give the bits 1, 2, 4 and 8', coalesce(flags::text, 'null'))
              WHEN partition_count IS NULL OR partition_count NOT BETWEEN 1 AND 1000000
-                 THEN format('partition_count is %s; allowed are 1 to 1000000', coalesce(partition_count::text, 'null'))
+                 THEN format('partition_count is %s; give 1 to 1000000', coalesce(partition_count::text, 'null'))
              WHEN max_partitions_per_instance < 1
                  THEN format('max_partitions_per_instance is %s; give 1 or more, or leave it out', max_partitions_per_instance)
         END,

@@ -22,7 +22,7 @@ DECLARE
         WHEN 0 > ANY (_fences) THEN 'a fence is negative; give 0 for any'
         WHEN _delay_ms < 0 THEN 'delay is negative; give zero or more'
         WHEN _verb = 0 AND (_lease_s IS NULL OR _lease_s NOT BETWEEN 1 AND 86400)
-            THEN format('lease_seconds is %s; allowed are 1 to 86400', coalesce(_lease_s::text, 'null'))
+            THEN format('lease_seconds is %s; give 1 to 86400', coalesce(_lease_s::text, 'null'))
     END;
 BEGIN
     IF _problem IS NOT NULL THEN

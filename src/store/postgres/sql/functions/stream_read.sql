@@ -15,7 +15,7 @@ DECLARE
     _problem text := CASE
         WHEN after_seq IS NULL OR after_seq < 0 THEN format('after_seq is %s; give 0 or more', coalesce(after_seq::text, 'null'))
         WHEN batch_size IS NULL OR batch_size NOT BETWEEN 1 AND 10000
-            THEN format('batch_size is %s; allowed are 1 to 10000', coalesce(batch_size::text, 'null'))
+            THEN format('batch_size is %s; give 1 to 10000', coalesce(batch_size::text, 'null'))
         ELSE {p}stream_problem(door, namespace, stream_read.stream, 'any', 0, 0)
     END;
 BEGIN

@@ -8,11 +8,11 @@ CREATE OR REPLACE FUNCTION {p}timer_problem(
 AS $$
 BEGIN
     RETURN CASE
-        WHEN _door = 3 THEN 'job runs cannot be enqueued: the scheduler makes them, and job_trigger'
+        WHEN _door = 3 THEN 'job runs cannot be enqueued: only schedulers and job_trigger make them'
         WHEN _door IS DISTINCT FROM 2 THEN format('there is no door %s to enqueue into', coalesce(_door::text, 'null'))
         WHEN _due_at IS NULL THEN 'due_at is null; a timer needs it'
         WHEN _due_at < '2000-01-01 00:00:00Z'
-            THEN 'due_at lies before the year 2000; that is probably a mistake of units'
+            THEN 'due_at is before the year 2000; its unit is probably wrong'
         WHEN _level <> 1 OR _tenant_id IS NOT NULL OR _dedupe_key IS NOT NULL OR _expires_at IS NOT NULL
              OR _message_id IS NOT NULL OR _max_attempts IS NOT NULL OR _join_id IS NOT NULL
             THEN 'a timer has no priority, tenant, dedupe key, message id, expiry, max_attempts or join'

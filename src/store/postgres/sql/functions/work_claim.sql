@@ -233,7 +233,7 @@ BEGIN
         END IF;
         CONTINUE WHEN _picked.unfit IS NOT NULL;
         CONTINUE WHEN _more_rows;
-        -- That was all from the bound on: look from the start too, unless that is dear and was done lately.
+        -- That was all from the bound on: look from the start too, unless that is slow and was done lately.
         _all := _bound IS NULL OR coalesce(_hint.whole_look_next > _t, false);
         IF _all AND NOT _tokens_seen THEN
             _tokens_seen := true;

@@ -9,7 +9,7 @@ DECLARE
     _id uuid := {p}id_new(0::smallint);
     _fault text := CASE
         WHEN _expected IS NULL OR _expected NOT BETWEEN 1 AND 1000000
-            THEN format('expected_steps is %s; allowed are 1 to 1000000', coalesce(_expected::text, 'null'))
+            THEN format('expected_steps is %s; give 1 to 1000000', coalesce(_expected::text, 'null'))
         WHEN char_length(_key) > 255
             THEN format('grouping_key has %s characters; at most 255 are allowed', char_length(_key))
         WHEN octet_length(_metadata) > 1048576

@@ -53,7 +53,7 @@ BEGIN
         wrong := wrong + coalesce(cardinality(_broken), 0);
         examples := (examples || _broken)[1:3];
         SELECT array_agg(format('stream %s: ', c.key) || c.what) INTO _broken
-        FROM (SELECT s.key, CASE WHEN s.busy AND t.n IS NULL THEN 'busy, but nowhere waits its head'
+        FROM (SELECT s.key, CASE WHEN s.busy AND t.n IS NULL THEN 'busy, but its head is nowhere'
                                  WHEN NOT s.busy AND t.n > 0 THEN 'idle, but its head waits somewhere'
                                  WHEN t.n > 1 THEN 'its head is in ' || t.n || ' places'
                                  WHEN t.upto > s.last_seq THEN 'its head has a number above the last one'

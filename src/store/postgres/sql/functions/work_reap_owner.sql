@@ -1,5 +1,5 @@
 -- work_reap_owner(owner, t) → how many messages were given back or buried, and the joins that ended
--- with it (see work_join_fire): takes back every lease of an owner that is held for dead, of all
+-- with it (see work_join_fire): takes back every lease of an owner that was taken for dead, of all
 -- doors, whether it has run out or not.
 --
 -- Locks: as work_reap: a lease that is being settled or renewed just now is left to that, and

@@ -27,7 +27,7 @@ DECLARE
     _deadline timestamptz;
 BEGIN
     IF _n IS NULL OR _n NOT BETWEEN 1 AND 10000 THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('work_tick: n is %s; allowed are 1 to 10000', coalesce(_n::text, 'null'));
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('work_tick: n is %s; give 1 to 10000', coalesce(_n::text, 'null'));
     END IF;
     SELECT * INTO _joins FROM {p}work_join_expire(_t, _n);
     IF _timers THEN

@@ -54,7 +54,7 @@ CREATE INDEX {p}join_head_finished_at ON {p}join_head (finished_at) WHERE finish
 -- status is null for as long as the message itself tells how it stands.
 CREATE TABLE {p}join_member (
     created_at timestamptz NOT NULL,
-    join_id    uuid NOT NULL, -- the head is locked by whoever inserts or deletes: a foreign key would check in vain
+    join_id    uuid NOT NULL, -- inserts and deletes lock the head: a foreign key would check in vain
     work_id    uuid NOT NULL, -- the stay of the message that counts
     message_id uuid NOT NULL,
     status     smallint,      -- 0 pending, 1 completed, 2 failed; null: as the message

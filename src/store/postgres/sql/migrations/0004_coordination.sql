@@ -1,5 +1,5 @@
--- 0004: ordered streams, the inbox, instances, receptors and checkpoints. Whoever has no
--- streams pays eight bytes per waiting message for them, and nothing else.
+-- 0004: ordered streams, the inbox, instances, receptors and checkpoints. A queue
+-- without streams pays eight bytes per waiting message for them, and nothing else.
 
 -- Functions that take or answer more than before: replaced, not overloaded.
 DROP FUNCTION IF EXISTS {p}work_enqueue(smallint, text, text, text, uuid, text, text, text, smallint, timestamptz,
@@ -24,9 +24,8 @@ ALTER TABLE {p}queue ADD dead_head smallint NOT NULL DEFAULT 1;      -- 1 skip, 
 ALTER TABLE {p}queue ADD affinity_grace_ms int NOT NULL DEFAULT 1000; -- -1: none
 ALTER TABLE {p}queue ADD has_streams boolean NOT NULL DEFAULT false; -- ever since its first one
 
--- An ordered lane. Its row is locked by whoever enqueues into it, until that commits: so
--- last_seq is given in the order of commits. Who claims waits for nobody, and who settles
--- does not touch it.
+-- An ordered lane. An enqueue locks its row until it commits, so last_seq is given in the order
+-- of commits. A claim does not wait for the lock, and a settlement does not touch the row.
 CREATE TABLE {p}stream (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     last_seq   bigint NOT NULL,      -- of its newest message

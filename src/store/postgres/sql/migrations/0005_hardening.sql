@@ -25,7 +25,7 @@ DROP FUNCTION IF EXISTS {p}work_join_tally(uuid[], int[], int[], int[], timestam
 DROP FUNCTION IF EXISTS {p}work_joins(text, int, boolean, int, uuid);
 DROP FUNCTION IF EXISTS {p}work_count(smallint, text);
 DROP FUNCTION IF EXISTS {p}work_queues(smallint, text);
--- The holder of a stream is its owner, and what a receptor has come to its state, as elsewhere.
+-- A stream has an owner and a receptor has a state, as other things have.
 ALTER VIEW IF EXISTS {p}streams RENAME COLUMN locked_by TO owner;
 ALTER VIEW IF EXISTS {p}receptors RENAME COLUMN status TO state;
 DROP FUNCTION IF EXISTS {p}work_streams(smallint, text, text, text, text, text, boolean, int, int);
@@ -87,8 +87,8 @@ DROP FUNCTION IF EXISTS {p}work_batch_whole(
     uuid[], text[], boolean[]);
 DROP FUNCTION IF EXISTS {p}settle_named(text, smallint, smallint, uuid, uuid[], bigint[], text, interval, int);
 
--- Attaching a message that is leased holds up nobody: such a step is loose until it is counted,
--- since whoever settles the message may not see it. The number is random: see work_join_settle.
+-- Attaching a leased message delays no other call: such a step is loose until it is counted,
+-- since the call that settles the message may not see it. The number is random: see work_join_settle.
 ALTER TABLE {p}join_member ADD loose int;
 CREATE INDEX {p}join_member_loose ON {p}join_member (work_id) WHERE loose IS NOT NULL;
 CREATE INDEX {p}join_member_loose_turn ON {p}join_member (loose) WHERE loose IS NOT NULL;

@@ -46,7 +46,7 @@ CREATE TABLE {p}join_member (
     created_at INTEGER NOT NULL,
     PRIMARY KEY (join_id, message_id)
 ) STRICT, WITHOUT ROWID;
--- Whoever settles a message looks here for the steps to count. With status, so that
+-- The call that settles a message looks here for the steps to count. With status, so that
 -- SQLite need not look at the row for it.
 CREATE INDEX {p}join_member_message ON {p}join_member (message, status) WHERE status IS NULL;
 

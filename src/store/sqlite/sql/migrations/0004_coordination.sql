@@ -5,7 +5,7 @@ ALTER TABLE {p}queue ADD COLUMN dead_head INTEGER NOT NULL DEFAULT 1;  -- 1 skip
 ALTER TABLE {p}queue ADD COLUMN affinity_grace_ms INTEGER NOT NULL DEFAULT 1000;  -- -1: none
 ALTER TABLE {p}queue ADD COLUMN has_streams INTEGER NOT NULL DEFAULT 0;  -- ever since its first one
 
--- An ordered lane. There is one writer: whoever settles its last message makes it
+-- An ordered lane. There is one writer: the call that settles its last message makes it
 -- idle at once.
 CREATE TABLE {p}stream (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
