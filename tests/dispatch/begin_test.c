@@ -52,7 +52,7 @@ TEST(a_handlers_time_begins_when_it_has_its_transaction)
     rig_open(&rig);
     rig.opts.threads = 1;
     run_into_lock(&rig, &gate, &part, 1000);
-    for (double end = now_s() + 1.5; now_s() < end;)
+    for (double end = t_now_s() + 1.5; t_now_s() < end;)
         nap();
     CHECK_INT(part.calls, 0);
     t_rollback(rig.conn);

@@ -8,7 +8,7 @@
 
 static void rest(int ms)
 {
-    for (double end = now_s() + ms / 1e3; now_s() < end;)
+    for (double end = t_now_s() + ms / 1e3; t_now_s() < end;)
         nap();
 }
 
@@ -118,14 +118,14 @@ static pid_t start_producer(int *ret_tell, bool in_transaction)
 static void await_quiet(struct rig *rig, double seconds)
 {
     int64_t looks = -1;
-    double since = now_s(), end = since + AWAIT_LIMIT_S;
+    double since = t_now_s(), end = since + AWAIT_LIMIT_S;
 
-    while (now_s() - since < seconds) {
+    while (t_now_s() - since < seconds) {
         int64_t now = rig_stats(rig).exchanges;
 
-        CHECK(now_s() < end);
+        CHECK(t_now_s() < end);
         if (now != looks)
-            since = now_s();
+            since = t_now_s();
         looks = now;
         nap();
     }
@@ -144,9 +144,9 @@ static void check_woken(bool in_transaction)
     await_quiet(&rig, 2);
     rung = rig_stats(&rig).doorbells;
     CHECK(write(tell, "!", 1) == 1);
-    asked = now_s();
+    asked = t_now_s();
     AWAIT(part.calls == 1);
-    CHECK(now_s() - asked < 3); /* a third of the polling interval */
+    CHECK(t_now_s() - asked < 3); /* a third of the polling interval */
     CHECK(rig_stats(&rig).doorbells > rung);
     CHECK(waitpid(producer, &status, 0) == producer);
     CHECK_INT(status, 0);
@@ -177,7 +177,7 @@ static ph_verdict emit(void *context, ph_work *work)
     (void)ph_work_wait(work, 5500); /* by now the dispatcher looks only every few seconds */
     if (ph_enqueue(ph_work_store(work), ph_work_tx(work), &message, 0, NULL, &err) < 0)
         return PH_VERDICT_RETRY;
-    emitter->emitted_s = now_s();
+    emitter->emitted_s = t_now_s();
     return PH_VERDICT_DONE;
 }
 
@@ -186,7 +186,7 @@ static ph_verdict follow(void *context, ph_work *work)
     struct emitter *emitter = context;
 
     (void)work;
-    emitter->followed_s = now_s();
+    emitter->followed_s = t_now_s();
     emitter->followed++;
     return PH_VERDICT_DONE;
 }

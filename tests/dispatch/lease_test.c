@@ -252,10 +252,10 @@ static ph_verdict hold_on(void *context, ph_work *work)
     struct fenced *fenced = context;
 
     if (fenced->calls++ == 0) {
-        fenced->started = now_s();
+        fenced->started = t_now_s();
         gate_pass(&fenced->gate);
         fenced->cancelled += ph_work_wait(work, AWAIT_LIMIT_S * 1000);
-        fenced->told = now_s();
+        fenced->told = t_now_s();
     }
     return PH_VERDICT_DONE;
 }

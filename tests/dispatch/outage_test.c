@@ -18,7 +18,7 @@ static void open_impatient(struct rig *rig)
 
 static void rest(int ms)
 {
-    for (double end = now_s() + ms / 1e3; now_s() < end;)
+    for (double end = t_now_s() + ms / 1e3; t_now_s() < end;)
         nap();
 }
 
@@ -137,9 +137,9 @@ TEST(a_second_stop_during_an_outage_may_be_in_a_hurry)
     AWAIT(rig_stats(&rig).outages == 1);
     CHECK(pthread_create(&stopper, NULL, stop_slowly, &rig) == 0);
     rest(1500);
-    begin = now_s();
+    begin = t_now_s();
     CHECK(ph_dispatcher_stop(rig.dispatcher, 0, &t_err) < 0);
-    CHECK(now_s() - begin < 20);
+    CHECK(t_now_s() - begin < 20);
     pthread_join(stopper, NULL);
     ph_dispatcher_free(rig.dispatcher);
     t_rollback(rig.conn);

@@ -205,7 +205,7 @@ static ph_verdict take_a_while(void *context, ph_work *work)
 {
     (void)context;
     (void)work;
-    for (double end = now_s() + 0.05; now_s() < end;)
+    for (double end = t_now_s() + 0.05; t_now_s() < end;)
         nap();
     return PH_VERDICT_DONE;
 }

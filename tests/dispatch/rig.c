@@ -7,14 +7,6 @@
 
 /* ------------------------------------------------------------------- waiting */
 
-double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 void nap(void)
 {
     struct timespec rest = { 0, 2000000 };

@@ -17,13 +17,12 @@
 
 /* ------------------------------------------------------------------- waiting */
 
-double now_s(void); /* monotonic */
-void nap(void);     /* 2 ms */
+void nap(void); /* 2 ms */
 /* Waits for what must come. The limit only tells a hang from a slow machine. */
 #define AWAIT_LIMIT_S 60
 #define AWAIT(cond)                                                                                \
-    for (double await_end = now_s() + AWAIT_LIMIT_S; !(cond); nap())                               \
-    t_check(__FILE__, __LINE__, NULL, "in time: " #cond, now_s() < await_end)
+    for (double await_end = t_now_s() + AWAIT_LIMIT_S; !(cond); nap())                             \
+    t_check(__FILE__, __LINE__, NULL, "in time: " #cond, t_now_s() < await_end)
 
 /* Handlers stop here until the test lets them go. */
 struct gate {

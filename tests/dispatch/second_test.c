@@ -50,16 +50,16 @@ TEST(a_settlement_that_is_held_up_holds_up_no_other)
     t_sql(rig.conn,
           "DO $$ BEGIN PERFORM FROM {t}lease WHERE cardinality(ids) = 2 FOR UPDATE; END $$");
     gate_open(&gates[0]); /* the second settles it, and waits for the row */
-    for (double end = now_s() + 0.3; now_s() < end;)
+    for (double end = t_now_s() + 0.3; t_now_s() < end;)
         nap();
     gate_open(&gates[1]); /* of the same batch: nobody may, for now */
-    for (double end = now_s() + 0.3; now_s() < end;)
+    for (double end = t_now_s() + 0.3; t_now_s() < end;)
         nap();
-    begin = now_s();
+    begin = t_now_s();
     gate_open(&gates[2]);
     AWAIT(rig_stats(&rig).done == 1);
-    printf("after %.3f s\n", now_s() - begin);
-    CHECK(now_s() - begin < 5);
+    printf("after %.3f s\n", t_now_s() - begin);
+    CHECK(t_now_s() - begin < 5);
     t_rollback(rig.conn);
     rig_drain(&rig);
     CHECK_INT(done(&rig), 3);
@@ -125,11 +125,11 @@ static void check_rest(int attempts)
         OK(ph_enqueue(rig.side, t_tx(rig.conn), &message, 0, NULL, &t_err));
     }
     t_commit(rig.conn);
-    begin = now_s();
+    begin = t_now_s();
     gate_open(&gate);
     AWAIT(rig_stats(&rig).done == 11);
-    printf("after %.3f s\n", now_s() - begin);
-    CHECK(now_s() - begin < 2);
+    printf("after %.3f s\n", t_now_s() - begin);
+    CHECK(t_now_s() - begin < 2);
     rig_end(&rig);
 }
 
@@ -152,7 +152,7 @@ static ph_verdict by_letter(void *context, ph_work *work)
 
 static void wait_a_while(void)
 {
-    for (double end = now_s() + 0.3; now_s() < end;)
+    for (double end = t_now_s() + 0.3; t_now_s() < end;)
         nap();
 }
 
@@ -234,7 +234,7 @@ static void put_until_said(struct rig *rig, const char *text)
 
         rig_put(rig, "t");
         AWAIT(rig_stats(rig).done > done);
-        for (double end = now_s() + 0.05; now_s() < end;)
+        for (double end = t_now_s() + 0.05; t_now_s() < end;)
             nap();
     }
     CHECK_INT(journal_count(rig->journal, PH_LOG_WARN, NULL, text), 1);

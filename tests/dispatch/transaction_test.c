@@ -317,7 +317,7 @@ static ph_verdict write_slowly(void *context, ph_work *work)
 
     writer->calls++;
     CHECK(effect_write(work));
-    for (double end = now_s() + writer->wait_ms / 1e3; now_s() < end;)
+    for (double end = t_now_s() + writer->wait_ms / 1e3; t_now_s() < end;)
         nap();
     return PH_VERDICT_DONE;
 }

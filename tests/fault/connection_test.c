@@ -417,17 +417,9 @@ TEST(a_server_that_is_down_is_reported_in_time_and_found_again)
     ph_close(store);
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void check_given_up(int r, bool may_have_happened, double started)
 {
-    CHECK(now_s() - started < 10);
+    CHECK(t_now_s() - started < 10);
     CHECK(r == PH_ETIMEOUT || r == PH_ECONNECT || r == PH_EUNKNOWN);
     CHECK(t_err.flags & PH_RETRY);
     CHECK_INT(!!(t_err.flags & PH_UNKNOWN), may_have_happened);
@@ -458,14 +450,14 @@ TEST(a_server_that_stopped_answering_is_given_up_at_the_time_limit)
     (void)t_clock(stores[0]); /* the doorbell's answer has been read: nothing is under way */
     for (int i = 0; i < 3; i++)
         server_freeze(pids[i]);
-    at = now_s();
+    at = t_now_s();
     check_given_up(ph_enqueue(stores[0], PH_OWN_TX, &m, 400, NULL, &t_err), true, at);
-    at = now_s(); /* the next connection is not answered either */
+    at = t_now_s(); /* the next connection is not answered either */
     check_given_up(ph_enqueue(stores[0], PH_OWN_TX, &m, 400, NULL, &t_err), false, at);
-    at = now_s();
+    at = t_now_s();
     check_given_up(ph_outbox_claim(stores[1], PH_OWN_TX, ph_owner_new(), NULL, 400, &batch, &t_err),
                    true, at);
-    at = now_s();
+    at = t_now_s();
     check_given_up(ph_outbox_count(stores[2], PH_OWN_TX, NULL, 400, &counts, &t_err), false, at);
     for (int i = 0; i < 3; i++)
         server_thaw(pids[i]);

@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mount.h>
-#include <time.h>
 #include <unistd.h>
 
 #define HOSTS 3
@@ -65,14 +64,6 @@ static int open_within(const char *url, int timeout_ms, ph_store **ret_store)
     return t_try_open(url, &opts, ret_store);
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 TEST(hosts_are_tried_in_the_order_of_the_url)
 {
     ph_store *store = NULL;
@@ -101,9 +92,9 @@ TEST(hosts_that_hang_or_drop_are_left_after_connect_timeout)
     start_hosts();
     proxy_turn(hosts[0], PROXY_STALL);
     proxy_turn(hosts[1], PROXY_DROP);
-    at = now_s();
+    at = t_now_s();
     OK(open_within(url_of(3, "&connect_timeout=1"), 30000, &store));
-    CHECK(now_s() - at >= 1.9 && now_s() - at < 9); /* without it, ten seconds each */
+    CHECK(t_now_s() - at >= 1.9 && t_now_s() - at < 9); /* without it, ten seconds each */
     CHECK_INT(proxy_calls(hosts[2]), 1);
     t_enqueue(store, "orders", "x");
     CHECK_INT(claimable(store, 10), 1);
@@ -184,9 +175,9 @@ TEST(after_a_host_that_hung_comes_the_next_one)
     r = ph_enqueue(store, PH_OWN_TX, &m, 300, NULL, &t_err);
     CHECK(r == PH_ETIMEOUT || r == PH_EUNKNOWN);
     CHECK(t_err.flags & PH_RETRY);
-    at = now_s(); /* the share of the first would be 5 s */
+    at = t_now_s(); /* the share of the first would be 5 s */
     OK(ph_enqueue(store, PH_OWN_TX, &m, 15000, NULL, &t_err));
-    CHECK(now_s() - at < 4);
+    CHECK(t_now_s() - at < 4);
     CHECK_INT(proxy_calls(hosts[1]), 1);
 }
 

@@ -2,17 +2,7 @@
  * works afterwards. */
 #include "common.h"
 
-#include <time.h>
-
 #define LIMIT_MS 300
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* Holds what every verb needs, until the transaction ends. */
 static void lock_everything(struct t_conn *conn)
@@ -25,7 +15,7 @@ static void lock_everything(struct t_conn *conn)
 
 static void check_limited(int r, double started)
 {
-    double took = now_s() - started;
+    double took = t_now_s() - started;
 
     CHECK(r == PH_EBUSY || r == PH_ETIMEOUT);
     CHECK_INT(t_err.code, r);
@@ -44,7 +34,7 @@ TEST(enqueue_ends_at_its_time_limit_and_works_afterwards)
     double started;
 
     lock_everything(conn);
-    started = now_s();
+    started = t_now_s();
     check_limited(ph_enqueue(store, PH_OWN_TX, &m, LIMIT_MS, NULL, &t_err), started);
     t_rollback(conn);
     OK(ph_enqueue(store, PH_OWN_TX, &m, LIMIT_MS * 10, NULL, &t_err));
@@ -64,13 +54,13 @@ TEST(claim_and_settle_end_at_their_time_limit)
     put_many(store, "orders", 2, NULL);
     ref = take_one(store, owner);
     lock_everything(conn);
-    started = now_s();
+    started = t_now_s();
     check_limited(ph_outbox_claim(store, PH_OWN_TX, owner, NULL, LIMIT_MS, &batch, &t_err),
                   started);
     CHECK(batch == NULL);
-    started = now_s();
+    started = t_now_s();
     check_limited(ph_outbox_ack(store, PH_OWN_TX, owner, &ref, 1, LIMIT_MS, NULL, &t_err), started);
-    started = now_s();
+    started = t_now_s();
     check_limited(ph_outbox_renew(store, PH_OWN_TX, owner, &ref, 1, 30, LIMIT_MS, NULL, &t_err),
                   started);
     t_rollback(conn);
@@ -93,7 +83,7 @@ TEST(the_stores_default_limit_is_used)
     opts.schema = t_schema();
     OK(t_try_open(t_url(), &opts, &store));
     lock_everything(conn);
-    started = now_s();
+    started = t_now_s();
     check_limited(ph_enqueue(store, PH_OWN_TX, &m, 0, NULL, &t_err), started);
     t_rollback(conn);
     OK(ph_enqueue(store, PH_OWN_TX, &m, 0, NULL, &t_err));
@@ -118,7 +108,7 @@ TEST(a_migration_ends_at_its_time_limit)
         t_begin(conn);
         t_sql(conn, "CREATE TABLE theirs (n integer)");
     }
-    started = now_s();
+    started = t_now_s();
     check_limited(ph_migrate(store, LIMIT_MS, NULL, &t_err), started);
     t_rollback(conn);
     OK(ph_migrate(store, 0, NULL, &t_err));
@@ -137,7 +127,7 @@ TEST(in_the_callers_transaction_the_limit_kills_it)
         t_not_here("SQLite waits where the caller begins, by his own busy handler");
     lock_everything(holder);
     t_begin(conn);
-    started = now_s();
+    started = t_now_s();
     check_limited(ph_enqueue(store, t_tx(conn), &m, LIMIT_MS, NULL, &t_err), started);
     CHECK(t_err.flags & PH_TX_DEAD);
     CHECK_INT(try_put(store, t_tx(conn), &m), PH_ETXDEAD);

@@ -8,21 +8,12 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <time.h>
 
 #define ROUNDS 6
 #define ROUNDS_MAX 60 /* where threads are so slow that the usual ones do not show everything */
 #define STEPS 30
 #define KEPT_MAX 64
 #define STORES 2
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* Numbers of its own for each round and each handler. */
 struct dice {
@@ -503,7 +494,7 @@ static void check_stored(const char *url)
 TEST(dispatchers_and_handlers_take_any_calls_in_any_order)
 {
     const char *seconds = getenv("PH_FUZZ_SECONDS"), *seed = getenv("PH_FUZZ_SEED");
-    double end = now_s() + (seconds ? atof(seconds) : 0);
+    double end = t_now_s() + (seconds ? atof(seconds) : 0);
     uint64_t next = seconds ? t_seed("PH_FUZZ_SEED") : seed ? strtoull(seed, NULL, 0) : 1;
     ph_store_opts opts = PH_STORE_OPTS_INIT;
     const char *urls[STORES];
@@ -518,7 +509,7 @@ TEST(dispatchers_and_handlers_take_any_calls_in_any_order)
         OK(ph_open(urls[i], &opts, &store, &t_err));
         ph_close(store);
     }
-    for (int i = 0; i < ROUNDS || now_s() < end || (i < ROUNDS_MAX && !has_seen_all()); i++) {
+    for (int i = 0; i < ROUNDS || t_now_s() < end || (i < ROUNDS_MAX && !has_seen_all()); i++) {
         fprintf(stderr, "PH_FUZZ_SEED=%llu\n", (unsigned long long)next);
         one_round(urls, next++);
     }

@@ -4,18 +4,8 @@
  * PH_FUZZ_SEED repeats a run; PH_FUZZ_SECONDS makes it longer (./test --fuzz). */
 #include "arguments.h"
 
-#include <time.h>
-
 #define CALLS 2000
 #define CALLS_PER_ROUND 1000
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* A store that was abused still works. */
 static void check_store(const char *url)
@@ -52,7 +42,7 @@ static void one_round(const char *url, uint64_t seed)
 TEST(every_function_takes_any_arguments)
 {
     const char *seconds = getenv("PH_FUZZ_SECONDS"), *seed = getenv("PH_FUZZ_SEED");
-    double end = now_s() + (seconds ? atof(seconds) : 0);
+    double end = t_now_s() + (seconds ? atof(seconds) : 0);
     uint64_t next = seconds ? t_seed("PH_FUZZ_SEED") : seed ? strtoull(seed, NULL, 0) : 1;
     const char *url = t_fresh_database();
     ph_store_opts opts = PH_STORE_OPTS_INIT;
@@ -62,7 +52,7 @@ TEST(every_function_takes_any_arguments)
     opts.deploy_schema = true;
     OK(ph_open(url, &opts, &store, &t_err));
     ph_close(store);
-    for (int i = 0; i < CALLS / CALLS_PER_ROUND || now_s() < end; i++) {
+    for (int i = 0; i < CALLS / CALLS_PER_ROUND || t_now_s() < end; i++) {
         fprintf(stderr, "PH_FUZZ_SEED=%llu\n", (unsigned long long)next);
         one_round(url, next++);
     }

@@ -41,6 +41,14 @@ unsigned t_dice(unsigned sides)
     return (unsigned)((state >> 16) % sides);
 }
 
+double t_now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 void t_nap_ms(unsigned ms)
 {
     struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };

@@ -173,6 +173,7 @@ void t_dice_seed(uint64_t seed);
 unsigned t_dice(unsigned sides);
 /* For programs that are about processes and real time; tests wait for what must come. */
 void t_nap_ms(unsigned ms);
+double t_now_s(void); /* monotonic */
 
 /* ----------------------------------------------------------------- shorthands */
 

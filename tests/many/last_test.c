@@ -37,7 +37,7 @@ static void two_stores(struct fleet *fleet, int threads)
 
 static void look_on(double seconds)
 {
-    for (double end = now_s() + seconds; now_s() < end;)
+    for (double end = t_now_s() + seconds; t_now_s() < end;)
         nap();
 }
 
@@ -60,7 +60,7 @@ TEST(a_last_attempt_is_not_claimed_for_a_thread_that_another_store_may_take)
     fleet_put(&fleet, DEEP, "t", 1);
     gate_await(&gate, 1);
     base_unlock(base_at(ONCE));
-    for (double end = now_s() + 0.5; now_s() < end; nap())
+    for (double end = t_now_s() + 0.5; t_now_s() < end; nap())
         CHECK_INT(base_leases(base_at(ONCE)), 0);
     gate_open(&gate);
     AWAIT(part.calls == 2);
@@ -158,7 +158,7 @@ static int choose_the_deep_one(void *context, const ph_candidate *stores, size_t
 
 TEST(a_thread_is_not_kept_for_a_store_that_nobody_chooses)
 {
-    double began = now_s();
+    double began = t_now_s();
     struct fleet fleet;
 
     deep_before_last = -1;
@@ -169,7 +169,7 @@ TEST(a_thread_is_not_kept_for_a_store_that_nobody_chooses)
     fleet_run(&fleet, take_a_moment, &tally);
     AWAIT(counted(&tally, "s001") == FEW);
     CHECK_INT(deep_before_last, BACKLOG);
-    CHECK(now_s() - began < AWAIT_LIMIT_S / 2);
+    CHECK(t_now_s() - began < AWAIT_LIMIT_S / 2);
     fleet_end(&fleet);
     bases_leave();
 }

@@ -17,8 +17,8 @@ static void let_pass(int ms)
 
 /* Waits for what a mistake only delays: by a minute. */
 #define SOON(cond)                                                                                 \
-    for (double soon_end = now_s() + 30; !(cond); nap())                                           \
-    t_check(__FILE__, __LINE__, NULL, "soon: " #cond, now_s() < soon_end)
+    for (double soon_end = t_now_s() + 30; !(cond); nap())                                         \
+    t_check(__FILE__, __LINE__, NULL, "soon: " #cond, t_now_s() < soon_end)
 
 /* Nothing happens but for doorbells, and in a minute. */
 static void init_patient(struct fleet *fleet, int connections)
@@ -141,14 +141,14 @@ static bool is_handled_meanwhile(struct fleet *fleet)
 
 TEST(a_locked_store_does_not_take_the_room_of_the_others)
 {
-    double end = now_s() + 30;
+    double end = t_now_s() + 30;
     struct fleet fleet;
 
     if (!t_is_pg())
         t_not_here("who waits for a lock cannot be seen");
     start_scarce(&fleet, 1000, count_up, &tally);
     while (!is_handled_meanwhile(&fleet))
-        CHECK(now_s() < end);
+        CHECK(t_now_s() < end);
     base_unlock(base_at(0));
     fleet_end(&fleet);
 }

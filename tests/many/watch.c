@@ -222,7 +222,7 @@ static void note_opening(const char *place)
     pthread_mutex_lock(&links_lock);
     if (opened_count < OPENED_MAX) {
         opened[opened_count].place = strdup(place);
-        opened[opened_count++].at_s = now_s();
+        opened[opened_count++].at_s = t_now_s();
     }
     pthread_mutex_unlock(&links_lock);
 }

@@ -7,18 +7,9 @@
 #include <posthorn/sqlite.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ENDLESS "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int try_enqueue(ph_store *store, ph_tx tx, int timeout_ms)
 {
@@ -122,10 +113,10 @@ TEST(a_statement_that_never_ends_is_stopped_at_the_time_limit)
           "FROM hidden WHERE (" ENDLESS "count(*) FROM n) > 0");
     CHECK_INT(try_enqueue(store, PH_OWN_TX, 300), PH_ESTATE);
     own->code_checked = true;
-    began = now_s();
+    began = t_now_s();
     CHECK_INT(try_enqueue(store, PH_OWN_TX, 300), PH_ETIMEOUT);
     CHECK(t_err.flags & PH_RETRY);
-    CHECK(now_s() - began < 10);
+    CHECK(t_now_s() - began < 10);
     t_sql(conn, "DROP VIEW posthorn_store; ALTER TABLE hidden RENAME TO posthorn_store");
     CHECK_INT(try_enqueue(store, PH_OWN_TX, 0), 0);
 }

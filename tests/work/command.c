@@ -13,14 +13,6 @@
 #define ARGUMENTS_MAX 64
 #define ASIDE_FD 9 /* open and inherited, so that tests see whether commands get it too */
 
-double now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 void nap(void)
 {
     struct timespec pause = { 0, 10000000 };
@@ -85,10 +77,10 @@ pid_t command_begin(const char *const *arguments)
 int command_end(pid_t pid)
 {
     int status = 0;
-    double end = now_s() + AWAIT_LIMIT_S;
+    double end = t_now_s() + AWAIT_LIMIT_S;
 
     while (waitpid(pid, &status, WNOHANG) == 0) {
-        if (now_s() > end) {
+        if (t_now_s() > end) {
             kill(pid, SIGKILL);
             printf("stderr: %s\n", command_err());
             FAIL("the command ends in time");

@@ -9,10 +9,9 @@
 /* Waits for what must come. The limit only tells a hang from a slow machine. */
 #define AWAIT_LIMIT_S 60
 #define AWAIT(cond)                                                                                \
-    for (double await_end = now_s() + AWAIT_LIMIT_S; !(cond); nap())                               \
-    t_check(__FILE__, __LINE__, NULL, "in time: " #cond, now_s() < await_end)
-double now_s(void); /* monotonic */
-void nap(void);     /* 10 ms */
+    for (double await_end = t_now_s() + AWAIT_LIMIT_S; !(cond); nap())                             \
+    t_check(__FILE__, __LINE__, NULL, "in time: " #cond, t_now_s() < await_end)
+void nap(void); /* 10 ms */
 
 /* A stage: a store with the schema, and a connection for the test's own eyes. */
 struct stage {
