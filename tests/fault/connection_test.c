@@ -360,6 +360,68 @@ TEST(a_session_terminated_while_a_statement_runs)
     t_disconnect(conn);
 }
 
+/* Exits with 0 if the error of a call that waits for a lock is the server's own. */
+static pid_t blocked_count(const char *url)
+{
+    pid_t pid;
+
+    fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        ph_queue_counts counts = PH_QUEUE_COUNTS_INIT;
+        ph_store *store = NULL;
+        int r;
+
+        OK(ph_open(url, NULL, &store, &t_err));
+        r = ph_outbox_count(store, PH_OWN_TX, NULL, 2000, &counts, &t_err);
+        printf("%d: %s\n", r, t_err.message);
+        fflush(stdout);
+        _exit(r != PH_ECONNECT || !strstr(t_err.message, "not currently accepting connections"));
+    }
+    return pid;
+}
+
+TEST(a_call_that_cannot_connect_again_says_why_when_its_time_is_over)
+{
+    ph_store_opts opts = PH_STORE_OPTS_INIT;
+    struct t_conn *conn, *other;
+    ph_store *store = NULL;
+    char name[80], sql[200];
+    const char *url;
+    int status = -1;
+    pid_t pid;
+
+    only_pg();
+    url = t_fresh_database();
+    opts.deploy_schema = true;
+    OK(t_try_open(url, &opts, &store));
+    ph_close(store);
+    conn = t_connect_to(url);
+    snprintf(name, sizeof(name), "%s", t_value(conn, "SELECT current_database()"));
+    t_begin(conn);
+    t_sql(conn, "LOCK TABLE posthorn.message, posthorn.pending, posthorn.lease, posthorn.dead");
+    other = t_connect();
+    pid = blocked_count(url);
+    snprintf(sql, sizeof(sql),
+             "SELECT count(*) FROM pg_stat_activity WHERE datname = '%s' AND "
+             "wait_event_type = 'Lock'",
+             name);
+    while (t_number(other, sql) == 0)
+        nap();
+    snprintf(sql, sizeof(sql), "ALTER DATABASE %s ALLOW_CONNECTIONS false", name);
+    t_sql(other, sql);
+    snprintf(sql, sizeof(sql),
+             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+             "datname = '%s' AND wait_event_type = 'Lock'",
+             name);
+    t_sql(other, sql);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), 0);
+    t_rollback(conn);
+    t_disconnect(conn);
+    t_disconnect(other);
+}
+
 /* ------------------------------------------------------------------- the restart */
 
 TEST(a_store_goes_on_by_itself_after_a_restart)

@@ -18,6 +18,7 @@
 extern const struct ph__embedded ph__pg_calls[]; /* in the order of enum ph__pg_statement */
 
 #define CANCEL_WAIT_MS 2000
+#define RECONNECT_NAP_MS 200
 #define CONFLICT_NAP_MS 20
 
 char *ph__pg_substitute(const ph_store *store, const char *text)
@@ -385,16 +386,25 @@ static bool may_try_again(struct ph__call *call, struct ph__pg_own *own, enum ph
     return true;
 }
 
-/* A try after the connection was lost: the server may be restarting. */
+/* A try after the connection was lost: the server may be restarting. One that begins when hardly any
+ * time is left cannot tell why it fails; the one before it could. */
 static int reconnect(struct ph__call *call, bool check_schema)
 {
+    ph_error before = { 0 };
+
     for (;;) {
+        bool late = ph__deadline_left_ms(call->deadline) <= RECONNECT_NAP_MS;
         int r = ph__pg_connect(call, check_schema);
 
+        if (r == PH_ETIMEOUT && late && before.code) {
+            *call->err = before;
+            return before.code;
+        }
         if (r != PH_ECONNECT || !(call->err->flags & PH_RETRY) ||
             ph__deadline_left_ms(call->deadline) == 0)
             return r;
-        ph__deadline_nap(call->deadline, 200);
+        before = *call->err;
+        ph__deadline_nap(call->deadline, RECONNECT_NAP_MS);
     }
 }
 
