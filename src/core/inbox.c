@@ -9,10 +9,12 @@ int ph__inbox_messages_load(struct ph__message *to, const ph_inbox_message *from
 {
     for (size_t i = 0; i < count; i++) {
         const ph_inbox_message *message = (const void *)((const char *)from + i * from->size);
-        int r = ph__inbox_load(&to[i], message, own_transaction, count > 1 ? (long)i : -1, err);
+        int r = 0;
 
-        if (r == 0 && message->size != from->size)
+        if (message->size != from->size) /* before it is believed */
             r = ph__item(err, ph__fail(err, PH_EINVAL, "its size differs from the first one's"), i);
+        if (r == 0)
+            r = ph__inbox_load(&to[i], message, own_transaction, count > 1 ? (long)i : -1, err);
         if (r < 0)
             return r;
     }

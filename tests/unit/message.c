@@ -1,6 +1,7 @@
 /* message.c - every member of a ph_message at its edges. */
 #include "harness.h"
 
+#include "core/enqueue.h"
 #include "core/message.h"
 #include "core/names.h"
 #include "util/text.h"
@@ -408,4 +409,25 @@ TEST(doors_have_the_names_that_sql_gives_them)
     CHECK_STR(ph_door_text(PH_JOB_RUNS), "job_runs");
     CHECK_STR(ph_door_text((ph_door)4), "no such door");
     CHECK_STR(ph_door_text((ph_door)-1), "no such door");
+}
+
+/* A size that is too large would have the load read behind the list. */
+TEST(in_a_list_no_size_is_believed_but_the_first)
+{
+    ph_message *messages = calloc(2, sizeof(*messages));
+    ph_inbox_message *received = calloc(2, sizeof(*received));
+    struct ph__message loaded[2];
+
+    CHECK(messages && received);
+    messages[0] = messages[1] = good();
+    messages[1].size += 8 * sizeof(void *);
+    CHECK_INT(ph__messages_load(loaded, messages, 2, &t_err), PH_EINVAL);
+    CHECK(strstr(t_err.message, "message 1: its size differs from the first one's") != NULL);
+    received[0] = received[1] = (ph_inbox_message)PH_INBOX_MESSAGE_INIT;
+    received[0].topic = received[0].source = received[0].source_id = received[0].payload = "x";
+    received[1].size += 8 * sizeof(void *);
+    CHECK_INT(ph__inbox_messages_load(loaded, received, 2, true, &t_err), PH_EINVAL);
+    CHECK(strstr(t_err.message, "message 1: its size differs from the first one's") != NULL);
+    free(messages);
+    free(received);
 }
