@@ -25,7 +25,7 @@
  * changing one is a change of the schema (the migration may hold a comment
  * only). Otherwise an older library of the same version, with deployment on,
  * would put its own back. */
-#define PH__SCHEMA_VERSION 5
+#define PH__SCHEMA_VERSION 6
 #define PH__SCHEMA_SERVES_FROM 5 /* nothing is released yet: older libraries go with it */
 
 #define PH__TIMEOUT_MS 30000 /* of a call, unless the store's options say otherwise */

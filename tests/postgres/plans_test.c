@@ -244,7 +244,7 @@ static void look_at_everything(struct t_conn *conn, struct plans *plans)
 {
     static const char *const verbs[] = { "ack", "abandon", "fail", "release", "renew" };
 
-    look(conn, plans, 3, "enqueue('t', 'p')");
+    look(conn, plans, 2, "enqueue('t', 'p')");
     look(conn, plans, 3, "enqueue('t', 'p', dedupe_key => 'k')");
     look(conn, plans, 3, "enqueue('t', 'p', dedupe_key => 'k')");
     look(conn, plans, 3, "enqueue('t', 'p', 'new ' || clock_timestamp())");

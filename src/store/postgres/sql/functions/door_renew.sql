@@ -3,7 +3,10 @@ CREATE OR REPLACE FUNCTION {p}{door}_renew(
     owner uuid, work_ids uuid[], lease_seconds int, fences bigint[] = NULL) RETURNS TABLE (work_id uuid, outcome text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    _s record;
 BEGIN
-    RETURN QUERY SELECT s.work_id, s.outcome FROM {p}settle_named('{door}_renew', {number}::smallint, 0::smallint, owner, work_ids, fences, NULL, NULL, lease_seconds) s;
+    _s := {p}settle_named('{door}_renew', {number}::smallint, 0::smallint, owner, work_ids, fences, NULL, NULL, lease_seconds);
+    RETURN QUERY SELECT u.id, u.outcome FROM unnest(work_ids, _s.outcomes) u(id, outcome);
 END
 $$;

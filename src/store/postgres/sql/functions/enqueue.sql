@@ -12,19 +12,21 @@ AS $$
 #variable_conflict use_variable
 DECLARE
     _answer record;
-    _problem text := {p}message_problem(topic, payload, namespace, tenant_id, dedupe_key, correlation_id,
-                                        stream, priority, due_at, expires_at, headers, max_attempts, message_id);
+    _problem text;
 BEGIN
-    IF _problem IS NULL THEN
-        SELECT * INTO _answer FROM {p}work_enqueue(
+    IF priority BETWEEN 0 AND 3 AND coalesce(max_attempts, 1) BETWEEN 1 AND 30000 THEN -- they fit a smallint
+        _answer := {p}work_enqueue(
             0::smallint, namespace, topic, payload, tenant_id, dedupe_key, nullif(correlation_id, ''), stream,
             priority::smallint, due_at, expires_at, headers, message_id, max_attempts::smallint, join_id);
+        IF _answer.work_id IS NOT NULL AND _answer.join_problem IS NULL THEN
+            RETURN ROW(_answer.work_id, _answer.message_id, _answer.is_new)::{p}enqueued;
+        END IF;
         PERFORM {p}join_raise('enqueue', _answer.join_problem, join_id, _answer.message_id);
         _problem := _answer.problem;
+    ELSE
+        _problem := {p}message_problem(topic, payload, namespace, tenant_id, dedupe_key, correlation_id,
+                                       stream, priority, due_at, expires_at, headers, max_attempts, message_id);
     END IF;
-    IF _problem IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'enqueue: ' || _problem;
-    END IF;
-    RETURN ROW(_answer.work_id, _answer.message_id, _answer.is_new)::{p}enqueued;
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'enqueue: ' || _problem;
 END
 $$;

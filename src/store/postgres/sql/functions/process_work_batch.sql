@@ -11,7 +11,7 @@
 -- was lost, 4 a retry; message_id: of the inbox, the id at the source. 8, if asked for: the lease
 -- of a message that was to be settled or renewed is not the instance's any more; all but door and
 -- work_id is null. A completion that is repeated is none of these if the call can be seen to be
--- alone (call_is_single). Bad arguments: SQLSTATE 22023; no such message or stream: P0002; the
+-- alone (query_is_single). Bad arguments: SQLSTATE 22023; no such message or stream: P0002; the
 -- instance was evicted, or has left: 55000. Then nothing was done. Another's lease disturbs
 -- nothing.
 -- Locks: as work_batch_whole and work_claim. An idle call takes no transaction id.
@@ -55,7 +55,7 @@ DECLARE
 BEGIN
     GET DIAGNOSTICS _context = PG_CONTEXT;
     IF coalesce(outbox_completions, inbox_completions) IS NOT NULL THEN
-        _again := {p}call_is_single('process_work_batch', _context);
+        _again := {p}call_is_first(_context) AND {p}query_is_single('process_work_batch');
     END IF;
     IF new_inbox_messages @> '[{"handled": true}]' THEN
         _problem := coalesce(_problem, CASE WHEN {p}call_is_alone(_context)

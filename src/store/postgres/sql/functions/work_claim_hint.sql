@@ -4,15 +4,17 @@
 -- then something else was slow, such as planning in a new session. The fifth element is
 -- for empty tokens (work_tokens).
 CREATE OR REPLACE FUNCTION {p}work_claim_hint(
-    _queue int, _t timestamptz, _took interval, _whole boolean, _full boolean, _hint {p}hint, _ids uuid[],
+    _queue int, _t timestamptz, _took interval, _whole boolean, _n int, _ids uuid[],
     _dues timestamptz[], _streams bigint[], _tokens_seen boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    _full CONSTANT boolean := cardinality(_ids) >= _n;
+    _hint CONSTANT {p}hint := (SELECT h FROM {p}hint h WHERE h.queue = _queue);
     _from timestamptz[];
     _tokens timestamptz := CASE WHEN _tokens_seen THEN _t ELSE _hint.from_due[5] END;
 BEGIN
-    IF pg_relation_size('{p}pending_pkey') < 4194304 -- 4 MB
+    IF _took < cardinality(_ids) * interval '20 us' OR pg_relation_size('{p}pending_pkey') < 4194304 -- 4 MB
        OR (_hint.written_at <= _t AND _hint.written_at > _t - interval '1 s' AND NOT _whole)
        OR NOT pg_try_advisory_xact_lock(hashtextextended('{schema}.{p}hint', _queue)) THEN
         RETURN;

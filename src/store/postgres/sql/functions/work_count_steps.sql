@@ -3,7 +3,8 @@
 -- one place that does so. Both lists in ascending order, or null. The caller has taken the messages
 -- out of pending or their lease in this transaction.
 --
--- Without steps among them: one look at two indexes. See work_count_found for the rest.
+-- In a store that never had a join: one look at its row. Without steps among them: at two indexes.
+-- See work_count_found for the rest.
 -- Plans: pinned by the settings of its callers.
 CREATE OR REPLACE FUNCTION {p}work_count_steps(_done uuid[], _dead uuid[], _t timestamptz) RETURNS text
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -14,6 +15,9 @@ DECLARE
     _there boolean;
     _given boolean;
 BEGIN
+    IF NOT (SELECT s.has_joins FROM {p}store s WHERE s.one) THEN
+        RETURN NULL;
+    END IF;
     SELECT EXISTS (SELECT FROM {p}join_member m WHERE m.work_id >= _low AND m.work_id <= _high),
            EXISTS (SELECT FROM {p}join_member m WHERE m.message_id <> m.work_id AND m.status IS NULL)
     INTO _there, _given;

@@ -8,25 +8,19 @@ CREATE OR REPLACE FUNCTION {p}work_done(_ids uuid[], _queue int, _t timestamptz,
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    _text text;
-    _low bigint;
-    _high bigint;
+    _low CONSTANT bigint := ('x' || translate(left(_ids[1]::text, 13), '-', ''))::bit(48)::bigint; -- as in id_number, without the call
+    _high CONSTANT bigint := ('x' || translate(left(_ids[cardinality(_ids)]::text, 13), '-', ''))::bit(48)::bigint;
 BEGIN
-    IF NOT _keep AND (SELECT q.delete_on_ack FROM {p}queue q WHERE q.id = _queue) THEN
-        RETURN true;
-    END IF;
-    _text := _ids[1]::text; -- as in id_number, without the call
-    _low := ('x' || substr(_text, 1, 8) || substr(_text, 10, 4))::bit(48)::bigint;
-    _text := _ids[cardinality(_ids)]::text;
-    _high := ('x' || substr(_text, 1, 8) || substr(_text, 10, 4))::bit(48)::bigint;
     IF _high - _low < 10000 OR _high / 100000 = _low / 100000 THEN
         INSERT INTO {p}done (span, at, owner, queue, fence, ids)
-        VALUES (int8range(_low, _high, '[]'), _t, _owner, _queue, _fence, _ids);
+        SELECT int8range(_low, _high, '[]'), _t, _owner, q.id, _fence, _ids
+        FROM {p}queue q WHERE q.id = _queue AND (_keep OR NOT q.delete_on_ack);
     ELSE
         INSERT INTO {p}done (span, at, owner, queue, fence, ids)
         SELECT int8range(min(n), max(n), '[]'), _t, _owner, _queue, _fence, array_agg(x ORDER BY x)
-        FROM (SELECT x, {p}id_number(x) AS n FROM unnest(_ids) x) s GROUP BY n / 100000;
+        FROM (SELECT x, {p}id_number(x) AS n FROM unnest(_ids) x) s
+        WHERE EXISTS (SELECT FROM {p}queue q WHERE q.id = _queue AND (_keep OR NOT q.delete_on_ack)) GROUP BY n / 100000;
     END IF;
-    RETURN false;
+    RETURN NOT FOUND;
 END
 $$;

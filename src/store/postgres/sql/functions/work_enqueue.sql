@@ -4,16 +4,11 @@
 -- not allow the message: an answer, not an error, so that the caller's
 -- transaction lives on. join_problem: it cannot become a step of its join (enum
 -- ph__join_problem); joins: those that ended with it (see work_join_fire).
--- Locks: the dedupe key, until the caller's transaction ends. With a join: of a
--- duplicate the message that has the key, where it is; then the join's head. With a
--- stream, last: the stream's row (work_streams_take), until the caller's transaction ends.
--- The first message of an idle stream is its head; others are parked behind it.
 -- source: of an inbox message, whose id there is the dedupe key. handled: it is stored as done, by
 -- no owner.
--- Two at once with one key: the second waits at the insert; if the first
--- commits, the second reads its ids in a new statement (and snapshot); if it
--- rolled back, the second's insert succeeds; if the key vanished in between,
--- it tries again.
+--
+-- The usual case is a plain message for a queue that is there: a row in message and one in pending,
+-- without a lock. Everything else, and every problem, is the work of work_enqueue_special.
 CREATE OR REPLACE FUNCTION {p}work_enqueue(
     _door smallint, _ns text, _topic text, _payload text, _tenant_id uuid, _dedupe_key text,
     _correlation_id text, _stream text, _level smallint, _due_at timestamptz, _expires_at timestamptz,
@@ -25,101 +20,33 @@ CREATE OR REPLACE FUNCTION {p}work_enqueue(
     SET enable_seqscan = off
 AS $$
 #variable_conflict use_variable
-DECLARE
-    _t timestamptz;
-    _queue int;
-    _limit int;
-    _attached record;
-    _scope CONSTANT text := coalesce(_source, _topic); -- of the dedupe key
-    _stream_id bigint;
-    _seq bigint;
-    _waits boolean := false; -- behind its stream's head
 BEGIN
-    IF (_topic <> '' AND octet_length(_topic) <= 255 AND octet_length(_ns) <= 255 AND _payload IS NOT NULL
-        AND _level BETWEEN 0 AND 3 AND coalesce(octet_length(_correlation_id), 0) <= 255 AND _tenant_id IS NULL
-        AND _dedupe_key IS NULL AND _stream IS NULL AND _due_at IS NULL AND _expires_at IS NULL AND _headers IS NULL
-        AND _max_attempts IS NULL AND _message_id IS NULL AND _door IN (0, 2) AND _source IS NULL
-        AND NOT _handled) IS NOT TRUE THEN -- not plainly right: look closer
-        problem := {p}message_problem(_topic, _payload, _ns, _tenant_id, _dedupe_key, _correlation_id, _stream, _level,
-                                      _due_at, _expires_at, _headers, _max_attempts, _message_id, _door, _source, _handled);
-        IF problem IS NOT NULL THEN
-            RETURN;
-        END IF;
-    END IF;
-    IF _door = 1 THEN
-        problem := CASE WHEN _join_id IS NOT NULL THEN 'a message of the inbox cannot be a step of a join' END;
-    ELSIF _door IS DISTINCT FROM 0 THEN
-        problem := {p}timer_problem(_door, _tenant_id, _dedupe_key, _level, _due_at, _expires_at, _message_id, _max_attempts,
-                                    _join_id);
-    END IF;
-    IF problem IS NOT NULL THEN
-        RETURN;
-    END IF;
-    SELECT q.id, q.max_payload_bytes, coalesce(q.clock, clock_timestamp()), -- as in clock() and id_new(),
-           encode(int8send((nextval('{p}message_number') << 16) | 32768)     -- without the calls
-                  || int4send((-2147483648) | (_door::int << 28) | q.store_id)
-                  || substr(uuid_send(gen_random_uuid()), 1, 4), 'hex')::uuid
-    INTO _queue, _limit, _t, work_id
-    FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns AND NOT q.deleted;
-    IF NOT FOUND THEN
-        SELECT q.id, q.max_payload_bytes, {p}clock(), {p}id_new(_door) INTO _queue, _limit, _t, work_id
-        FROM {p}queue_get(_door, _ns) q;
-    END IF;
-    IF octet_length(_payload) > _limit THEN
-        work_id := NULL;
-        problem := format('payload has %s bytes; this queue allows %s: raise max_payload_bytes, or '
-                          'store it elsewhere and send a reference', octet_length(_payload), _limit);
-        RETURN;
-    END IF;
-
-    message_id := coalesce(_message_id, work_id);
-    is_new := true;
-    IF _dedupe_key IS NOT NULL THEN
-        LOOP
-            INSERT INTO {p}dedupe (created_at, id, message_id, queue, topic, key)
-            VALUES (_t, work_id, _message_id, _queue, _scope, _dedupe_key) ON CONFLICT DO NOTHING;
-            EXIT WHEN FOUND;
-            SELECT d.id, coalesce(d.message_id, d.id), false INTO work_id, message_id, is_new
-            FROM {p}dedupe d WHERE d.queue = _queue AND d.topic = _scope AND d.key = _dedupe_key;
-            IF FOUND THEN
-                IF _join_id IS NOT NULL AND _door = 0 THEN
-                    _attached := {p}work_join_attach(_join_id, ARRAY[message_id]);
-                    join_problem := nullif(_attached.problem, 0);
-                    joins := _attached.joins;
-                END IF;
-                RETURN;
-            END IF;
-            work_id := {p}id_new(_door);
-            message_id := coalesce(_message_id, work_id);
+    IF _topic <> '' AND octet_length(_topic) <= 255 AND octet_length(_ns) <= 255 AND _payload IS NOT NULL
+       AND _level BETWEEN 0 AND 3 AND coalesce(octet_length(_correlation_id), 0) <= 255 AND _tenant_id IS NULL
+       AND _dedupe_key IS NULL AND _stream IS NULL AND _due_at IS NULL AND _expires_at IS NULL AND _headers IS NULL
+       AND _max_attempts IS NULL AND _message_id IS NULL AND _join_id IS NULL AND _door = 0 AND _source IS NULL
+       AND NOT _handled THEN
+        WITH q AS MATERIALIZED (
+            SELECT q.id, coalesce(q.clock, clock_timestamp()) AS t,                       -- as in clock() and id_new(),
+                   encode(int8send((nextval('{p}message_number') << 16) | 32768)          -- without the calls
+                          || int4send((-2147483648) | q.store_id)
+                          || substr(uuid_send(gen_random_uuid()), 1, 4), 'hex')::uuid AS work_id
+            FROM {p}queue q
+            WHERE q.door = 0 AND q.namespace = _ns AND NOT q.deleted AND octet_length(_payload) <= q.max_payload_bytes),
+        m AS (
+            INSERT INTO {p}message (id, created_at, queue, level, topic, correlation_id, payload)
+            SELECT q.work_id, q.t, q.id, _level, _topic, _correlation_id, _payload FROM q)
+        INSERT INTO {p}pending (due, id, lane, topic, attempts, lost)
+        SELECT q.t, q.work_id, q.id * 4 + _level, hashtext(_topic), 0, 0 FROM q RETURNING id INTO work_id;
+        IF FOUND THEN
+            message_id := work_id;
             is_new := true;
-        END LOOP;
-    END IF;
-
-    IF _join_id IS NOT NULL AND _door = 0 THEN
-        join_problem := ({p}work_join_check(ARRAY[_join_id], ARRAY[message_id], NULL)).problem;
-        IF join_problem IS NOT NULL THEN
-            DELETE FROM {p}dedupe d
-            WHERE d.queue = _queue AND d.topic = _scope AND d.key = _dedupe_key AND d.id = work_id;
             RETURN;
         END IF;
     END IF;
-    IF _stream IS NOT NULL THEN
-        SELECT k.ids[1], k.firsts[1], k.were_busy[1] INTO _stream_id, _seq, _waits
-        FROM {p}work_streams_take(ARRAY[_queue], ARRAY[_stream], '{1}', _t) k;
-    END IF;
-    INSERT INTO {p}message (id, created_at, due_at, expires_at, message_id, tenant_id, queue, level,
-                            max_attempts, topic, dedupe_key, correlation_id, stream, headers, payload, stream_id, seq, source)
-    VALUES (work_id, _t, _due_at, _expires_at, _message_id, _tenant_id, _queue, _level,
-            _max_attempts, _topic, _dedupe_key, _correlation_id, _stream, _headers, _payload, _stream_id, _seq, _source);
-    IF _handled THEN
-        PERFORM {p}work_handled(ARRAY[work_id], _queue, _t);
-    ELSIF NOT _waits THEN
-        INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
-        VALUES (greatest(_due_at, _t), work_id, _expires_at, _queue * 4 + _level, hashtext(_topic), 0, 0,
-                _max_attempts, _stream_id, _seq);
-    END IF;
-    IF _join_id IS NOT NULL AND _door = 0 THEN
-        joins := {p}work_join_add(ARRAY[_join_id], ARRAY[work_id], ARRAY[message_id], NULL, _t);
-    END IF;
+    SELECT e.* INTO work_id, message_id, is_new, problem, join_problem, joins
+    FROM {p}work_enqueue_special(
+        _door, _ns, _topic, _payload, _tenant_id, _dedupe_key, _correlation_id, _stream, _level, _due_at, _expires_at,
+        _headers, _message_id, _max_attempts, _join_id, _source, _handled) e;
 END
 $$;

@@ -1,4 +1,6 @@
 -- work_join_start(…) → the new join's id, or the problem (enum ph__join_problem).
+-- The first join of a store says so in its row, for all to come: until then no claim and no settle
+-- looks for joins. Two that come first at once: the second waits for the first, for it may roll back.
 -- Other faults of the arguments, which the library does not let through: SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}work_join_start(
     _expected int, _key text, _metadata text, _deadline timestamptz, OUT problem smallint, OUT id uuid)
@@ -26,6 +28,9 @@ BEGIN
         RETURN;
     END IF;
     problem := 0;
+    IF NOT (SELECT s.has_joins FROM {p}store s WHERE s.one) THEN
+        UPDATE {p}store s SET has_joins = true WHERE s.one AND NOT s.has_joins;
+    END IF;
     INSERT INTO {p}join_head (id, created_at, updated_at, deadline, expected, grouping_key, metadata)
     VALUES (_id, _t, _t, _deadline, _expected, nullif(_key, ''), _metadata);
     id := _id;

@@ -8,12 +8,7 @@
 -- is not there.
 -- topics, hashes: null: all; the hash sorts out most of the unwanted rows, and the topic itself
 -- decides, before a row is locked or counted.
--- A row whose worker died once (lost = 1) goes only with its like, at most 8 of them; one that was
--- lost more often goes alone. The pick ends before a row that does not go with those before it, or
--- with the rows that the caller has taken already (with: how often their worker was lost; null:
--- none yet).
--- last: how last attempts go: null: like others; 1: alone; 0: not at all, the pick ends before one.
--- alone: that is what was taken; waits: that is why it ended.
+-- with, last: which rows go together, see work_pick_closer; alone, waits, ended: as answered there.
 -- from_due, from_id: per level (1…4), where to start reading the index; null: the start.
 -- partitions above 0: the claimer is an instance. It takes heads of the partitions `only`
 -- (null: of all; otherwise of a thousand rows per level), and those that became due after `grace` only
@@ -21,7 +16,7 @@
 -- has a higher score than its own seed. lying: when the last of the heads was due that others could
 -- have had before; null: none of them.
 -- has_streams false: heads are passed over, which are younger than the caller's look at the queue.
--- Plans: pinned by the settings of work_claim, its only caller.
+-- Plans: pinned by the settings of work_claim.
 CREATE OR REPLACE FUNCTION {p}work_pick(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics text[], _hashes int[], _from_due timestamptz[],
     _from_id uuid[], _has_streams boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
@@ -35,11 +30,8 @@ AS $$
 DECLARE
     _rows tid[];
     _some_special boolean;
-    _keep int := 0;
-    _fit int := 0;
     _ahead CONSTANT int := CASE WHEN _last IS NULL THEN 0 ELSE 1 END;
-    _some CONSTANT boolean := _with IS NOT NULL;
-    _lasts boolean[];
+    _near record;
     _deleted int;
     _to_due timestamptz[]; -- per level, where to end reading
     _to_id uuid[];
@@ -95,32 +87,19 @@ BEGIN
         RETURN;
     END IF;
     IF _some_special OR _with > 0 THEN -- rare: look closer at the rows, which are locked
-        SELECT array_agg(p.lost ORDER BY u.i),
-               array_agg(p.attempts >= coalesce(p.max_attempts, _max) OR coalesce(p.expires_at <= _t, false) ORDER BY u.i),
-               array_agg(coalesce(p.expires_at <= _t, false) ORDER BY u.i),
-               array_agg(p.attempts + 1 >= coalesce(p.max_attempts, _max) ORDER BY u.i)
-        INTO lost, unfit, expired, _lasts FROM unnest(_rows) WITH ORDINALITY u(tid, i), {p}pending p WHERE p.ctid = u.tid;
-        FOR _i IN 1 .. cardinality(_rows) LOOP -- rows to bury go with any
-            IF NOT unfit[_i] THEN
-                _with := coalesce(_with, lost[_i]);
-                waits := _last = 0 AND _lasts[_i];
-                ended := waits OR alone OR lost[_i] <> _with OR _fit >= CASE _with WHEN 0 THEN _n WHEN 1 THEN 8 ELSE 1 END
-                         OR (_last = 1 AND _lasts[_i] AND (_some OR _fit > 0));
-                EXIT WHEN ended;
-                alone := _last = 1 AND _lasts[_i];
-                _fit := _fit + 1;
-            END IF;
-            _keep := _i;
-        END LOOP;
-        _rows := _rows[1:_keep];
-        ids := ids[1:_keep];
-        attempts := attempts[1:_keep];
-        dues := dues[1:_keep];
-        lost := lost[1:_keep];
-        expired := expired[1:_keep];
-        unfit := CASE WHEN true = ANY (unfit[1:_keep]) THEN unfit[1:_keep] END;
-        streams := streams[1:_keep];
-        seqs := seqs[1:_keep];
+        _near := {p}work_pick_closer(_rows, _max, _t, _n, _with, _last);
+        lost := _near.lost;
+        unfit := _near.unfit;
+        expired := _near.expired;
+        ended := _near.ended;
+        alone := _near.alone;
+        waits := _near.waits;
+        _rows := _rows[1:_near.keep];
+        ids := ids[1:_near.keep];
+        attempts := attempts[1:_near.keep];
+        dues := dues[1:_near.keep];
+        streams := streams[1:_near.keep];
+        seqs := seqs[1:_near.keep];
     END IF;
     DELETE FROM {p}pending p WHERE p.ctid = ANY (_rows);
     GET DIAGNOSTICS _deleted = ROW_COUNT;

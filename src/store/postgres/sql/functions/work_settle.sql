@@ -9,12 +9,13 @@
 -- verbs (1 ack, 2 abandon, 3 fail, 4 release), errors and delays (ms; -1: by
 -- policy, of a release: none) have one element for all or one per id; fences:
 -- null, or one per id, where 0 means any.
--- Locks: lease rows in ascending order, by primary key. Each is locked first, and the work on its
--- messages uses only the row as locked: a reap that was faster has deleted it, and then it is not
--- found; one that comes later passes it over (SKIP LOCKED). Two partial settles of one lease wait
--- for each other. Then, if steps of joins have ended, the heads of those, SKIP LOCKED
--- (work_count_found). The rows of streams are not touched: a transaction that holds one neither
--- waits for a settle nor holds one up.
+--
+-- The usual case is a batch that is acked as it was claimed: its lease is deleted, and done gets a
+-- row. Everything else is the work of work_settle_leases.
+-- Locks: the row of the lease. A settle that waits for another one, or for a renewal, then sees what
+-- that has left. If steps of joins have ended: the heads of those, SKIP LOCKED (work_count_found).
+-- The rows of streams are not touched: a transaction that holds one neither waits for a settle nor
+-- holds one up.
 CREATE OR REPLACE FUNCTION {p}work_settle(
     _door smallint, _owner uuid, _ids uuid[], _fences bigint[], _verbs smallint[], _errors text[], _delays bigint[],
     _keep boolean = false, _again boolean = false, OUT outcomes smallint[], OUT joins text)
@@ -22,100 +23,39 @@ CREATE OR REPLACE FUNCTION {p}work_settle(
     {pinned}
 AS $$
 DECLARE
-    _t timestamptz;
-    _n int := cardinality(_ids);
-    _leases bigint[];
-    _lease {p}lease;
-    _fence bigint;
-    _mine record;
-    _at int[];
-    _verb smallint;
-    _run record;
-    _acked uuid[];
-    _done uuid[];
-    _dead uuid[];
-    _forget uuid[];
-    _k int;
-    _i int;
+    _n CONSTANT int := cardinality(_ids);
+    _lease record;
 BEGIN
-    outcomes := array_fill(NULL::smallint, ARRAY[_n]);
-    SELECT coalesce(s.clock, clock_timestamp()) INTO _t FROM {p}store s WHERE s.one; -- clock(), without the call
-    IF _fences[1] > 0 AND _fences[1] = ALL (_fences) THEN
-        _leases := ARRAY[_fences[1]]; -- a batch, or a part of one: the usual case
-    ELSE
-        _leases := coalesce({p}work_leases(_door, _owner, _ids, _fences, _t), '{}');
+    IF _verbs <> '{1}' THEN
+        NULL;
+    ELSIF _fences IS NULL THEN -- among the live ones of the owner, which are few
+        DELETE FROM {p}lease l USING (SELECT coalesce(s.clock, clock_timestamp()) AS t FROM {p}store s OFFSET 0) c
+        WHERE l.owner = _owner AND l.until >= c.t AND l.ids = _ids AND l.door = _door AND l.settled IS NULL
+        RETURNING l.id, l.queue, l.runs, c.t INTO _lease;
+    ELSIF _fences[1] > 0 AND _fences[1] = ALL (_fences) THEN
+        DELETE FROM {p}lease l USING (SELECT coalesce(s.clock, clock_timestamp()) AS t FROM {p}store s OFFSET 0) c
+        WHERE l.id = _fences[1] AND l.owner = _owner AND l.ids = _ids AND l.door = _door AND l.settled IS NULL
+        RETURNING l.id, l.queue, l.runs, c.t INTO _lease;
     END IF;
-    FOREACH _fence IN ARRAY _leases LOOP
-        SELECT * INTO _lease FROM {p}lease l WHERE l.id = _fence AND l.owner = _owner AND l.door = _door FOR UPDATE;
-        CONTINUE WHEN NOT FOUND;
-        IF _lease.ids = _ids AND _lease.settled IS NULL AND _verbs = '{1}' AND (_fences IS NULL OR _fence = ALL (_fences)) THEN
-            DELETE FROM {p}lease l WHERE l.id = _fence; -- the whole batch at once
-            SELECT array_agg(x ORDER BY x) INTO _done FROM unnest(_ids) x;
-            IF {p}work_done(_done, _lease.queue, _t, _owner, _keep, _fence) THEN
-                _forget := _done;
-            END IF;
-            outcomes := array_fill(2::smallint, ARRAY[_n]);
-            IF _lease.runs IS NOT NULL THEN
-                PERFORM {p}work_next_heads(_lease.queue, array_agg(_lease.runs[r]), array_agg(_lease.runs[r + 3]), _t)
-                FROM generate_series(1, cardinality(_lease.runs), 4) r WHERE _lease.runs[r + 2] > 0;
-            END IF;
-            EXIT;
-        END IF;
+    IF NOT FOUND THEN
+        SELECT s.outcomes, s.joins INTO outcomes, joins
+        FROM {p}work_settle_leases(_door, _owner, _ids, _fences, _verbs, _errors, _delays, _keep, _again) s;
+        RETURN;
+    END IF;
 
-        _mine := {p}work_lease_match(_lease.ids, _lease.settled, _fence, _ids, _fences, outcomes);
-        CONTINUE WHEN _mine.at IS NULL;
-        IF _lease.runs IS NOT NULL THEN -- in runs not everything goes: see there
-            _run := {p}work_settle_runs(_lease, _mine.at, _mine.pos, _verbs);
-            _mine.at := _run.at;
-            _mine.pos := _run.pos;
-            FOR _k IN 1 .. coalesce(cardinality(_run.other_at), 0) LOOP
-                outcomes[_run.other_at[_k]] := _run.others[_k];
-            END LOOP;
-            IF cardinality(_run.gone) > 0 THEN
-                PERFORM {p}work_lease_shrink(_lease, _run.gone, _run.runs);
-            END IF;
-        ELSE
-            PERFORM {p}work_lease_shrink(_lease, _mine.pos, NULL);
-        END IF;
-        _at := _mine.at;
-        FOR _k IN 1 .. coalesce(cardinality(_at), 0) LOOP
-            _i := _at[_k];
-            _verb := CASE WHEN cardinality(_verbs) = 1 THEN _verbs[1] ELSE _verbs[_i] END; -- for_item(), without the call
-            IF _verb = 1 THEN
-                outcomes[_i] := 2;
-                CONTINUE;
-            END IF;
-            outcomes[_i] := {p}work_give_up(
-                _ids[_i], _verb, coalesce(_lease.attempts[_mine.pos[_k]], 1::smallint), _lease.lost,
-                {p}for_item(_errors, _i), coalesce({p}for_item(_delays, _i), -1), _t, _owner);
-            IF outcomes[_i] IN (4, 5) THEN
-                _dead := _dead || _ids[_i];
-                IF _lease.runs IS NOT NULL THEN
-                    PERFORM {p}work_heads_died(_lease.queue, _ids[_i:_i], _t);
-                END IF;
-            END IF;
-        END LOOP;
-        SELECT array_agg(_ids[x] ORDER BY _ids[x]) INTO _acked FROM unnest(_at) x WHERE outcomes[x] = 2;
-        IF _acked IS NOT NULL AND {p}work_done(_acked, _lease.queue, _t, _owner, _keep, _fence) THEN
-            _forget := _forget || _acked;
-        END IF;
-        _done := _done || _acked;
-        IF _lease.runs IS NOT NULL THEN
-            PERFORM {p}work_next_heads(_lease.queue, _run.ended, _run.after, _t);
-        END IF;
-    END LOOP;
-    IF _door = 0 AND (_done IS NOT NULL OR _dead IS NOT NULL) THEN
-        IF _dead IS NOT NULL OR cardinality(_leases) > 1 THEN
-            SELECT array_agg(x ORDER BY x) INTO _done FROM unnest(_done) x;
-            SELECT array_agg(x ORDER BY x) INTO _dead FROM unnest(_dead) x;
-        END IF;
-        joins := {p}work_count_steps(_done, _dead, _t);
+    IF _n > 1 THEN
+        SELECT array_agg(x ORDER BY x) INTO _ids FROM unnest(_ids) x;
     END IF;
-    IF _forget IS NOT NULL THEN
-        PERFORM {p}work_forget(_forget, 1::smallint);
+    IF {p}work_done(_ids, _lease.queue, _lease.t, _owner, _keep, _lease.id) THEN
+        joins := CASE WHEN _door = 0 THEN {p}work_count_steps(_ids, NULL, _lease.t) END;
+        PERFORM {p}work_forget(_ids, 1::smallint);
+    ELSIF _door = 0 THEN
+        joins := {p}work_count_steps(_ids, NULL, _lease.t);
     END IF;
-    IF array_position(outcomes, NULL) IS NOT NULL THEN
-        outcomes := {p}work_outcomes_rest(_door, _ids, outcomes, CASE WHEN _again THEN _owner END, _fences, _verbs);
+    IF _lease.runs IS NOT NULL THEN
+        PERFORM {p}work_next_heads(_lease.queue, array_agg(_lease.runs[r]), array_agg(_lease.runs[r + 3]), _lease.t)
+        FROM generate_series(1, cardinality(_lease.runs), 4) r WHERE _lease.runs[r + 2] > 0;
     END IF;
+    outcomes := array_fill(2::smallint, ARRAY[_n]);
 END
 $$;

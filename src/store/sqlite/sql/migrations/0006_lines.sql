@@ -1,0 +1,1 @@
+-- 0006: nothing yet; PostgreSQL has it.
