@@ -47,7 +47,7 @@ BEGIN
                            '{schema}.{p}receptors, {schema}.{p}checkpoints TO %I', role);
             -- A view's functions run with its reader's rights.
             EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION {schema}.{p}work_count, {schema}.{p}work_history, '
-                           '{schema}.{p}id_number, {schema}.{p}work_list, {schema}.{p}work_queues, {schema}.{p}queue_is_used, '
+                           '{schema}.{p}id_number, {schema}.{p}lane, {schema}.{p}work_list, {schema}.{p}work_queues, {schema}.{p}queue_is_used, '
                            '{schema}.{p}work_places, {schema}.{p}work_joins, {schema}.{p}work_streams, {schema}.{p}work_unclaimed, '
                            '{schema}.{p}work_stream_read, {schema}.{p}stream_read, {schema}.{p}partition_owner TO %I', role);
         END IF;

@@ -2,7 +2,7 @@
 -- dedupe keys for ever, others theirs for 7 days, unless set otherwise. Two
 -- transactions that both make it: the second waits for the first, and makes it
 -- itself if the first rolls back. One that was deleted is there again; that is the same.
--- Its number is any that is free, not the next one: so a rollback uses none up (there are 2^29, and
+-- Its number is any that is free, not the next one: so a rollback uses none up (there are 2^21, and
 -- a producer could use them up), and no call waits for one that makes another queue.
 CREATE OR REPLACE FUNCTION {p}queue_get(_door smallint, _ns text) RETURNS {p}queue
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -19,7 +19,7 @@ BEGIN
             EXIT;
         END IF;
         INSERT INTO {p}queue (id, door, namespace, store_id, clock, dedupe_retention_s)
-        SELECT greatest(('x' || left(gen_random_uuid()::text, 8))::bit(32)::int & 536870911, 1), _door, _ns, s.store_id, s.clock,
+        SELECT greatest(('x' || left(gen_random_uuid()::text, 8))::bit(32)::int & 2097151, 1), _door, _ns, s.store_id, s.clock,
                CASE WHEN _door = 1 THEN -1 ELSE 604800 END
         FROM {p}store s WHERE s.one ON CONFLICT DO NOTHING;
     END LOOP;

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION {p}queue_is_used(_queue int) RETURNS boolean
     {by_index}
 AS $$
 BEGIN
-    RETURN EXISTS (SELECT FROM {p}pending p WHERE p.lane BETWEEN _queue * 4 AND _queue * 4 + 3)
+    RETURN EXISTS (SELECT FROM {p}pending p WHERE p.lane >= {p}lane(_queue, 0) AND p.lane < {p}lane(_queue, 4))
         OR EXISTS (SELECT FROM {p}done d WHERE d.queue = _queue)
         OR EXISTS (SELECT FROM {p}dead x WHERE x.queue = _queue)
         OR EXISTS (SELECT FROM {p}dedupe k WHERE k.queue = _queue)

@@ -13,7 +13,8 @@ DECLARE
     _problem text;
 BEGIN
     IF (_owner <> '00000000-0000-0000-0000-000000000000' AND array_ndims(_ids) = 1 AND cardinality(_ids) <= 10000
-        AND array_position(_ids, NULL) IS NULL AND _fences IS NULL AND _delay IS NULL AND _verb > 0) IS NOT TRUE THEN -- look closer
+        AND array_position(_ids, NULL) IS NULL AND _delay IS NULL AND _verb > 0
+        AND (_fences IS NULL OR (array_ndims(_fences) = 1 AND cardinality(_fences) = cardinality(_ids) AND 0 <= ALL (_fences)))) IS NOT TRUE THEN -- look closer
         _problem := {p}settle_problem(_verb, _owner, _ids, _fences, _delay, _lease_s);
         IF _problem IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = _name || ': ' || _problem;

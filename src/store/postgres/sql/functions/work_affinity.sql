@@ -23,7 +23,7 @@ BEGIN
                             FROM {p}claimer c WHERE c.instance = o.id AND c.door = _door AND c.namespace = _ns AND c.comes OFFSET 0) c
         CROSS JOIN LATERAL (SELECT NULL::int AS topic WHERE c.is_all
                             UNION ALL
-                            SELECT hashtext(x) FROM unnest(c.topics) x
+                            SELECT {p}topic_hash(x) FROM unnest(c.topics) x
                             WHERE NOT c.is_all AND (_topics IS NULL OR x = ANY (_topics))) h
         WHERE o.id <> _owner;
     END IF;

@@ -48,7 +48,7 @@ DECLARE
     _deleted int;
     _fit int; -- how many of those are handed out: all would be too many bytes
 BEGIN
-    SELECT c.t, q.id, q.max_attempts, q.has_streams, s.has_joins AND _door = 0 AS has_joins,
+    SELECT c.t, q.id, q.max_attempts, q.has_streams, q.by_topic, s.has_joins AND _door = 0 AS has_joins,
            EXISTS (SELECT FROM {p}lease l WHERE l.door = _door AND l.until >= r.reap_from AND l.until < c.t
                    ORDER BY l.door, l.until LIMIT 1) AS some_expired, r.reap_from,
            (SELECT f.is_called AND f.last_value % 16 = 15 FROM {p}fence f) AS upwards,
@@ -72,16 +72,22 @@ BEGIN
         END IF;
     END IF;
 
-    IF NOT _q.has_streams AND _topics IS NULL THEN
+    IF _topics IS NOT NULL AND _q.by_topic < 2 THEN
+        PERFORM {p}work_topics_turn(_q.id, _q.t);
+    ELSIF _topics IS NOT NULL AND NOT _q.has_streams THEN
+        SELECT t.rows, t.ids, t.dues, t.special IS NOT TRUE AND (coalesce(cardinality(t.ids) >= _n, false) OR _q.from_due IS NULL)
+        INTO _rows, _ids, _dues, _plain
+        FROM {p}work_pick_topics(_n, _topics, _q.from_due, _from_id, _last, _q.id, _q.max_attempts, {p}levels(_q.upwards), _q.t) t;
+    ELSIF NOT _q.has_streams THEN
         SELECT array_agg(p.tid), array_agg(p.id), array_agg(p.due),
                bool_or(p.special) IS NOT TRUE AND (count(*) >= _n OR _q.from_due IS NULL OR coalesce(_q.whole_look_next > _q.t, false))
         INTO _rows, _ids, _dues, _plain FROM (
-            SELECT p.* FROM unnest(CASE WHEN _q.upwards THEN '{3,2,1,0}' ELSE '{0,1,2,3}'::smallint[] END) v(level) CROSS JOIN LATERAL (
+            SELECT p.* FROM unnest({p}levels(_q.upwards)) v(level) CROSS JOIN LATERAL (
                 SELECT p.ctid AS tid, p.id, p.due,
                        p.attempts > 0 OR p.lost > 0 OR p.expires_at <= _q.t
                        OR (_last IS NOT NULL AND coalesce(p.max_attempts, _q.max_attempts) < 2) AS special
                 FROM {p}pending p
-                WHERE p.lane = _q.id * 4 + v.level AND p.due <= _q.t AND p.stream IS NULL
+                WHERE p.lane = {p}lane(_q.id, v.level) AND p.due <= _q.t AND p.stream IS NULL
                       AND (p.due, p.id) >= (coalesce(_q.from_due[v.level + 1], '-infinity'),
                                             coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
                 ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
@@ -116,7 +122,7 @@ BEGIN
         INSERT INTO {p}lease (id, owner, claimed_at, until, queue, open, door, lost, ids)
         VALUES (_fence, _owner, _q.t, _q.t + _lease_s * interval '1 s', _q.id, _fit, _door, 0, _ids[1:_fit]);
     END IF;
-    IF clock_timestamp() - _started > interval '5 ms' THEN
+    IF _topics IS NULL AND clock_timestamp() - _started > interval '5 ms' THEN
         PERFORM {p}work_claim_hint(_q.id, _q.t, clock_timestamp() - _started, _q.from_due IS NULL, _n, _ids, _dues, NULL, false);
     END IF;
     IF _joins <> '' OR _fit < _deleted THEN

@@ -13,7 +13,7 @@ DECLARE
 BEGIN
     SELECT count(*) FILTER (WHERE p.due <= _t), count(*) FILTER (WHERE p.due > _t),
            coalesce(floor(extract(epoch FROM _t - min(p.due) FILTER (WHERE p.due <= _t)) * 1000), 0)
-    INTO ready, scheduled, oldest_ready_ms FROM {p}pending p WHERE p.lane >> 2 = ANY (_queues);
+    INTO ready, scheduled, oldest_ready_ms FROM {p}pending p WHERE p.lane >> 42 = ANY (_queues);
     SELECT coalesce(sum(l.open), 0), coalesce(sum(l.open) FILTER (WHERE l.until < _t), 0)
     INTO in_progress, expired_leases FROM {p}lease l WHERE l.queue = ANY (_queues);
     SELECT count(*) INTO dead FROM {p}dead d WHERE d.queue = ANY (_queues) AND d.retried_as IS NULL;

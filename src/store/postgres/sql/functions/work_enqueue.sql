@@ -27,7 +27,7 @@ BEGIN
        AND _max_attempts IS NULL AND _message_id IS NULL AND _join_id IS NULL AND _door = 0 AND _source IS NULL
        AND NOT _handled THEN
         WITH q AS MATERIALIZED (
-            SELECT q.id, coalesce(q.clock, clock_timestamp()) AS t,                       -- as in clock() and id_new(),
+            SELECT q.id, q.by_topic, coalesce(q.clock, clock_timestamp()) AS t,           -- as in clock() and id_new(),
                    encode(int8send((nextval('{p}message_number') << 16) | 32768)          -- without the calls
                           || int4send((-2147483648) | q.store_id)
                           || substr(uuid_send(gen_random_uuid()), 1, 4), 'hex')::uuid AS work_id
@@ -37,7 +37,7 @@ BEGIN
             INSERT INTO {p}message (id, created_at, queue, level, topic, correlation_id, payload)
             SELECT q.work_id, q.t, q.id, _level, _topic, _correlation_id, _payload FROM q)
         INSERT INTO {p}pending (due, id, lane, topic, attempts, lost)
-        SELECT q.t, q.work_id, q.id * 4 + _level, hashtext(_topic), 0, 0 FROM q RETURNING id INTO work_id;
+        SELECT q.t, q.work_id, {p}lane(q.id, _level), {p}topic_mark(_topic, q.by_topic), 0, 0 FROM q RETURNING id INTO work_id;
         IF FOUND THEN
             message_id := work_id;
             is_new := true;

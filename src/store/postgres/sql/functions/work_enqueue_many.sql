@@ -141,7 +141,8 @@ BEGIN
                max_attempts, topic, key, correlation_id, headers, payload)
         WHERE u.id = u.final;
         INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts)
-        SELECT greatest(u.due_at, _t), u.id, u.expires_at, u.queue * 4 + u.level, hashtext(u.topic), 0, 0,
+        SELECT greatest(u.due_at, _t), u.id, u.expires_at, {p}lane(u.queue, u.level),
+               {p}topic_mark(u.topic, (SELECT q.by_topic FROM {p}queue q WHERE q.id = u.queue)), 0, 0,
                u.max_attempts
         FROM unnest(_ids, _final, _due_ats, _expires_ats, _queues, _levels, _max_attempts, _topics)
              u(id, final, due_at, expires_at, queue, level, max_attempts, topic)
@@ -161,7 +162,8 @@ BEGIN
                max_attempts, topic, key, correlation_id, stream, headers, payload, stream_id, seq, source)
         WHERE u.id = u.final;
         INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
-        SELECT greatest(u.due_at, _t), u.id, u.expires_at, u.queue * 4 + u.level, hashtext(u.topic), 0, 0,
+        SELECT greatest(u.due_at, _t), u.id, u.expires_at, {p}lane(u.queue, u.level),
+               {p}topic_mark(u.topic, (SELECT q.by_topic FROM {p}queue q WHERE q.id = u.queue)), 0, 0,
                u.max_attempts, u.stream, u.seq
         FROM unnest(_ids, _final, _due_ats, _expires_ats, _queues, _levels, _max_attempts, _topics, _stream_ids, _seqs, _waits, _handled)
              u(id, final, due_at, expires_at, queue, level, max_attempts, topic, stream, seq, waits, handled)

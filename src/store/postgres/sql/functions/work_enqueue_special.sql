@@ -22,6 +22,7 @@ AS $$
 DECLARE
     _t timestamptz;
     _queue int;
+    _by_topic smallint;
     _limit int;
     _attached record;
     _scope CONSTANT text := coalesce(_source, _topic); -- of the dedupe key
@@ -43,14 +44,14 @@ BEGIN
     IF problem IS NOT NULL THEN
         RETURN;
     END IF;
-    SELECT q.id, q.max_payload_bytes, coalesce(q.clock, clock_timestamp()), -- as in clock() and id_new(),
+    SELECT q.id, q.by_topic, q.max_payload_bytes, coalesce(q.clock, clock_timestamp()), -- as in clock() and id_new(),
            encode(int8send((nextval('{p}message_number') << 16) | 32768)     -- without the calls
                   || int4send((-2147483648) | (_door::int << 28) | q.store_id)
                   || substr(uuid_send(gen_random_uuid()), 1, 4), 'hex')::uuid
-    INTO _queue, _limit, _t, work_id
+    INTO _queue, _by_topic, _limit, _t, work_id
     FROM {p}queue q WHERE q.door = _door AND q.namespace = _ns AND NOT q.deleted;
     IF NOT FOUND THEN
-        SELECT q.id, q.max_payload_bytes, {p}clock(), {p}id_new(_door) INTO _queue, _limit, _t, work_id
+        SELECT q.id, q.by_topic, q.max_payload_bytes, {p}clock(), {p}id_new(_door) INTO _queue, _by_topic, _limit, _t, work_id
         FROM {p}queue_get(_door, _ns) q;
     END IF;
     IF octet_length(_payload) > _limit THEN
@@ -103,7 +104,7 @@ BEGIN
         PERFORM {p}work_handled(ARRAY[work_id], _queue, _t);
     ELSIF NOT _waits THEN
         INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
-        VALUES (greatest(_due_at, _t), work_id, _expires_at, _queue * 4 + _level, hashtext(_topic), 0, 0,
+        VALUES (greatest(_due_at, _t), work_id, _expires_at, {p}lane(_queue, _level), {p}topic_mark(_topic, _by_topic), 0, 0,
                 _max_attempts, _stream_id, _seq);
     END IF;
     IF _join_id IS NOT NULL AND _door = 0 THEN

@@ -32,7 +32,7 @@ BEGIN
     LEFT JOIN {p}hint h ON h.queue = q.id AND h.written_at <= _t AND h.whole_look_next > _t
     CROSS JOIN LATERAL (SELECT coalesce(h.from_due[2], '-infinity') AS due OFFSET 0) b
     LEFT JOIN LATERAL (
-        SELECT p.due FROM {p}pending p WHERE p.lane = q.id * 4 + 1 AND p.due >= b.due
+        SELECT p.due FROM {p}pending p WHERE p.lane = {p}lane(q.id, 1) AND p.due >= b.due
         ORDER BY p.lane, p.due, p.id LIMIT 1) p ON true
     WHERE q.door = _door AND NOT q.paused;
     IF _queues IS NULL THEN
@@ -42,7 +42,7 @@ BEGIN
         RETURN;
     END IF;
     SELECT least(next_at, min(p.due)) INTO next_at FROM unnest(_queues) q(id) CROSS JOIN LATERAL (
-        SELECT p.due FROM {p}pending p WHERE p.lane = q.id * 4 + 1 AND p.due > _t
+        SELECT p.due FROM {p}pending p WHERE p.lane = {p}lane(q.id, 1) AND p.due > _t
         ORDER BY p.lane, p.due, p.id LIMIT 1) p;
 
     _picked := {p}work_fire_pick(_queues, _bounds, _t, _n);

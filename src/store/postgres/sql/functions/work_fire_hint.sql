@@ -23,7 +23,7 @@ BEGIN
         CONTINUE WHEN NOT _whole AND _hint.written_at > _t - interval '1 s';
         _started := clock_timestamp();
         SELECT p.due INTO _first FROM {p}pending p
-        WHERE p.lane = _queue * 4 + 1 AND p.due >= CASE WHEN _whole THEN '-infinity' ELSE coalesce(_hint.from_due[2], '-infinity') END
+        WHERE p.lane = {p}lane(_queue, 1) AND p.due >= CASE WHEN _whole THEN '-infinity' ELSE coalesce(_hint.from_due[2], '-infinity') END
         ORDER BY p.lane, p.due, p.id LIMIT 1;
         _took := clock_timestamp() - _started;
         CONTINUE WHEN _took < interval '1 ms'

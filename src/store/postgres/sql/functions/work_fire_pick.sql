@@ -25,7 +25,7 @@ BEGIN
         INTO _got FROM (
             SELECT p.*, q.queue FROM unnest(_asked, _bounds) q(queue, bound) CROSS JOIN LATERAL (
                 SELECT p.ctid AS tid, p.id, p.topic, p.due FROM {p}pending p
-                WHERE p.lane = q.queue * 4 + 1 AND p.due <= _t AND p.due >= q.bound
+                WHERE p.lane = {p}lane(q.queue, 1) AND p.due <= _t AND p.due >= q.bound
                 ORDER BY p.lane, p.due, p.id LIMIT _each FOR UPDATE SKIP LOCKED) p) c;
         IF cardinality(_queues) = 1 THEN
             tids := _got.tids;

@@ -12,6 +12,8 @@ BEGIN
     FROM unnest(_ids, _new, _outboxes) u(id, new, outbox)
     CROSS JOIN LATERAL (SELECT * FROM {p}message m WHERE m.id = u.id OFFSET 0) m;
     INSERT INTO {p}pending (due, id, lane, topic, attempts, lost)
-    SELECT _t, u.new, u.outbox * 4 + 1, u.topic, 0, 0 FROM unnest(_new, _outboxes, _topics) u(new, outbox, topic);
+    SELECT _t, u.new, {p}lane(u.outbox, 1), CASE WHEN q.by_topic > 0 THEN greatest(u.topic, ~u.topic) ELSE least(u.topic, ~u.topic) END, 0, 0
+    FROM unnest(_new, _outboxes, _topics) u(new, outbox, topic)
+    CROSS JOIN LATERAL (SELECT q.by_topic FROM {p}queue q WHERE q.id = u.outbox OFFSET 0) q;
 END
 $$;

@@ -17,22 +17,20 @@ AS $$
 DECLARE
     _started CONSTANT timestamptz := clock_timestamp();
     _hint CONSTANT {p}hint := (SELECT h FROM {p}hint h WHERE h.queue = _queue);
-    _levels CONSTANT smallint[] := CASE WHEN _upwards THEN '{3,2,1,0}' ELSE '{0,1,2,3}' END;
-    _hashes int[];
+    _levels CONSTANT smallint[] := {p}levels(_upwards);
+    _hashes CONSTANT int[] := (SELECT array_agg(h) FROM unnest(_topics) x, {p}topic_hash(x) t, unnest(ARRAY[t, ~t]) h);
+    _by_topic CONSTANT boolean := _topics IS NOT NULL AND (SELECT q.by_topic = 2 FROM {p}queue q WHERE q.id = _queue);
     _picked record;
     _all boolean := false; -- nothing more was due
     _dead uuid[];
 BEGIN
-    IF _topics IS NOT NULL THEN
-        SELECT array_agg(hashtext(x)) INTO _hashes FROM unnest(_topics) x;
-    END IF;
     ids := '{}';
     attempts := '{}';
     dues := '{}';
     LOOP
         _picked := {p}work_pick_fit(_queue, _max, _levels, _t, _n - cardinality(ids), _topics, _hashes, _from_due,
                                     CASE WHEN _from_due IS NOT NULL THEN _from_id END,
-                                    false, 0, NULL, NULL, NULL, NULL, NULL, lost, _last);
+                                    false, _by_topic, 0, NULL, NULL, NULL, NULL, NULL, lost, _last);
         alone := _picked.alone;
         waits := _picked.waits;
         IF lost IS NULL AND _picked.lost[1] > 0 THEN -- their worker died, perhaps of one of them: a small group

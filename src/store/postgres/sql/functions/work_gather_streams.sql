@@ -16,8 +16,8 @@ AS $$
 DECLARE
     _started CONSTANT timestamptz := clock_timestamp();
     _hint CONSTANT {p}hint := (SELECT h FROM {p}hint h WHERE h.queue = _queue);
-    _levels CONSTANT smallint[] := CASE WHEN _upwards THEN '{3,2,1,0}' ELSE '{0,1,2,3}' END;
-    _hashes CONSTANT int[] := (SELECT array_agg(hashtext(x)) FROM unnest(_topics) x);
+    _levels CONSTANT smallint[] := {p}levels(_upwards);
+    _hashes CONSTANT int[] := (SELECT array_agg(h) FROM unnest(_topics) x, {p}topic_hash(x) t, unnest(ARRAY[t, ~t]) h);
     _tokens_from CONSTANT timestamptz := CASE WHEN _hint.written_at <= _t AND _t < _hint.whole_look_next THEN _hint.from_due[5] END;
     _tokens record;    -- a look at the empty ones
     _grace CONSTANT interval := (SELECT q.affinity_grace_ms * interval '1 ms' FROM {p}queue q WHERE q.id = _queue);
@@ -34,7 +34,7 @@ BEGIN
     ids := '{}';
     IF _from_due IS NULL AND NOT EXISTS (
            SELECT FROM {p}pending p
-           WHERE p.due <= _t AND p.lane = ANY (ARRAY[_queue * 4, _queue * 4 + 1, _queue * 4 + 2, _queue * 4 + 3, -_queue]))
+           WHERE p.due <= _t AND p.lane = ANY (ARRAY[{p}lane(_queue, 0), {p}lane(_queue, 1), {p}lane(_queue, 2), {p}lane(_queue, 3), -_queue]))
        AND clock_timestamp() - _started < interval '5 ms' THEN
         RETURN; -- mostly there is nothing, which is known soon; if not soon, the long way leaves a hint
     END IF;
@@ -45,7 +45,7 @@ BEGIN
     _near := {p}work_affinity(_owner, _door, _ns, _topics, _partitions, _max_partitions, _t, _grace);
     LOOP
         _picked := {p}work_pick_fit(_queue, _max, _levels, _t, _ask, _topics, _hashes, _from_due,
-                                    CASE WHEN _from_due IS NOT NULL THEN _from_id END, true, _partitions,
+                                    CASE WHEN _from_due IS NOT NULL THEN _from_id END, true, false, _partitions,
                                     CASE WHEN cardinality(_near.held) >= _max_partitions THEN _near.held END,
                                     _t - _grace, _near.seed, _near.others, _near.other_topics, lost, _last);
         IF _picked.lying >= _near.since THEN -- rare: the instance that it was left to did not come

@@ -13,7 +13,7 @@ DECLARE
     _retry_count bigint;
 BEGIN
     SELECT m.expires_at, m.queue, m.level, m.topic, m.max_attempts, m.stream_id, m.seq,
-           coalesce(m.max_attempts, q.max_attempts) AS most, q.backoff, q.backoff_base_ms, q.backoff_max_ms
+           coalesce(m.max_attempts, q.max_attempts) AS most, q.backoff, q.backoff_base_ms, q.backoff_max_ms, q.by_topic
     INTO _m FROM {p}message m, {p}queue q WHERE m.id = _id AND q.id = m.queue;
     IF _verb = 3 OR (_verb = 2 AND _attempts >= _m.most) THEN
         INSERT INTO {p}attempt_log (at, id, owner, attempt, kind, error)
@@ -37,7 +37,7 @@ BEGIN
     VALUES (_t, _due, _id, _owner, CASE _verb WHEN 2 THEN _attempts ELSE _attempts + 1 END,
             CASE _verb WHEN 2 THEN 1 ELSE 3 END, CASE _verb WHEN 2 THEN _error END);
     INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
-    VALUES (_due, _id, _m.expires_at, _m.queue * 4 + _m.level, hashtext(_m.topic), _attempts, _lost, _m.max_attempts,
+    VALUES (_due, _id, _m.expires_at, {p}lane(_m.queue, _m.level), {p}topic_mark(_m.topic, _m.by_topic), _attempts, _lost, _m.max_attempts,
             _m.stream_id, _m.seq);
     RETURN CASE _verb WHEN 2 THEN 3 ELSE 6 END;
 END

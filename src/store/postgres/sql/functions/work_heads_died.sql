@@ -24,7 +24,7 @@ BEGIN
         UPDATE {p}queue q SET dead_head = q.dead_head WHERE q.id = _queue AND q.dead_head = 2;
         IF FOUND THEN
             INSERT INTO {p}pending (due, id, lane, topic, attempts, lost, stream, seq)
-            SELECT 'infinity', {p}token_blocked_id(u.id), -_queue, 0, 0, 0, u.stream, u.seq
+            SELECT 'infinity', {p}token_blocked_id(u.id), -_queue, -1, 0, 0, u.stream, u.seq
             FROM unnest(_streams, _seqs, _dead) u(stream, seq, id);
             RETURN;
         END IF;

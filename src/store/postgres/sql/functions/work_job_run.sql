@@ -11,10 +11,10 @@ CREATE OR REPLACE FUNCTION {p}work_job_run(
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    _queue int;
+    _queue {p}queue;
     _ids uuid[];
 BEGIN
-    SELECT q.id INTO _queue FROM {p}queue_get(3::smallint, _job.namespace) q;
+    _queue := {p}queue_get(3::smallint, _job.namespace);
     WITH new AS (
         INSERT INTO {p}job_run (id, scheduled_at, triggered, maybe_open, job)
         SELECT u.id, u.at, _triggered, true, _job.name
@@ -26,12 +26,13 @@ BEGIN
     last_at := _instants[made];
     last_run := _ids[made];
     INSERT INTO {p}message (id, created_at, due_at, queue, level, topic, headers, payload)
-    SELECT u.id, _t, u.at, _queue, 1, _job.topic,
+    SELECT u.id, _t, u.at, _queue.id, 1, _job.topic,
            jsonb_build_object('job', _job.name, 'scheduled_at',
                               to_char(u.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
            coalesce(_job.payload, '')
     FROM unnest(_ids, _instants) u(id, at);
     INSERT INTO {p}pending (due, id, lane, topic, attempts, lost)
-    SELECT greatest(u.at, _t), u.id, _queue * 4 + 1, hashtext(_job.topic), 0, 0 FROM unnest(_ids, _instants) u(id, at);
+    SELECT greatest(u.at, _t), u.id, {p}lane(_queue.id, 1), {p}topic_mark(_job.topic, _queue.by_topic), 0, 0
+    FROM unnest(_ids, _instants) u(id, at);
 END
 $$;

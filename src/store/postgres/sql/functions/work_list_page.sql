@@ -13,8 +13,8 @@ DECLARE
     _none CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
     _at uuid := CASE WHEN _after <> _none OR _oldest_first THEN _after ELSE 'ffffffff-ffff-ffff-ffff-ffffffffffff' END;
     _source CONSTANT text := CASE
-        WHEN _state = 1 THEN 'pending WHERE lane >> 2 = ANY ($1) AND due <= $5 AND ($2 IS NULL OR topic = hashtext($2))'
-        WHEN _state = 2 THEN 'pending WHERE lane >> 2 = ANY ($1) AND due > $5 AND ($2 IS NULL OR topic = hashtext($2))'
+        WHEN _state = 1 THEN 'pending WHERE lane >> 42 = ANY ($1) AND due <= $5 AND ($2 IS NULL OR greatest(topic, ~topic) = {p}topic_hash($2))'
+        WHEN _state = 2 THEN 'pending WHERE lane >> 42 = ANY ($1) AND due > $5 AND ($2 IS NULL OR greatest(topic, ~topic) = {p}topic_hash($2))'
         WHEN _state = 3 THEN
             'lease l CROSS JOIN LATERAL unnest(l.ids) WITH ORDINALITY u(id, i) WHERE l.queue = ANY ($1) '
             'AND (l.settled IS NULL OR get_bit(l.settled, u.i::int - 1) = 0) '

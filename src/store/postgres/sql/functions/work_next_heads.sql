@@ -13,7 +13,8 @@ AS $$
 BEGIN
     INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
     SELECT greatest(m.due_at, _t), coalesce(m.id, {p}token_id(u.stream)), m.expires_at,
-           coalesce(_queue * 4 + m.level, -_queue), coalesce(hashtext(m.topic), 0), 0, 0, m.max_attempts, u.stream,
+           coalesce({p}lane(_queue, m.level), -_queue),
+           coalesce({p}topic_mark(m.topic, (SELECT q.by_topic FROM {p}queue q WHERE q.id = _queue)), -1), 0, 0, m.max_attempts, u.stream,
            coalesce(m.seq, u.after + 1)
     FROM unnest(_streams, _after) u(stream, after)
     LEFT JOIN LATERAL (

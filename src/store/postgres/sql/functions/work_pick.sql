@@ -6,8 +6,8 @@
 -- Locks: pending rows, SKIP LOCKED. Only rows that the first statement has locked are taken, so no
 -- other can take them in between; the last one deletes them by address, and it is an error if one
 -- is not there.
--- topics, hashes: null: all; the hash sorts out most of the unwanted rows, and the topic itself
--- decides, before a row is locked or counted.
+-- topics: null: all. hashes: of those, and their complements; they sort out most of the unwanted rows, and the topic
+-- itself decides, before a row is locked or counted. by_topic: the index on topics finds them (work_pick_topics).
 -- with, last: which rows go together, see work_pick_closer; alone, waits, ended: as answered there.
 -- from_due, from_id: per level (1…4), where to start reading the index; null: the start.
 -- partitions above 0: the claimer is an instance. It takes heads of the partitions `only`
@@ -19,7 +19,7 @@
 -- Plans: pinned by the settings of work_claim.
 CREATE OR REPLACE FUNCTION {p}work_pick(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics text[], _hashes int[], _from_due timestamptz[],
-    _from_id uuid[], _has_streams boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
+    _from_id uuid[], _has_streams boolean, _by_topic boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
     _other_topics int[], _with smallint, _last smallint,
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[],
     OUT unfit boolean[], OUT expired boolean[], OUT streams bigint[], OUT seqs bigint[], OUT lying timestamptz,
@@ -40,19 +40,22 @@ BEGIN
         SELECT array_agg(e.due ORDER BY v.level), array_agg(e.id ORDER BY v.level) INTO _to_due, _to_id
         FROM generate_series(0, 3) v(level) LEFT JOIN LATERAL (
             SELECT p.due, p.id FROM {p}pending p
-            WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
+            WHERE p.lane = {p}lane(_queue, v.level) AND p.due <= _t
                   AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
                                         coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
             ORDER BY p.lane, p.due, p.id OFFSET 1000 LIMIT 1) e ON true;
     END IF;
-    IF NOT _has_streams THEN
+    IF _by_topic THEN
+        SELECT t.rows, t.ids, t.attempts, t.dues, t.special INTO _rows, ids, attempts, dues, _some_special
+        FROM {p}work_pick_topics(_n, _topics, _from_due, _from_id, _last, _queue, _max, _levels, _t) t;
+    ELSIF NOT _has_streams THEN
         SELECT array_agg(c.tid), array_agg(c.id), array_agg(c.attempts), array_agg(c.due), bool_or(c.special)
         INTO _rows, ids, attempts, dues, _some_special FROM (
             SELECT p.* FROM unnest(_levels) v(level) CROSS JOIN LATERAL (
                 SELECT p.ctid AS tid, p.id, p.attempts, p.due,
                        p.lost > 0 OR p.attempts + _ahead >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
                 FROM {p}pending p
-                WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
+                WHERE p.lane = {p}lane(_queue, v.level) AND p.due <= _t
                       AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
                                             coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
                       AND (_hashes IS NULL OR p.topic = ANY (_hashes)) AND p.stream IS NULL
@@ -67,7 +70,7 @@ BEGIN
                 SELECT p.ctid AS tid, p.id, p.attempts, p.due, p.stream, p.seq,
                        p.lost > 0 OR p.attempts + _ahead >= coalesce(p.max_attempts, _max) OR p.expires_at <= _t AS special
                 FROM {p}pending p
-                WHERE p.lane = _queue * 4 + v.level AND p.due <= _t
+                WHERE p.lane = {p}lane(_queue, v.level) AND p.due <= _t
                       AND (p.due, p.id) >= (coalesce(_from_due[v.level + 1], '-infinity'),
                                             coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
                       AND (p.due, p.id) < (coalesce(_to_due[v.level + 1], 'infinity'),
@@ -78,7 +81,7 @@ BEGIN
                            OR ((_only IS NULL OR (SELECT s.hash % _partitions FROM {p}stream s WHERE s.id = p.stream) = ANY (_only))
                                AND (_others IS NULL OR p.due <= _grace OR NOT EXISTS (
                                    SELECT FROM {p}stream s, unnest(_others, _other_topics) o(seed, topic)
-                                   WHERE s.id = p.stream AND coalesce(o.topic = p.topic, true) AND hashint8extended(s.hash % _partitions, o.seed)
+                                   WHERE s.id = p.stream AND coalesce(o.topic = greatest(p.topic, ~p.topic), true) AND hashint8extended(s.hash % _partitions, o.seed)
                                                              > hashint8extended(s.hash % _partitions, _seed)))))
                 ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
             LIMIT _n) c;

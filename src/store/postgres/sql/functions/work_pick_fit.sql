@@ -2,7 +2,7 @@
 -- spent their attempts, it buries; dead: those, or null; got: of how many rows it has taken both.
 CREATE OR REPLACE FUNCTION {p}work_pick_fit(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics text[], _hashes int[], _from_due timestamptz[],
-    _from_id uuid[], _has_streams boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
+    _from_id uuid[], _has_streams boolean, _by_topic boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],
     _other_topics int[], _with smallint, _last smallint,
     OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint[], OUT streams bigint[], OUT seqs bigint[],
     OUT lying timestamptz, OUT ended boolean, OUT alone boolean, OUT waits boolean, OUT dead uuid[], OUT got int)
@@ -12,7 +12,7 @@ AS $$
 DECLARE
     _p record;
 BEGIN
-    _p := {p}work_pick(_queue, _max, _levels, _t, _n, _topics, _hashes, _from_due, _from_id, _has_streams, _partitions, _only, _grace,
+    _p := {p}work_pick(_queue, _max, _levels, _t, _n, _topics, _hashes, _from_due, _from_id, _has_streams, _by_topic, _partitions, _only, _grace,
                        _seed, _others, _other_topics, _with, _last);
     ids := _p.ids;
     attempts := _p.attempts;

@@ -35,7 +35,7 @@ BEGIN
         RETURN;
     END IF;
     IF _door = 0 THEN
-        SELECT count(*) INTO coming FROM {p}queue q JOIN {p}pending p ON p.lane BETWEEN q.id * 4 AND q.id * 4 + 3
+        SELECT count(*) INTO coming FROM {p}queue q JOIN {p}pending p ON p.lane >= {p}lane(q.id, 0) AND p.lane < {p}lane(q.id, 4)
         WHERE q.door IN (2, 3) AND q.namespace = _ns;
     END IF;
     IF _door IN (0, 3) THEN

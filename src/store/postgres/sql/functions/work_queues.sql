@@ -21,7 +21,7 @@ BEGIN
            q.join_wait_topic, coalesce(w.parked, 0)::bigint, q.dead_head::int, q.affinity_grace_ms,
            coalesce(j.waiting, 0)
     FROM {p}queue q
-    LEFT JOIN (SELECT p.lane >> 2 AS queue, count(*) FILTER (WHERE p.due <= _t) AS ready,
+    LEFT JOIN (SELECT p.lane >> 42 AS queue, count(*) FILTER (WHERE p.due <= _t) AS ready,
                       count(*) FILTER (WHERE p.due > _t) AS scheduled,
                       floor(extract(epoch FROM _t - min(p.due) FILTER (WHERE p.due <= _t)) * 1000) AS oldest_ms
                FROM {p}pending p GROUP BY 1) p ON p.queue = q.id

@@ -16,7 +16,7 @@ DECLARE
     _known record;
 BEGIN
     SELECT count(c.instance) > 0 AS some, coalesce(bool_or(c.topics IS NULL), false) AS all_topics,
-           array_agg(hashtext(u.topic)) FILTER (WHERE u.topic IS NOT NULL) AS hashes
+           array_agg({p}topic_hash(u.topic)) FILTER (WHERE u.topic IS NOT NULL) AS hashes
     INTO _known
     FROM {p}claimer c JOIN {p}instance i ON i.id = c.instance AND i.state = 1
     LEFT JOIN LATERAL unnest(c.topics) u(topic) ON true
@@ -28,8 +28,8 @@ BEGIN
     RETURN QUERY
     SELECT m.topic, x.messages, x.oldest, _known.some, _t
     FROM (SELECT count(*) AS messages, min(p.due) AS oldest, (array_agg(p.id))[1] AS id
-          FROM (SELECT p.topic, p.due, p.id FROM {p}pending p
-                WHERE p.lane = ANY (ARRAY[_queue * 4, _queue * 4 + 1, _queue * 4 + 2, _queue * 4 + 3])
+          FROM (SELECT greatest(p.topic, ~p.topic) AS topic, p.due, p.id FROM {p}pending p
+                WHERE p.lane = ANY (ARRAY[{p}lane(_queue, 0), {p}lane(_queue, 1), {p}lane(_queue, 2), {p}lane(_queue, 3)])
                   AND p.due <= _t - make_interval(secs => _age_s) LIMIT 100000) p
           WHERE _known.hashes IS NULL OR p.topic <> ALL (_known.hashes)
           GROUP BY p.topic ORDER BY 2 LIMIT _most) x

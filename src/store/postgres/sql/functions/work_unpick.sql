@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION {p}work_unpick(_id uuid, _attempts smallint, _lost sm
 AS $$
 BEGIN
     INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
-    SELECT _due, m.id, m.expires_at, m.queue * 4 + m.level, hashtext(m.topic), _attempts, _lost, m.max_attempts, m.stream_id, m.seq
-    FROM {p}message m WHERE m.id = _id;
+    SELECT _due, m.id, m.expires_at, {p}lane(m.queue, m.level), {p}topic_mark(m.topic, q.by_topic), _attempts, _lost, m.max_attempts, m.stream_id, m.seq
+    FROM {p}message m, {p}queue q WHERE m.id = _id AND q.id = m.queue;
 END
 $$;

@@ -34,7 +34,8 @@ BEGIN
         FROM going g WHERE g.id IS NOT NULL),
     places AS (
         INSERT INTO {p}pending (due, id, lane, topic, attempts, lost)
-        SELECT _t, g.id, g.queue * 4 + 1, hashtext(g.topic), 0, 0 FROM going g WHERE g.id IS NOT NULL)
+        SELECT _t, g.id, {p}lane(g.queue, 1), {p}topic_mark(g.topic, q.by_topic), 0, 0
+        FROM going g CROSS JOIN LATERAL (SELECT q.by_topic FROM {p}queue q WHERE q.id = g.queue OFFSET 0) q WHERE g.id IS NOT NULL)
     SELECT string_agg(concat_ws(' ', 'W', g.wait, g.join_id, g.failure::int, coalesce(g.id::text, '-'),
                coalesce(nullif(encode(convert_to(q.namespace, 'UTF8'), 'hex'), ''), '-'),
                coalesce(encode(convert_to(g.topic, 'UTF8'), 'hex'), '-')), E'\n'),

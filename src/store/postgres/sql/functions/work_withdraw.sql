@@ -24,7 +24,7 @@ BEGIN
                 WHERE m.id = u.id AND q.id = m.queue AND q.door = _door OFFSET 0) m
             CROSS JOIN LATERAL (
                 SELECT p.lane, p.due, p.id FROM {p}pending p
-                WHERE p.lane = m.queue * 4 + m.level AND p.id = m.id
+                WHERE p.lane = {p}lane(m.queue, m.level) AND p.id = m.id
                   AND p.due = coalesce((SELECT a.next_due FROM {p}attempt_log a WHERE a.id = m.id
                                         ORDER BY a.id DESC, a.n DESC LIMIT 1), greatest(m.due_at, m.created_at))
                 OFFSET 0) p),

@@ -1,11 +1,76 @@
--- 0006: short ways for plain messages.
+-- 0006: short ways for plain messages, and an index that finds messages by their topics.
 
 -- Functions that answer otherwise than before.
 DROP FUNCTION IF EXISTS {p}settle_named(text, smallint, smallint, uuid, uuid[], bigint[], text, interval, int, boolean);
 DROP FUNCTION IF EXISTS {p}call_is_single(text, text);
 DROP FUNCTION IF EXISTS {p}work_affinity(uuid, smallint, text, text[], int, int, timestamptz);
 DROP FUNCTION IF EXISTS {p}work_claim_hint(int, timestamptz, interval, boolean, boolean, {p}hint, uuid[], timestamptz[], bigint[], boolean);
+DROP FUNCTION IF EXISTS {p}work_pick(int, smallint, smallint[], timestamptz, int, text[], int[], timestamptz[], uuid[], boolean, int, bigint[],
+                                     timestamptz, bigint, bigint[], int[], smallint, smallint);
 
 -- A store that never had a join is not searched for steps and deadlines: see work_join_start.
 ALTER TABLE {p}store ADD has_joins boolean NOT NULL DEFAULT false;
 UPDATE {p}store SET has_joins = EXISTS (SELECT FROM {p}join_head);
+
+-- The number of a queue has 21 bits, so that a lane of pending has room for a key (see lane). Version 5
+-- gave longer ones.
+DO $$
+DECLARE
+    _old int;
+    _new int;
+    _of text;
+BEGIN
+    FOR _old IN SELECT q.id FROM {p}queue q WHERE q.id >= 2097152 ORDER BY 1 LOOP
+        SELECT n INTO _new FROM generate_series(1, 2097151) n WHERE NOT EXISTS (SELECT FROM {p}queue q WHERE q.id = n) LIMIT 1;
+        UPDATE {p}queue SET id = _new WHERE id = _old;
+        FOREACH _of IN ARRAY ARRAY['hint', 'message', 'lease', 'done', 'dead', 'dedupe', 'stream', 'retention_turn'] LOOP
+            EXECUTE format('UPDATE {p}%s SET queue = $1 WHERE queue = $2', _of) USING _new, _old;
+        END LOOP;
+        UPDATE {p}pending SET lane = CASE WHEN lane < 0 THEN -_new ELSE _new * 4 + lane % 4 END
+        WHERE lane = -_old OR (lane >= _old::bigint * 4 AND lane < _old::bigint * 4 + 4);
+    END LOOP;
+END
+$$;
+ALTER TABLE {p}queue ADD CONSTRAINT {p}queue_id_check CHECK (id BETWEEN 1 AND 2097151);
+-- Whether messages are found by their topics: 0 no, 1 new ones are, 2 all are: see work_topics_turn.
+ALTER TABLE {p}queue ADD by_topic smallint NOT NULL DEFAULT 0;
+
+-- pending is written anew, since views use its columns. The old table goes when they have their new
+-- definitions (closing.sql).
+ALTER TABLE {p}pending RENAME TO {p}pending_5;
+ALTER INDEX {p}pending_pkey RENAME TO {p}pending_5_pkey;
+ALTER INDEX {p}pending_stream RENAME TO {p}pending_5_stream;
+CREATE TABLE {p}pending (
+    due          timestamptz NOT NULL,
+    id           uuid NOT NULL,
+    expires_at   timestamptz,
+    lane         bigint NOT NULL, -- see lane; of tokens that are no messages: -queue
+    topic        int NOT NULL,    -- see topic_mark; of such tokens: -1
+    attempts     smallint NOT NULL,
+    lost         smallint NOT NULL,
+    max_attempts smallint,
+    stream       bigint,
+    seq          bigint
+);
+INSERT INTO {p}pending (due, id, expires_at, lane, topic, attempts, lost, max_attempts, stream, seq)
+SELECT p.due, p.id, p.expires_at, CASE WHEN p.lane > 0 THEN p.lane::bigint << 40 ELSE p.lane END,
+       CASE WHEN p.lane > 0 THEN ~(p.topic & 2147483647) ELSE -1 END, p.attempts, p.lost, p.max_attempts, p.stream, p.seq
+FROM {p}pending_5 p ORDER BY p.lane, p.due, p.id;
+ALTER TABLE {p}pending ADD PRIMARY KEY (lane, due, id);
+CREATE UNIQUE INDEX {p}pending_stream ON {p}pending (stream) WHERE stream IS NOT NULL;
+CREATE INDEX {p}pending_topic ON {p}pending (lane, topic, due, id) WHERE topic >= 0;
+ALTER TABLE {p}pending SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
+    autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 100000);
+
+-- A queue on its way to the index on topics: see work_topics_turn.
+CREATE TABLE {p}topic_turn (
+    flagged xid8 NOT NULL,      -- by this transaction
+    upto    xid8,
+    next_at timestamptz NOT NULL DEFAULT '-infinity', -- not again before
+    lane    bigint NOT NULL,    -- how far its rows have been read
+    due     timestamptz NOT NULL DEFAULT '-infinity',
+    id      uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    queue   int PRIMARY KEY,
+    clean   boolean NOT NULL DEFAULT true, -- none had to be left
+    before  text[]
+);

@@ -34,7 +34,7 @@ SELECT m.id,
        greatest(m.created_at, h.last_at, l.claimed_at, d.at, x.died_at) AS updated_at,
        j.join_id AS waits_for,
        q.door,
-       m.queue * 4 + m.level AS lane,
+       {p}lane(m.queue, m.level) AS lane,
        m.seq,
        m.source,
        m.stream_id
@@ -51,7 +51,7 @@ CROSS JOIN LATERAL (
 -- is made only if the ones before found nothing. Leases come last: they are read one after the other.
 LEFT JOIN LATERAL (
     SELECT p.due, p.attempts FROM {p}pending p
-    WHERE m.stream_id IS NULL AND p.lane = m.queue * 4 + m.level AND p.due = h.due AND p.id = m.id
+    WHERE m.stream_id IS NULL AND p.lane = {p}lane(m.queue, m.level) AND p.due = h.due AND p.id = m.id
     OFFSET 0) pp ON true
 LEFT JOIN LATERAL ( -- the token of its stream: it is its head, or parked, or neither
     SELECT p.id, p.due, p.attempts, p.id <> m.id AND (m.seq > p.seq OR (m.seq = p.seq AND p.lane < 0 AND p.due < 'infinity')) AS parks
