@@ -19,6 +19,7 @@ char *ph__pg_substitute(const ph_store *store, const char *text);
 #define PH__PG_PARAMS 83 /* of PG_WORK_BATCH_WHOLE */
 
 enum ph__pg_oid {
+    PG_ROW = 0, /* of a type of ours: the server sees from the statement which */
     PG_BOOL = 16,
     PG_INT8 = 20,
     PG_INT2 = 21,
@@ -37,7 +38,7 @@ enum ph__pg_oid {
 };
 
 /* Binary parameters. Fixed-size values and arrays live in data; long texts are
- * borrowed. Each _add/_begin appends the next parameter. */
+ * borrowed, but not in a row. Each _add/_begin appends the next parameter. */
 struct ph__pg_params {
     int count;
     unsigned types[PH__PG_PARAMS];
@@ -45,6 +46,9 @@ struct ph__pg_params {
     size_t offset[PH__PG_PARAMS];
     int length[PH__PG_PARAMS]; /* -1: null */
     size_t items;              /* that the open array still lacks */
+    bool in_row;
+    uint32_t columns; /* of the open row, so far */
+    size_t column_at; /* where the value of the last one begins */
     struct ph__buffer data;
 };
 
@@ -75,6 +79,9 @@ void ph__pg_item_bytes(struct ph__pg_params *params, const char *bytes, size_t l
 void ph__pg_item_text(struct ph__pg_params *params, const char *text);
 void ph__pg_item_jsonb(struct ph__pg_params *params, const char *json);
 void ph__pg_array_end(struct ph__pg_params *params);
+/* A row of a composite type: what is added between these two are its columns, not parameters. */
+void ph__pg_row_begin(struct ph__pg_params *params);
+void ph__pg_row_end(struct ph__pg_params *params);
 /* A whole one of a type: item appends element i. */
 #define PH__PG_ARRAY(params, type, count, item)                                                    \
     do {                                                                                           \
