@@ -89,6 +89,15 @@ void ph__buffer_be64(struct ph__buffer *buffer, uint64_t value)
     ph__buffer_be32(buffer, (uint32_t)value);
 }
 
+void ph__buffer_put_be32(struct ph__buffer *buffer, size_t at, uint32_t value)
+{
+    if (buffer->failed)
+        return;
+    PH__ASSERT(at + 4 <= buffer->length);
+    for (size_t i = 0; i < 4; i++)
+        buffer->data[at + i] = (char)(value >> (24 - 8 * i));
+}
+
 void ph__buffer_free(struct ph__buffer *buffer)
 {
     ph__dealloc(buffer->data);

@@ -21,6 +21,8 @@ void ph__buffer_printf(struct ph__buffer *buffer, const char *format, ...)
 void ph__buffer_be16(struct ph__buffer *buffer, uint16_t value);
 void ph__buffer_be32(struct ph__buffer *buffer, uint32_t value);
 void ph__buffer_be64(struct ph__buffer *buffer, uint64_t value);
+/* In place of the four bytes from there on, which were appended before. */
+void ph__buffer_put_be32(struct ph__buffer *buffer, size_t at, uint32_t value);
 void ph__buffer_free(struct ph__buffer *buffer);
 
 #endif

@@ -7,6 +7,7 @@ from runner import ROOT, Skip, files, no_complaints, read, run, tracked
 
 FILE_LINES_MAX = 700
 FUNCTION_LINES_MAX = 80
+SQL_FUNCTION_LINES_MAX = 100
 TOP_LEVEL = {".ci", ".clang-format", ".editorconfig", ".gitattributes", ".gitignore", "CHANGELOG.md",
              "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "bench", "docs", "examples",
              "fuzz", "include", "man", "meson.build", "meson_options.txt", "quickstart", "src",
@@ -32,6 +33,16 @@ def test_functions_are_short():
                     complaints.append(f"{name}:{start}: {number - start - 1} lines: {head}")
                 start = None
             before = line
+    no_complaints(complaints)
+
+
+def test_sql_functions_are_short():
+    complaints = []
+    for name in files(".sql", under=("src/store/postgres/sql/functions/",)):
+        text = read(name)
+        count = text[text.index("\nCREATE "):].count("\n") - 1  # without the comment above it
+        if count > SQL_FUNCTION_LINES_MAX:
+            complaints.append(f"{name}: {count} lines")
     no_complaints(complaints)
 
 

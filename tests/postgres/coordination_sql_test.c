@@ -329,13 +329,14 @@ TEST(work_enqueue_many_numbers_no_message_twice)
     struct t_conn *conn = set_up();
 
     t_sql(conn, "SELECT {t}enqueue('t', 'p', stream => 's')");
-    CHECK_STR(t_value(conn,
-                      "SELECT problem FROM {t}work_enqueue_many(0::smallint, '{\"\",\"\",\"\"}', "
-                      "'{t,t,t}', '{x,y,z}', '{NULL,NULL,NULL}', '{NULL,NULL,NULL}', "
-                      "'{NULL,NULL,NULL}', '[0:2]={a,s,s}', '{1,1,1}', '{NULL,NULL,NULL}', "
-                      "'{NULL,NULL,NULL}', '{NULL,NULL,NULL}', '{NULL,NULL,NULL}', "
-                      "'{NULL,NULL,NULL}', NULL)"),
-              "the lists are not plain ones of one length");
+    CHECK_STR(
+        t_value(conn,
+                "SELECT problem FROM {t}work_enqueue_many(0::smallint, ROW('{\"\",\"\",\"\"}', "
+                "'{t,t,t}', '{x,y,z}', '{NULL,NULL,NULL}', '{NULL,NULL,NULL}', "
+                "'{NULL,NULL,NULL}', '[0:2]={a,s,s}', '{1,1,1}', '{NULL,NULL,NULL}', "
+                "'{NULL,NULL,NULL}', '{NULL,NULL,NULL}', '{NULL,NULL,NULL}', "
+                "'{NULL,NULL,NULL}', NULL, NULL, NULL)::{t}work_messages)"),
+        "the lists are not plain ones of one length");
     CHECK_INT(t_number(conn, "SELECT count(*) - count(DISTINCT (stream_id, seq)) FROM {t}message"),
               0);
 }
@@ -355,19 +356,21 @@ TEST(work_enqueue_many_wants_lists_of_one_length)
 
     for (size_t wrong = 0; wrong <= 15; wrong++) {
         char call[600] =
-            "SELECT coalesce(problem, 'fine') FROM {t}work_enqueue_many(0::smallint, '{\"\"}'";
+            "SELECT coalesce(problem, 'fine') FROM {t}work_enqueue_many(0::smallint, ROW('{\"\"}'";
 
         for (size_t i = 0; i < 15; i++)
             strcat(strcat(call, ", "), i == wrong ? longer[i] : lists[i]);
-        CHECK_STR(t_value(conn, strcat(call, ")")),
+        CHECK_STR(t_value(conn, strcat(call, ")::{t}work_messages)")),
                   wrong < 15 ? "the lists are not plain ones of one length" : "fine");
     }
-    CHECK_STR(t_value(conn,
-                      "SELECT problem FROM {t}work_enqueue_many(0::smallint, "
-                      "array_fill(''::text, '{10001}'), array_fill('t'::text, '{10001}'), "
-                      "array_fill(''::text, '{10001}'), NULL, NULL, NULL, NULL, "
-                      "array_fill(1::smallint, '{10001}'), NULL, NULL, NULL, NULL, NULL, NULL)"),
-              "10001 messages; at most 10000 are allowed");
+    CHECK_STR(
+        t_value(conn,
+                "SELECT problem FROM {t}work_enqueue_many(0::smallint, ROW("
+                "array_fill(''::text, '{10001}'), array_fill('t'::text, '{10001}'), "
+                "array_fill(''::text, '{10001}'), NULL, NULL, NULL, NULL, "
+                "array_fill(1::smallint, '{10001}'), NULL, NULL, NULL, NULL, NULL, NULL, NULL, "
+                "NULL)::{t}work_messages)"),
+        "10001 messages; at most 10000 are allowed");
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}message"), 1);
 }
 
@@ -547,15 +550,17 @@ TEST(only_the_inbox_stores_what_is_handled)
                           rest)),
         "only messages of the inbox have a source, or are handled already");
     CHECK_STR(t_value(conn,
-                      "SELECT problem FROM {t}work_enqueue_many(0::smallint, '{\"\"}', '{x}', "
+                      "SELECT problem FROM {t}work_enqueue_many(0::smallint, ROW('{\"\"}', '{x}', "
                       "'{y}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{1}', '{NULL}', '{NULL}', "
-                      "'{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{true}')"),
+                      "'{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', "
+                      "'{true}')::{t}work_messages)"),
               "only messages of the inbox have a source, or are handled already");
-    CHECK_STR(t_value(conn,
-                      "SELECT problem FROM {t}work_enqueue_many(0::smallint, '{{\"\"}}', '{{x}}', "
-                      "'{{y}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{1}}', "
-                      "'{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', "
-                      "'{{NULL}}', '{{false}}')"),
-              "the lists are not plain ones of one length");
+    CHECK_STR(
+        t_value(conn,
+                "SELECT problem FROM {t}work_enqueue_many(0::smallint, ROW('{{\"\"}}', '{{x}}', "
+                "'{{y}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{1}}', "
+                "'{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', '{{NULL}}', "
+                "'{{NULL}}', '{{false}}')::{t}work_messages)"),
+        "the lists are not plain ones of one length");
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}message"), 0);
 }

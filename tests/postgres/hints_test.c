@@ -134,8 +134,9 @@ TEST(a_slow_tick_leaves_a_hint_and_the_next_is_fast)
     t_sql(conn, "SELECT {t}timer_schedule('t', 'p', {t}clock() + interval '1 h')");
     t_sql(old, "BEGIN ISOLATION LEVEL REPEATABLE READ");
     t_sql(old, "SELECT 1");
-    t_sql(conn, "INSERT INTO {t}pending SELECT {t}clock(), gen_random_uuid(), NULL, {t}lane(id, 1), -1, "
-                "0, 0, NULL FROM {t}queue, generate_series(1, 200000) WHERE door = 2");
+    t_sql(conn,
+          "INSERT INTO {t}pending SELECT {t}clock(), gen_random_uuid(), NULL, {t}lane(id, 1), -1, "
+          "0, 0, NULL FROM {t}queue, generate_series(1, 200000) WHERE door = 2");
     t_sql(conn, "DELETE FROM {t}pending WHERE due < {t}clock()");
     CHECK_INT(fired(conn), 0);
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}hint WHERE from_due[2] <= {t}clock() "

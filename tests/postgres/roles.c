@@ -20,8 +20,8 @@
     "checkpoint_rewind work_checkpoints work_checkpoint_rewind "
 
 #define READ                                                                                       \
-    " work_count work_history id_number lane work_list work_queues queue_is_used work_places "          \
-    "work_joins "                                                                                  \
+    " work_count work_history id_number lane work_list work_queues queue_is_used "                 \
+    "work_places work_joins "                                                                      \
     "work_streams work_unclaimed "                                                                 \
     "work_stream_read stream_read partition_owner "
 #define VIEWS                                                                                      \

@@ -178,12 +178,12 @@ TEST(the_producer_cannot_smuggle)
         "NULL, NULL, NULL)",
         "work_enqueue(0::smallint, '', 't', 'p', NULL, NULL, NULL, NULL, -1::smallint, NULL, NULL, "
         "NULL, NULL, NULL)",
-        "work_enqueue_many(1::smallint, '{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, NULL, "
-        "'{1}', NULL, NULL, NULL, "
-        "NULL, NULL)",
-        "work_enqueue_many(0::smallint, '{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, NULL, "
-        "'{5}', NULL, NULL, NULL, "
-        "NULL, NULL)",
+        "work_enqueue_many(1::smallint, ROW('{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, "
+        "NULL, "
+        "'{1}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::{t}work_messages)",
+        "work_enqueue_many(0::smallint, ROW('{\"\"}', ARRAY['t'], ARRAY['p'], NULL, NULL, NULL, "
+        "NULL, "
+        "'{5}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::{t}work_messages)",
     };
     struct t_conn *conn;
 

@@ -57,10 +57,11 @@ TEST(more_bytes_than_one_call_may_store_are_refused)
             say(BATCH_WITH("new_outbox_messages"), out));
     refused(conn, "22023", say("process_work_batch: new_inbox_messages: %s", why),
             say(BATCH_WITH("new_inbox_messages"), in));
-    CHECK_STR(t_value(conn, "SELECT problem FROM {t}work_enqueue_many(0::smallint, "
+    CHECK_STR(t_value(conn, "SELECT problem FROM {t}work_enqueue_many(0::smallint, ROW("
                             "array_fill(''::text, '{3}'), array_fill('t'::text, '{3}'), "
                             "array_fill(repeat('x', 335), '{3}'), NULL, NULL, NULL, NULL, "
-                            "array_fill(1::smallint, '{3}'), NULL, NULL, NULL, NULL, NULL, NULL)"),
+                            "array_fill(1::smallint, '{3}'), NULL, NULL, NULL, NULL, NULL, NULL, "
+                            "NULL, NULL)::{t}work_messages)"),
               why);
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}message"), 0);
     t_sql(conn, "SELECT {t}enqueue_many('[{\"topic\": \"t\", \"payload\": \"fits\"}]')");

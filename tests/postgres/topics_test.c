@@ -208,7 +208,8 @@ TEST(a_message_that_came_back_is_found_by_its_topic)
     const char *ids = t_value(conn, "SELECT array_agg(work_id) FROM {t}outbox_claim(" OWNER
                                     ", 30, 4, topics => '{a,b}')");
 
-    t_sql(conn, say("SELECT {t}outbox_abandon(" OWNER ", ('%s'::uuid[])[1:1], delay => '0 s')", ids));
+    t_sql(conn,
+          say("SELECT {t}outbox_abandon(" OWNER ", ('%s'::uuid[])[1:1], delay => '0 s')", ids));
     t_sql(conn, say("SELECT {t}outbox_release(" OWNER ", ('%s'::uuid[])[2:2])", ids));
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}pending WHERE topic < 0"), 0);
     CHECK_STR(claimed(conn, 9, "{a,b}"), "1 2");

@@ -93,6 +93,9 @@ TEST(buffer_writes_big_endian)
     ph__buffer_be64(&buffer, UINT64_C(0x0708090a0b0c0d0e));
     CHECK_INT(buffer.length, 14);
     CHECK(memcmp(buffer.data, "\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c\x0d\x0e", 14) == 0);
+    ph__buffer_put_be32(&buffer, 10, 0xfffefdfc);
+    CHECK_INT(buffer.length, 14);
+    CHECK(memcmp(buffer.data + 9, "\x0a\xff\xfe\xfd\xfc", 5) == 0);
     ph__buffer_free(&buffer);
 }
 

@@ -34,54 +34,70 @@ enum { PART_RECEPTORS = 1, PART_CHECKPOINTS, PART_OUTBOX, PART_INBOX };
 
 /* --------------------------------------------------------------------- asking */
 
-static void add_nulls(struct ph__pg_params *p, const enum ph__pg_oid *types, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        ph__pg_add_null(p, types[i]);
-}
-
 static void add_settlements(struct ph__pg_params *p, const struct ph__work_part *part)
 {
-    static const enum ph__pg_oid types[] = { PG_UUIDS, PG_INT8S, PG_INT2S, PG_TEXTS, PG_INT8S };
-
-    if (part->settle_count > 0)
-        ph__pg_add_settlements(p, part->settle, part->settle_count);
-    else
-        add_nulls(p, types, sizeof(types) / sizeof(*types));
+    if (part->settle_count == 0) {
+        ph__pg_add_null(p, PG_ROW);
+        return;
+    }
+    ph__pg_row_begin(p);
+    ph__pg_add_settlements(p, part->settle, part->settle_count);
+    ph__pg_row_end(p);
 }
 
 static void add_renewals(struct ph__pg_params *p, const struct ph__work_part *part)
 {
-    static const enum ph__pg_oid types[] = { PG_UUIDS, PG_INT8S };
+    if (part->renew_count == 0) {
+        ph__pg_add_null(p, PG_ROW);
+        return;
+    }
+    ph__pg_row_begin(p);
+    ph__pg_add_leases(p, part->renew, part->renew_count);
+    ph__pg_row_end(p);
+}
 
-    if (part->renew_count > 0)
-        ph__pg_add_leases(p, part->renew, part->renew_count);
+static void add_last(struct ph__pg_params *p, const struct ph__claim *claim)
+{
+    if (claim->last != PH__LAST_ANY)
+        ph__pg_add_int2(p, claim->last == PH__LAST_ALONE);
     else
-        add_nulls(p, types, sizeof(types) / sizeof(*types));
+        ph__pg_add_null(p, PG_INT2);
 }
 
 static void add_claim(struct ph__pg_params *p, struct ph__call *call,
                       const struct ph__work_part *part, struct ph__pg_claiming *claiming)
 {
-    static const enum ph__pg_oid types[] = { PG_INT4,  PG_INT4,  PG_TEXT, PG_TEXTS,
-                                             PG_TIMES, PG_UUIDS, PG_INT4, PG_INT4 };
-
-    if (part->claim)
-        ph__pg_claiming_begin(claiming, call, part->claim, p);
-    else
-        add_nulls(p, types, sizeof(types) / sizeof(*types));
+    if (!part->claim) {
+        ph__pg_add_null(p, PG_ROW);
+        return;
+    }
+    ph__pg_row_begin(p);
+    ph__pg_claiming_begin(claiming, call, part->claim, p);
+    add_last(p, part->claim);
+    ph__pg_row_end(p);
 }
 
-static void add_last(struct ph__pg_params *p, const struct ph__work_part *part)
+static void add_results(struct ph__pg_params *p, const struct ph__work_batch *batch)
 {
-    if (part->claim && part->claim->last != PH__LAST_ANY)
-        ph__pg_add_int2(p, part->claim->last == PH__LAST_ALONE);
-    else
-        ph__pg_add_null(p, PG_INT2);
+    if (batch->receptor_count > 0) {
+        ph__pg_row_begin(p);
+        ph__pg_add_receptors(p, batch->receptors, batch->receptor_count);
+        ph__pg_row_end(p);
+    } else {
+        ph__pg_add_null(p, PG_ROW);
+    }
+    if (batch->checkpoint_count > 0) {
+        ph__pg_row_begin(p);
+        ph__pg_add_checkpoints(p, batch->checkpoints, batch->checkpoint_count);
+        ph__pg_row_end(p);
+    } else {
+        ph__pg_add_null(p, PG_ROW);
+    }
 }
 
 static void add_instance(struct ph__pg_params *p, const struct ph__instance *instance)
 {
+    ph__pg_row_begin(p);
     ph__pg_add_uuid(p, instance->id.b);
     ph__pg_add_text(p, instance->service);
     ph__pg_add_text(p, instance->host);
@@ -90,6 +106,7 @@ static void add_instance(struct ph__pg_params *p, const struct ph__instance *ins
     ph__pg_add_int4(p, instance->lease_s);
     ph__pg_add_int4(p, instance->stale_s);
     ph__pg_add_int4(p, instance->partition_count);
+    ph__pg_row_end(p);
 }
 
 static bool has_results_or_messages(const struct ph__work_batch *batch)
@@ -108,23 +125,18 @@ static int ask(struct ph__call *call, const struct ph__work_batch *batch,
 
     add_instance(&params, &batch->instance);
     ph__pg_add_bool(&params, batch->keep);
+    ph__pg_add_again(&params, call);
     add_settlements(&params, &batch->outbox);
     add_settlements(&params, &batch->inbox);
     add_renewals(&params, &batch->outbox);
     add_renewals(&params, &batch->inbox);
     if (whole) {
-        ph__pg_add_receptors(&params, batch->receptors, batch->receptor_count);
-        ph__pg_add_checkpoints(&params, batch->checkpoints, batch->checkpoint_count);
+        add_results(&params, batch);
         ph__pg_add_messages(&params, batch->outbox.messages, batch->outbox.message_count);
         ph__pg_add_messages(&params, batch->inbox.messages, batch->inbox.message_count);
     }
     add_claim(&params, call, &batch->outbox, &claiming[PH_OUTBOX]);
     add_claim(&params, call, &batch->inbox, &claiming[PH_INBOX]);
-    if (!whole) {
-        add_last(&params, &batch->outbox);
-        add_last(&params, &batch->inbox);
-    }
-    ph__pg_add_again(&params, call);
     r = ph__pg_run(call, whole ? PG_WORK_BATCH_WHOLE : PG_WORK_BATCH, &params,
                    once ? PG_ONCE : PG_REPEATABLE, ret_result);
     ph__pg_params_free(&params);
@@ -157,23 +169,6 @@ static int read_problem(struct ph__call *call, const PGresult *result,
     }
 }
 
-static int read_stored(struct ph__call *call, const PGresult *result, int column,
-                       const struct ph__work_part *part)
-{
-    for (size_t i = 0; i < part->message_count; i++) {
-        const uint8_t *work_id = ph__pg_uuid_at(result, 0, column, i);
-        const uint8_t *message_id = ph__pg_uuid_at(result, 0, column + 1, i);
-        ph_enqueued *to = &part->ret_enqueued[i];
-
-        if (!work_id || !message_id)
-            return ph__pg_misfit(call);
-        *to = (ph_enqueued){ .is_new = ph__pg_bool_at(result, 0, column + 2, i) };
-        memcpy(to->work_id.b, work_id, sizeof(to->work_id.b));
-        memcpy(to->message_id.b, message_id, sizeof(to->message_id.b));
-    }
-    return 0;
-}
-
 /* The outcomes of a door's parts before its claim. */
 static int read_part(struct ph__call *call, const PGresult *result, ph_door door,
                      const struct ph__work_part *part)
@@ -184,7 +179,9 @@ static int read_part(struct ph__call *call, const PGresult *result, ph_door door
     if (r == 0)
         r = ph__pg_read_outcomes(call, result, RENEWED + (int)door, part->renew_count,
                                  part->ret_renewed);
-    return r < 0 ? r : read_stored(call, result, STORED + 3 * (int)door, part);
+    return r < 0 ? r
+                 : ph__pg_read_enqueued(call, result, STORED + 3 * (int)door, part->message_count,
+                                        part->ret_enqueued);
 }
 
 /* The work ids of the messages that this call stored, in the order given, in which they rise. NULL

@@ -154,13 +154,6 @@ int ph__pg_stream_read(struct ph__call *call, const struct ph__stream *stream, i
 
 void ph__pg_add_receptors(struct ph__pg_params *p, const ph_receptor_result *results, size_t count)
 {
-    if (count == 0) {
-        ph__pg_add_null(p, PG_UUIDS);
-        ph__pg_add_null(p, PG_TEXTS);
-        ph__pg_add_null(p, PG_BOOLS);
-        ph__pg_add_null(p, PG_TEXTS);
-        return;
-    }
     PH__PG_ARRAY(p, UUID, count, ph__pg_item_uuid(p, results[i].work_id.b));
     PH__PG_ARRAY(p, TEXT, count, ph__pg_item_text(p, results[i].receptor));
     PH__PG_ARRAY(p, BOOL, count, ph__pg_item_bool(p, results[i].failed));
@@ -217,15 +210,6 @@ int ph__pg_receptor_list(struct ph__call *call, ph_work_id id, ph_receptors *ret
 void ph__pg_add_checkpoints(struct ph__pg_params *p, const struct ph__checkpoint *results,
                             size_t count)
 {
-    if (count == 0) {
-        ph__pg_add_null(p, PG_INT2S);
-        for (int i = 0; i < 3; i++)
-            ph__pg_add_null(p, PG_TEXTS);
-        ph__pg_add_null(p, PG_INT8S);
-        ph__pg_add_null(p, PG_BOOLS);
-        ph__pg_add_null(p, PG_TEXTS);
-        return;
-    }
     PH__PG_ARRAY(p, INT2, count, ph__pg_item_int2(p, results[i].stream.door));
     PH__PG_ARRAY(p, TEXT, count, ph__pg_item_text(p, results[i].stream.ns));
     PH__PG_ARRAY(p, TEXT, count, ph__pg_item_text(p, results[i].stream.key));

@@ -1,5 +1,5 @@
 /* enqueue.c - messages into PostgreSQL: one through work_enqueue, many through
- * work_enqueue_many, which takes columns. */
+ * work_enqueue_many, which takes a row of lists. */
 #include "store/postgres/pg.h"
 
 #include "core/error.h"
@@ -7,17 +7,37 @@
 
 #include <string.h>
 
-static void read_enqueued(const PGresult *result, int row, ph_enqueued *to)
+static void read_enqueued(const PGresult *result, ph_enqueued *to)
 {
-    const uint8_t *work_id = ph__pg_uuid(result, row, 0);
-    const uint8_t *message_id = ph__pg_uuid(result, row, 1);
+    const uint8_t *work_id = ph__pg_uuid(result, 0, 0);
+    const uint8_t *message_id = ph__pg_uuid(result, 0, 1);
 
     memset(to, 0, sizeof(*to));
     if (work_id && message_id) {
         memcpy(to->work_id.b, work_id, sizeof(to->work_id.b));
         memcpy(to->message_id.b, message_id, sizeof(to->message_id.b));
     }
-    to->is_new = ph__pg_int(result, row, 2) != 0;
+    to->is_new = ph__pg_int(result, 0, 2) != 0;
+}
+
+int ph__pg_read_enqueued(struct ph__call *call, const PGresult *result, int column, size_t count,
+                         ph_enqueued *ret_enqueued)
+{
+    bool same_ids = PQgetisnull(result, 0, column + 1);
+    bool all_new = PQgetisnull(result, 0, column + 2);
+
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *work_id = ph__pg_uuid_at(result, 0, column, i);
+        const uint8_t *message_id = same_ids ? work_id : ph__pg_uuid_at(result, 0, column + 1, i);
+        ph_enqueued *to = &ret_enqueued[i];
+
+        if (!work_id || !message_id)
+            return ph__pg_misfit(call);
+        *to = (ph_enqueued){ .is_new = all_new || ph__pg_bool_at(result, 0, column + 2, i) };
+        memcpy(to->work_id.b, work_id, sizeof(to->work_id.b));
+        memcpy(to->message_id.b, message_id, sizeof(to->message_id.b));
+    }
+    return 0;
 }
 
 static const uint8_t *tenant_of(const struct ph__message *m)
@@ -35,9 +55,9 @@ static const uint8_t *join_of(const struct ph__message *m)
     return m->join_id ? m->join_id->b : NULL;
 }
 
-/* Values that hardly any message has: a list without any is not sent. */
+/* Which values some message has: a list without any is not sent. */
 struct extras {
-    bool join, stream;
+    bool tenant, key, correlation, stream, due, expires, headers, message_id, attempts, join;
 };
 
 static struct extras find_extras(const struct ph__message *messages, size_t n)
@@ -45,8 +65,18 @@ static struct extras find_extras(const struct ph__message *messages, size_t n)
     struct extras found = { 0 };
 
     for (size_t i = 0; i < n; i++) {
-        found.join |= messages[i].join_id != NULL;
-        found.stream |= messages[i].stream != NULL;
+        const struct ph__message *m = &messages[i];
+
+        found.tenant |= m->tenant_id != NULL;
+        found.key |= m->dedupe_key != NULL;
+        found.correlation |= m->correlation_id != NULL;
+        found.stream |= m->stream != NULL;
+        found.due |= m->due_at != 0;
+        found.expires |= m->expires_at != 0;
+        found.headers |= m->headers != NULL;
+        found.message_id |= m->message_id != NULL;
+        found.attempts |= m->max_attempts != 0;
+        found.join |= m->join_id != NULL;
     }
     return found;
 }
@@ -75,17 +105,6 @@ static void add_one(struct ph__pg_params *p, ph_door door, const struct ph__mess
     ph__pg_add_bool(p, m->handled);
 }
 
-static void add_no_messages(struct ph__pg_params *p)
-{
-    static const enum ph__pg_oid types[] = { PG_TEXTS, PG_TEXTS, PG_TEXTS,  PG_UUIDS,
-                                             PG_TEXTS, PG_TEXTS, PG_TEXTS,  PG_INT2S,
-                                             PG_TIMES, PG_TIMES, PG_JSONBS, PG_UUIDS,
-                                             PG_INT2S, PG_UUIDS, PG_TEXTS,  PG_BOOLS };
-
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-        ph__pg_add_null(p, types[i]);
-}
-
 static void add_attempts(struct ph__pg_params *p, int max_attempts)
 {
     if (max_attempts)
@@ -94,42 +113,40 @@ static void add_attempts(struct ph__pg_params *p, int max_attempts)
         ph__pg_item_null(p);
 }
 
+#define LIST_IF(has, params, type, count, item)                                                    \
+    do {                                                                                           \
+        if (has)                                                                                   \
+            PH__PG_ARRAY(params, type, count, item);                                               \
+        else                                                                                       \
+            ph__pg_add_null(params, PG_##type##S);                                                 \
+    } while (0)
+
 void ph__pg_add_messages(struct ph__pg_params *p, const struct ph__message *messages, size_t n)
 {
-    struct extras extras;
+    const struct extras some = find_extras(messages, n);
 
     if (n == 0) {
-        add_no_messages(p);
+        ph__pg_add_null(p, PG_ROW);
         return;
     }
-    extras = find_extras(messages, n);
+    ph__pg_row_begin(p);
     PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].ns));
     PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].topic));
     PH__PG_ARRAY(p, TEXT, n, ph__pg_item_bytes(p, messages[i].payload, messages[i].payload_length));
-    PH__PG_ARRAY(p, UUID, n, ph__pg_item_uuid(p, tenant_of(&messages[i])));
-    PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].dedupe_key));
-    PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].correlation_id));
-    if (extras.stream)
-        PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].stream));
-    else
-        ph__pg_add_null(p, PG_TEXTS);
+    LIST_IF(some.tenant, p, UUID, n, ph__pg_item_uuid(p, tenant_of(&messages[i])));
+    LIST_IF(some.key, p, TEXT, n, ph__pg_item_text(p, messages[i].dedupe_key));
+    LIST_IF(some.correlation, p, TEXT, n, ph__pg_item_text(p, messages[i].correlation_id));
+    LIST_IF(some.stream, p, TEXT, n, ph__pg_item_text(p, messages[i].stream));
     PH__PG_ARRAY(p, INT2, n, ph__pg_item_int2(p, messages[i].level));
-    PH__PG_ARRAY(p, TIME, n, ph__pg_item_time(p, messages[i].due_at));
-    PH__PG_ARRAY(p, TIME, n, ph__pg_item_time(p, messages[i].expires_at));
-    PH__PG_ARRAY(p, JSONB, n, ph__pg_item_jsonb(p, messages[i].headers));
-    PH__PG_ARRAY(p, UUID, n, ph__pg_item_uuid(p, message_id_of(&messages[i])));
-    PH__PG_ARRAY(p, INT2, n, add_attempts(p, messages[i].max_attempts));
-    if (extras.join)
-        PH__PG_ARRAY(p, UUID, n, ph__pg_item_uuid(p, join_of(&messages[i])));
-    else
-        ph__pg_add_null(p, PG_UUIDS);
-    if (messages->source) {
-        PH__PG_ARRAY(p, TEXT, n, ph__pg_item_text(p, messages[i].source));
-        PH__PG_ARRAY(p, BOOL, n, ph__pg_item_bool(p, messages[i].handled));
-    } else {
-        ph__pg_add_null(p, PG_TEXTS);
-        ph__pg_add_null(p, PG_BOOLS);
-    }
+    LIST_IF(some.due, p, TIME, n, ph__pg_item_time(p, messages[i].due_at));
+    LIST_IF(some.expires, p, TIME, n, ph__pg_item_time(p, messages[i].expires_at));
+    LIST_IF(some.headers, p, JSONB, n, ph__pg_item_jsonb(p, messages[i].headers));
+    LIST_IF(some.message_id, p, UUID, n, ph__pg_item_uuid(p, message_id_of(&messages[i])));
+    LIST_IF(some.attempts, p, INT2, n, add_attempts(p, messages[i].max_attempts));
+    LIST_IF(some.join, p, UUID, n, ph__pg_item_uuid(p, join_of(&messages[i])));
+    LIST_IF(messages->source, p, TEXT, n, ph__pg_item_text(p, messages[i].source));
+    LIST_IF(messages->source, p, BOOL, n, ph__pg_item_bool(p, messages[i].handled));
+    ph__pg_row_end(p);
 }
 
 int ph__pg_check_volume(const struct ph__message *messages, size_t count, ph_error *err)
@@ -163,7 +180,8 @@ int ph__pg_message_problem(struct ph__call *call, const struct ph__message *mess
     return count == 1 ? PH_EINVAL : ph__item(call->err, PH_EINVAL, p->at);
 }
 
-/* Why nothing was stored: of one message, or of that with the index in the result. */
+/* Why nothing was stored: of one message, which tells of a join's message in its place, or of that
+ * with the index in the result. */
 static int read_problem(struct ph__call *call, const PGresult *result,
                         const struct ph__message *messages, size_t count)
 {
@@ -171,7 +189,7 @@ static int read_problem(struct ph__call *call, const PGresult *result,
         .at = (size_t)ph__pg_int(result, 0, 4),
         .words = PQgetvalue(result, 0, 3),
         .join_problem = (int)ph__pg_int(result, 0, 5),
-        .message = ph__pg_uuid(result, 0, 1),
+        .message = ph__pg_uuid(result, 0, count == 1 ? 1 : 7),
     };
 
     return ph__pg_message_problem(call, messages, count, &problem);
@@ -199,12 +217,14 @@ int ph__pg_enqueue(struct ph__call *call, ph_door door, const struct ph__message
         return r;
     if (PQntuples(result) > 0 && !(PQgetisnull(result, 0, 3) && PQgetisnull(result, 0, 5)))
         r = read_problem(call, result, messages, count);
-    else if ((size_t)PQntuples(result) != count)
+    else if (PQntuples(result) != 1)
         r = ph__pg_misfit(call);
     if (r == 0)
         r = ph__pg_read_joins(call, result, 0, 6);
-    for (size_t i = 0; r == 0 && i < count; i++)
-        read_enqueued(result, (int)i, &ret_enqueued[i]);
+    if (r == 0 && count == 1)
+        read_enqueued(result, ret_enqueued);
+    else if (r == 0)
+        r = ph__pg_read_enqueued(call, result, 0, count, ret_enqueued);
     PQclear(result);
     if (r < 0 || door > PH_INBOX)
         return r; /* no dispatcher listens at the other doors: schedulers look when something is due */

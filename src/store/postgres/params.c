@@ -19,52 +19,87 @@ static int next(struct ph__pg_params *params, enum ph__pg_oid type)
     return i;
 }
 
-/* The bytes appended since next() are the value. */
+/* A parameter, or a column of the open row, whose length is told before its bytes; -1: null. */
+static void begin_value(struct ph__pg_params *params, enum ph__pg_oid type)
+{
+    if (!params->in_row) {
+        next(params, type);
+        return;
+    }
+    PH__ASSERT(params->items == 0);
+    params->columns++;
+    ph__buffer_be32(&params->data, type);
+    ph__buffer_be32(&params->data, UINT32_MAX);
+    params->column_at = params->data.length;
+}
+
+/* The bytes appended since begin_value() are the value. */
 static void close_value(struct ph__pg_params *params)
 {
     int i = params->count - 1;
 
+    if (params->in_row) {
+        ph__buffer_put_be32(&params->data, params->column_at - 4,
+                            (uint32_t)(params->data.length - params->column_at));
+        return;
+    }
     PH__ASSERT(i >= 0 && params->length[i] == -1);
     PH__ASSERT(params->data.failed || params->offset[i] <= params->data.length);
     params->length[i] = (int)(params->data.length - params->offset[i]);
 }
 
+void ph__pg_row_begin(struct ph__pg_params *params)
+{
+    next(params, PG_ROW);
+    params->in_row = true;
+    params->columns = 0;
+    ph__buffer_be32(&params->data, 0); /* how many columns */
+}
+
+void ph__pg_row_end(struct ph__pg_params *params)
+{
+    PH__ASSERT(params->in_row && params->items == 0);
+    params->in_row = false;
+    ph__buffer_put_be32(&params->data, params->offset[params->count - 1], params->columns);
+    close_value(params);
+}
+
 void ph__pg_add_null(struct ph__pg_params *params, enum ph__pg_oid type)
 {
-    next(params, type);
+    begin_value(params, type);
 }
 
 void ph__pg_add_bool(struct ph__pg_params *params, bool value)
 {
-    next(params, PG_BOOL);
+    begin_value(params, PG_BOOL);
     ph__buffer_bytes(&params->data, value ? "\x01" : "\x00", 1);
     close_value(params);
 }
 
 void ph__pg_add_int2(struct ph__pg_params *params, int value)
 {
-    next(params, PG_INT2);
+    begin_value(params, PG_INT2);
     ph__buffer_be16(&params->data, (uint16_t)value);
     close_value(params);
 }
 
 void ph__pg_add_int4(struct ph__pg_params *params, int value)
 {
-    next(params, PG_INT4);
+    begin_value(params, PG_INT4);
     ph__buffer_be32(&params->data, (uint32_t)value);
     close_value(params);
 }
 
 void ph__pg_add_int8(struct ph__pg_params *params, int64_t value)
 {
-    next(params, PG_INT8);
+    begin_value(params, PG_INT8);
     ph__buffer_be64(&params->data, (uint64_t)value);
     close_value(params);
 }
 
 void ph__pg_add_uuid(struct ph__pg_params *params, const uint8_t *id)
 {
-    next(params, PG_UUID);
+    begin_value(params, PG_UUID);
     if (!id)
         return;
     ph__buffer_bytes(&params->data, id, 16);
@@ -73,7 +108,7 @@ void ph__pg_add_uuid(struct ph__pg_params *params, const uint8_t *id)
 
 void ph__pg_add_time(struct ph__pg_params *params, int64_t time)
 {
-    next(params, PG_TIME);
+    begin_value(params, PG_TIME);
     if (time == 0)
         return;
     ph__buffer_be64(&params->data, (uint64_t)(time - PG_EPOCH_US));
@@ -82,8 +117,15 @@ void ph__pg_add_time(struct ph__pg_params *params, int64_t time)
 
 void ph__pg_add_bytes(struct ph__pg_params *params, const char *bytes, size_t length)
 {
-    int i = next(params, PG_TEXT);
+    int i;
 
+    if (params->in_row) {
+        begin_value(params, PG_TEXT);
+        ph__buffer_bytes(&params->data, bytes, length);
+        close_value(params);
+        return;
+    }
+    i = next(params, PG_TEXT);
     params->borrowed[i] = bytes;
     params->length[i] = (int)length;
 }
@@ -101,6 +143,7 @@ void ph__pg_add_field(struct ph__pg_params *params, enum ph__pg_oid type, const 
 {
     int i = next(params, type);
 
+    PH__ASSERT(!params->in_row);
     params->borrowed[i] = PQgetvalue(result, row, column);
     params->length[i] = PQgetlength(result, row, column);
 }
@@ -114,7 +157,7 @@ static void append_jsonb(struct ph__pg_params *params, const char *json)
 
 void ph__pg_add_jsonb(struct ph__pg_params *params, const char *json)
 {
-    next(params, PG_JSONB);
+    begin_value(params, PG_JSONB);
     if (!json)
         return;
     append_jsonb(params, json);
@@ -124,7 +167,7 @@ void ph__pg_add_jsonb(struct ph__pg_params *params, const char *json)
 void ph__pg_array_begin(struct ph__pg_params *params, enum ph__pg_oid array,
                         enum ph__pg_oid element, size_t count)
 {
-    next(params, array);
+    begin_value(params, array);
     params->items = count;
     ph__buffer_be32(&params->data, count ? 1 : 0); /* dimensions */
     ph__buffer_be32(&params->data, 1);             /* may hold nulls */

@@ -16,9 +16,10 @@ char *ph__pg_substitute(const ph_store *store, const char *text);
 
 /* -------------------------------------------------------------- parameters */
 
-#define PH__PG_PARAMS 83 /* of PG_WORK_BATCH_WHOLE */
+#define PH__PG_PARAMS 17 /* of PG_ENQUEUE */
 
 enum ph__pg_oid {
+    PG_ROW = 0, /* of a type of ours: the server sees from the statement which */
     PG_BOOL = 16,
     PG_INT8 = 20,
     PG_INT2 = 21,
@@ -37,7 +38,7 @@ enum ph__pg_oid {
 };
 
 /* Binary parameters. Fixed-size values and arrays live in data; long texts are
- * borrowed. Each _add/_begin appends the next parameter. */
+ * borrowed, but not in a row. Each _add/_begin appends the next parameter. */
 struct ph__pg_params {
     int count;
     unsigned types[PH__PG_PARAMS];
@@ -45,6 +46,9 @@ struct ph__pg_params {
     size_t offset[PH__PG_PARAMS];
     int length[PH__PG_PARAMS]; /* -1: null */
     size_t items;              /* that the open array still lacks */
+    bool in_row;
+    uint32_t columns; /* of the open row, so far */
+    size_t column_at; /* where the value of the last one begins */
     struct ph__buffer data;
 };
 
@@ -75,6 +79,9 @@ void ph__pg_item_bytes(struct ph__pg_params *params, const char *bytes, size_t l
 void ph__pg_item_text(struct ph__pg_params *params, const char *text);
 void ph__pg_item_jsonb(struct ph__pg_params *params, const char *json);
 void ph__pg_array_end(struct ph__pg_params *params);
+/* A row of a composite type: what is added between these two are its columns, not parameters. */
+void ph__pg_row_begin(struct ph__pg_params *params);
+void ph__pg_row_end(struct ph__pg_params *params);
 /* A whole one of a type: item appends element i. */
 #define PH__PG_ARRAY(params, type, count, item)                                                    \
     do {                                                                                           \
@@ -283,9 +290,12 @@ int ph__pg_fail(const PGconn *conn, const PGresult *result, ph_error *err);
 
 int ph__pg_check_schema(struct ph__call *call);
 
-/* The parameters of work_enqueue_many after the door; n 0: nulls. */
+/* A work_messages; n 0: null. */
 void ph__pg_add_messages(struct ph__pg_params *params, const struct ph__message *messages,
                          size_t n);
+/* The outcomes of work_enqueue_many in the first row: work ids, message ids, are they new? */
+int ph__pg_read_enqueued(struct ph__call *call, const PGresult *result, int column, size_t count,
+                         ph_enqueued *ret_enqueued);
 /* All of a call travels in one protocol message, which cannot exceed 1 GiB. */
 int ph__pg_check_volume(const struct ph__message *messages, size_t count, ph_error *err);
 /* Why messages were not stored: because of that at the index, in words, or by its join. */
@@ -358,7 +368,7 @@ bool ph__pg_read_info(struct ph__arena *arena, const PGresult *result, int row, 
  * rings where messages were sent. A null says nothing. */
 int ph__pg_read_joins(struct ph__call *call, const PGresult *result, int row, int column);
 
-/* The parameters of results; count 0: nulls. */
+/* The parameters of results. */
 void ph__pg_add_receptors(struct ph__pg_params *params, const ph_receptor_result *results,
                           size_t count);
 void ph__pg_add_checkpoints(struct ph__pg_params *params, const struct ph__checkpoint *results,

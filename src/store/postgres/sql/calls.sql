@@ -11,8 +11,8 @@ SELECT work_id, message_id, is_new, problem, 0, join_problem, joins
 FROM {schema}.{p}work_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 
 -- name: enqueue_many
-SELECT work_id, message_id, is_new, problem, ord, join_problem, joins
-FROM {schema}.{p}work_enqueue_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+SELECT ids, message_ids, is_new, problem, at, join_problem, joins, problem_message
+FROM {schema}.{p}work_enqueue_many($1, $2)
 
 -- name: claim
 SELECT work_id, message_id, fence, topic, payload, tenant_id, dedupe_key, correlation_id, headers::text, attempts,
@@ -234,9 +234,10 @@ FROM (SELECT j.id, j.attached_steps <> coalesce(m.attached, 0) OR j.completed_st
 -- The first row has the outcomes of the parts before the claims, the others are claimed messages;
 -- all may tell of joins. The claims take their batch size from the first row, so that they cannot
 -- come before; null: none. It is hidden from the planner in b, whose plan would change with it.
-WITH b AS MATERIALIZED (SELECT *, $25::int AS outbox_n, $33::int AS inbox_n FROM {schema}.{p}work_batch(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-    $23, $42))
+-- The parameters are rows of types of ours (see migration 0006).
+WITH b AS MATERIALIZED (
+    SELECT *, ($8::{schema}.{p}work_wanted).batch_size AS outbox_n, ($9::{schema}.{p}work_wanted).batch_size AS inbox_n
+    FROM {schema}.{p}work_batch($1, $2, $3, $4, $5, $6, $7))
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
        NULL::text, NULL::bigint, NULL::text, NULL::boolean,
@@ -247,22 +248,24 @@ SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedu
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 0::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $24, b.outbox_n, $26, $27, $28, $29, $30, $31, $40) c
+FROM b, LATERAL {schema}.{p}work_claim(
+    0::smallint, ($1).id, ($8).lease_s, b.outbox_n, ($8).ns, ($8).topics, ($8).from_due, ($8).from_id,
+    ($8).partition_count, ($8).max_partitions, ($8).last) c
 WHERE b.outbox_n IS NOT NULL AND b.ended_at IS NULL
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
        c.headers::text, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.priority, c.joins,
        c.stream, c.seq, c.source, c.orphan, 1::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $32, b.inbox_n, $34, $35, $36, $37, $38, $39, $41) c
+FROM b, LATERAL {schema}.{p}work_claim(
+    1::smallint, ($1).id, ($9).lease_s, b.inbox_n, ($9).ns, ($9).topics, ($9).from_due, ($9).from_id,
+    ($9).partition_count, ($9).max_partitions, ($9).last) c
 WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL
 
 -- name: work_batch_whole
-WITH b AS MATERIALIZED (SELECT *, $68::int AS outbox_n, $76::int AS inbox_n FROM {schema}.{p}work_batch_whole(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-    $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41,
-    $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60,
-    $61, $62, $63, $64, $65, $66, $83))
+WITH b AS MATERIALIZED (
+    SELECT *, ($12::{schema}.{p}work_wanted).batch_size AS outbox_n, ($13::{schema}.{p}work_wanted).batch_size AS inbox_n
+    FROM {schema}.{p}work_batch_whole($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11))
 SELECT NULL::uuid, NULL::uuid, NULL::bigint, NULL::text, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::text,
        NULL::int, NULL::int, NULL::timestamptz, NULL::timestamptz, NULL::text, NULL::int, joins,
        NULL::text, NULL::bigint, NULL::text, NULL::boolean,
@@ -276,7 +279,9 @@ SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedu
        c.stream, c.seq, c.source, c.orphan, 0::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL
-FROM b, LATERAL {schema}.{p}work_claim(0::smallint, $1, $67, b.outbox_n, $69, $70, $71, $72, $73, $74) c
+FROM b, LATERAL {schema}.{p}work_claim(
+    0::smallint, ($1).id, ($12).lease_s, b.outbox_n, ($12).ns, ($12).topics, ($12).from_due, ($12).from_id,
+    ($12).partition_count, ($12).max_partitions, ($12).last) c
 WHERE b.outbox_n IS NOT NULL AND b.ended_at IS NULL AND b.part IS NULL
 UNION ALL
 SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
@@ -284,7 +289,9 @@ SELECT c.work_id, c.message_id, c.fence, c.topic, c.payload, c.tenant_id, c.dedu
        c.stream, c.seq, c.source, c.orphan, 1::smallint,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL
-FROM b, LATERAL {schema}.{p}work_claim(1::smallint, $1, $75, b.inbox_n, $77, $78, $79, $80, $81, $82) c
+FROM b, LATERAL {schema}.{p}work_claim(
+    1::smallint, ($1).id, ($13).lease_s, b.inbox_n, ($13).ns, ($13).topics, ($13).from_due, ($13).from_id,
+    ($13).partition_count, ($13).max_partitions, ($13).last) c
 WHERE b.inbox_n IS NOT NULL AND b.ended_at IS NULL AND b.part IS NULL
 
 -- name: instance_leave

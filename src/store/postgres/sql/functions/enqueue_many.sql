@@ -6,17 +6,13 @@ CREATE OR REPLACE FUNCTION {p}enqueue_many(messages jsonb) RETURNS SETOF {p}enqu
 AS $$
 #variable_conflict use_column
 DECLARE
-    _args record;
+    _m {p}work_messages := {p}messages_read('enqueue_many', messages);
+    _r record;
 BEGIN
-    SELECT * INTO _args FROM {p}messages_read('enqueue_many', messages);
-    IF _args.topics IS NULL THEN
-        RETURN; -- an empty array
-    END IF;
-    RETURN QUERY SELECT r.work_id, r.message_id, r.is_new FROM {p}work_enqueue_many(
-        0::smallint, _args.ns, _args.topics, _args.payloads, _args.tenant_ids, _args.keys,
-        _args.correlation_ids, _args.streams, _args.levels, _args.due_ats, _args.expires_ats,
-        _args.headers, _args.message_ids, _args.max_attempts, _args.join_ids) r
-    WHERE {p}raise_problem('enqueue_many', r.ord, r.problem)
-      AND {p}join_raise(format('enqueue_many: message %s', r.ord), r.join_problem, _args.join_ids[r.ord + 1], r.message_id);
+    _r := {p}work_enqueue_many(0::smallint, _m);
+    PERFORM {p}raise_problem('enqueue_many', _r.at, _r.problem);
+    PERFORM {p}join_raise(format('enqueue_many: message %s', _r.at), _r.join_problem, _m.join_ids[_r.at + 1], _r.problem_message);
+    RETURN QUERY SELECT u.id, coalesce(u.message_id, u.id), coalesce(u.is_new, true)
+                 FROM unnest(_r.ids, _r.message_ids, _r.is_new) WITH ORDINALITY u(id, message_id, is_new, i) ORDER BY u.i;
 END
 $$;

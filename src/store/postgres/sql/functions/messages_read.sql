@@ -1,15 +1,12 @@
--- messages_read(where, messages) → the parameters of work_enqueue_many for the outbox, from a
--- JSON array of objects whose keys are enqueue's arguments; nulls if it is empty. A bad one is an
+-- messages_read(where, messages) → new messages of the outbox, from a JSON array of objects whose
+-- keys are enqueue's arguments; nulls if it is empty, and for lists without a value. A bad one is an
 -- error (SQLSTATE 22023) that begins with where and names its index.
-CREATE OR REPLACE FUNCTION {p}messages_read(
-    _where text, _messages jsonb, OUT ns text[], OUT topics text[], OUT payloads text[], OUT tenant_ids uuid[], OUT keys text[],
-    OUT correlation_ids text[], OUT streams text[], OUT levels smallint[], OUT due_ats timestamptz[],
-    OUT expires_ats timestamptz[], OUT headers jsonb[], OUT message_ids uuid[], OUT max_attempts smallint[],
-    OUT join_ids uuid[])
+CREATE OR REPLACE FUNCTION {p}messages_read(_where text, _messages jsonb) RETURNS {p}work_messages
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
+    _m {p}work_messages;
     _problem text := {p}messages_problem(_messages);
     _priorities int[]; -- they fit, once there is no problem
     _most int[];
@@ -17,15 +14,21 @@ BEGIN
     IF _problem IS NULL THEN
         BEGIN
             SELECT array_agg(m.topic ORDER BY i), array_agg(m.payload ORDER BY i),
-                   array_agg(coalesce(m.namespace, '') ORDER BY i), array_agg(m.tenant_id ORDER BY i),
-                   array_agg(m.dedupe_key ORDER BY i), array_agg(nullif(m.correlation_id, '') ORDER BY i),
-                   array_agg(m.stream ORDER BY i), array_agg(coalesce(m.priority, 1) ORDER BY i),
-                   array_agg(m.due_at ORDER BY i), array_agg(m.expires_at ORDER BY i), array_agg(m.headers ORDER BY i),
-                   array_agg(m.message_id ORDER BY i), array_agg(m.max_attempts ORDER BY i),
+                   array_agg(coalesce(m.namespace, '') ORDER BY i),
+                   CASE WHEN count(m.tenant_id) > 0 THEN array_agg(m.tenant_id ORDER BY i) END,
+                   CASE WHEN count(m.dedupe_key) > 0 THEN array_agg(m.dedupe_key ORDER BY i) END,
+                   CASE WHEN count(m.correlation_id) > 0 THEN array_agg(nullif(m.correlation_id, '') ORDER BY i) END,
+                   CASE WHEN count(m.stream) > 0 THEN array_agg(m.stream ORDER BY i) END,
+                   array_agg(coalesce(m.priority, 1) ORDER BY i),
+                   CASE WHEN count(m.due_at) > 0 THEN array_agg(m.due_at ORDER BY i) END,
+                   CASE WHEN count(m.expires_at) > 0 THEN array_agg(m.expires_at ORDER BY i) END,
+                   CASE WHEN count(m.headers) > 0 THEN array_agg(m.headers ORDER BY i) END,
+                   CASE WHEN count(m.message_id) > 0 THEN array_agg(m.message_id ORDER BY i) END,
+                   CASE WHEN count(m.max_attempts) > 0 THEN array_agg(m.max_attempts ORDER BY i) END,
                    CASE WHEN count(m.join_id) > 0 THEN array_agg(m.join_id ORDER BY i) END,
                    (array_agg(format('message %s: %s', i - 1, c.problem) ORDER BY i) FILTER (WHERE c.problem IS NOT NULL))[1]
-            INTO topics, payloads, ns, tenant_ids, keys, correlation_ids, streams, _priorities, due_ats, expires_ats, headers,
-                 message_ids, _most, join_ids, _problem
+            INTO _m.topics, _m.payloads, _m.ns, _m.tenant_ids, _m.keys, _m.correlation_ids, _m.streams, _priorities,
+                 _m.due_ats, _m.expires_ats, _m.headers, _m.message_ids, _most, _m.join_ids, _problem
             FROM ROWS FROM (jsonb_to_recordset(_messages) AS (
                      topic text, payload text, namespace text, tenant_id uuid, dedupe_key text, correlation_id text,
                      stream text, priority int, due_at timestamptz, expires_at timestamptz, headers jsonb,
@@ -40,11 +43,12 @@ BEGIN
             _problem := coalesce({p}messages_cast_problem(_messages), SQLERRM);
         END;
     END IF;
-    _problem := coalesce(_problem, {p}messages_bytes_problem(payloads, headers));
+    _problem := coalesce(_problem, {p}messages_bytes_problem(_m.payloads, _m.headers));
     IF _problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = _where || ': ' || _problem;
     END IF;
-    levels := _priorities;
-    max_attempts := _most;
+    _m.levels := _priorities;
+    _m.max_attempts := _most;
+    RETURN _m;
 END
 $$;

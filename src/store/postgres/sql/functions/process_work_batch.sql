@@ -29,24 +29,15 @@ CREATE OR REPLACE FUNCTION {p}process_work_batch(
 AS $$
 #variable_conflict use_variable
 DECLARE
-    _problem text := coalesce(
-        {p}instance_problem(instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds),
-        {p}claim_problem(instance_id, lease_seconds, batch_size, namespace, topics, NULL),
-        CASE WHEN flags IS NULL OR flags NOT BETWEEN 0 AND 15
-                 THEN format('flags is %s; give the bits 1, 2, 4 and 8', coalesce(flags::text, 'null'))
-             WHEN partition_count IS NULL OR partition_count NOT BETWEEN 1 AND 1000000
-                 THEN format('partition_count is %s; give 1 to 1000000', coalesce(partition_count::text, 'null'))
-             WHEN max_partitions_per_instance < 1
-                 THEN format('max_partitions_per_instance is %s; give 1 or more, or leave it out', max_partitions_per_instance)
-        END,
-        CASE WHEN renew_outbox_ids IS NOT NULL THEN 'renew_outbox_ids: ' || {p}ids_problem(renew_outbox_ids) END,
-        CASE WHEN renew_inbox_ids IS NOT NULL THEN 'renew_inbox_ids: ' || {p}ids_problem(renew_inbox_ids) END);
-    _outbox record;
-    _inbox record;
-    _receptors record;
-    _checkpoints record;
-    _out record;
-    _in record;
+    _me CONSTANT {p}work_instance := (instance_id, service_name, host_name, process_id, metadata, lease_seconds,
+                                      stale_threshold_seconds, partition_count);
+    _wanted CONSTANT {p}work_wanted := (lease_seconds, batch_size, namespace, topics, NULL, NULL, partition_count,
+                                        max_partitions_per_instance, NULL);
+    _problem text := {p}batch_problem(_me, _wanted, flags, renew_outbox_ids, renew_inbox_ids);
+    _outbox {p}work_settlements;
+    _inbox {p}work_settlements;
+    _renew_outbox CONSTANT {p}work_renewals := (nullif(renew_outbox_ids[:], '{}'), NULL);
+    _renew_inbox CONSTANT {p}work_renewals := (nullif(renew_inbox_ids[:], '{}'), NULL);
     _done record;
     _new uuid[];
     _tidies boolean;
@@ -62,8 +53,8 @@ BEGIN
             THEN 'new_inbox_messages: handled needs a transaction of yours, in which the work is done' END);
     END IF;
     PERFORM {p}batch_raise(_problem);
-    SELECT * INTO _outbox FROM {p}batch_settlements('outbox', outbox_completions, outbox_failures);
-    SELECT * INTO _inbox FROM {p}batch_settlements('inbox', inbox_completions, inbox_failures);
+    _outbox := {p}batch_settlements('outbox', outbox_completions, outbox_failures);
+    _inbox := {p}batch_settlements('inbox', inbox_completions, inbox_failures);
     IF coalesce(receptor_completions, receptor_failures, checkpoint_completions, checkpoint_failures, new_outbox_messages,
                 new_inbox_messages) IS NULL THEN
         SELECT r.next_at <= coalesce(s.clock, clock_timestamp()) INTO _tidies
@@ -71,60 +62,21 @@ BEGIN
         IF _tidies THEN
             PERFORM {p}batch_retention({p}clock());
         END IF;
-        SELECT * INTO _done FROM {p}work_batch(
-            instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds, partition_count,
-            flags & 1 > 0,
-            _outbox.ids, _outbox.fences, _outbox.verbs, _outbox.errors, _outbox.delays,
-            _inbox.ids, _inbox.fences, _inbox.verbs, _inbox.errors, _inbox.delays,
-            nullif(renew_outbox_ids[:], '{}'), NULL, nullif(renew_inbox_ids[:], '{}'), NULL, _again);
+        _done := {p}work_batch(_me, flags & 1 > 0, _again, _outbox, _inbox, _renew_outbox, _renew_inbox);
     ELSE
-        SELECT * INTO _receptors FROM {p}batch_receptors(receptor_completions, receptor_failures);
-        SELECT * INTO _checkpoints FROM {p}batch_checkpoints(checkpoint_completions, checkpoint_failures);
-        SELECT * INTO _out FROM {p}messages_read('process_work_batch: new_outbox_messages', coalesce(new_outbox_messages, '[]'));
-        SELECT * INTO _in FROM {p}batch_inbox(new_inbox_messages);
-        SELECT * INTO _done FROM {p}work_batch_whole(
-            instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds, partition_count,
-            flags & 1 > 0,
-            _outbox.ids, _outbox.fences, _outbox.verbs, _outbox.errors, _outbox.delays,
-            _inbox.ids, _inbox.fences, _inbox.verbs, _inbox.errors, _inbox.delays,
-            nullif(renew_outbox_ids[:], '{}'), NULL, nullif(renew_inbox_ids[:], '{}'), NULL,
-            _receptors.ids, _receptors.names, _receptors.failed, _receptors.errors,
-            _checkpoints.doors, _checkpoints.ns, _checkpoints.streams, _checkpoints.consumers, _checkpoints.seqs,
-            _checkpoints.failed, _checkpoints.errors,
-            _out.ns, _out.topics, _out.payloads, _out.tenant_ids, _out.keys, _out.correlation_ids, _out.streams, _out.levels,
-            _out.due_ats, _out.expires_ats, _out.headers, _out.message_ids, _out.max_attempts, _out.join_ids, NULL, NULL,
-            _in.ns, _in.topics, _in.payloads, _in.tenant_ids, _in.keys, _in.correlation_ids, _in.streams, _in.levels,
-            _in.due_ats, _in.expires_ats, _in.headers, _in.message_ids, _in.max_attempts, _in.join_ids, _in.sources,
-            _in.handled, _again);
-        IF _done.part IS NOT NULL THEN
-            PERFORM {p}batch_fail(_done.part, _done.at, _done.result_problem, _done.join_problem, _done.problem,
-                                  _out.join_ids[_done.at + 1], _done.problem_message,
-                                  jsonb_array_length(CASE _done.part WHEN 1 THEN receptor_completions ELSE checkpoint_completions END));
-        END IF;
-        _new := ARRAY(SELECT u.id FROM unnest(_done.new_outbox_ids || _done.new_inbox_ids,
-                                              _done.new_outbox_is_new || _done.new_inbox_is_new) u(id, is_new) WHERE u.is_new);
+        _done := {p}batch_whole(_me, flags & 1 > 0, _again, _outbox, _inbox, _renew_outbox, _renew_inbox, receptor_completions,
+                                receptor_failures, checkpoint_completions, checkpoint_failures, new_outbox_messages,
+                                new_inbox_messages);
+        _new := _done.new_ids;
     END IF;
     IF _done.ended_at IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = format(
-            'process_work_batch: instance %s %s at %s; register anew under a fresh id', instance_id,
-            (SELECT CASE WHEN i.state = 2 THEN 'has left' ELSE 'was taken for dead' END FROM {p}instance i WHERE i.id = instance_id),
-            to_char(_done.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'));
+        PERFORM {p}batch_refuse(instance_id, _done.ended_at);
     END IF;
     IF flags & 2 = 0 THEN
-        RETURN QUERY SELECT 'outbox', CASE WHEN c.work_id = ANY (_new) THEN 1 ELSE 0 END | CASE WHEN c.orphan THEN 2 ELSE 0 END
-                                      | CASE WHEN c.retry_count > 0 THEN 4 ELSE 0 END,
-                            c.work_id, c.message_id::text, c.fence, c.topic, c.payload, c.tenant_id, c.dedupe_key, c.correlation_id,
-                            c.stream, c.headers, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, NULL::text
-        FROM {p}work_claim(0::smallint, instance_id, lease_seconds, batch_size, namespace, topics, NULL, NULL, partition_count,
-                           max_partitions_per_instance) c WHERE c.work_id IS NOT NULL;
+        RETURN QUERY SELECT * FROM {p}batch_claim(0::smallint, instance_id, _wanted, _new);
     END IF;
     IF flags & 4 = 0 THEN
-        RETURN QUERY SELECT 'inbox', CASE WHEN c.work_id = ANY (_new) THEN 1 ELSE 0 END | CASE WHEN c.orphan THEN 2 ELSE 0 END
-                                     | CASE WHEN c.retry_count > 0 THEN 4 ELSE 0 END,
-                            c.work_id, c.dedupe_key, c.fence, c.topic, c.payload, c.tenant_id, NULL::text, c.correlation_id,
-                            c.stream, c.headers, c.attempts, c.retry_count, c.created_at, c.due_at, c.last_error, c.source
-        FROM {p}work_claim(1::smallint, instance_id, lease_seconds, batch_size, namespace, topics, NULL, NULL, partition_count,
-                           max_partitions_per_instance) c WHERE c.work_id IS NOT NULL;
+        RETURN QUERY SELECT * FROM {p}batch_claim(1::smallint, instance_id, _wanted, _new);
     END IF;
     IF flags & 8 > 0 THEN
         RETURN QUERY SELECT * FROM {p}batch_late('outbox', _outbox.ids, _done.outbox_outcomes, renew_outbox_ids[:], _done.outbox_renewed);

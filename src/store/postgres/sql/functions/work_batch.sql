@@ -9,12 +9,8 @@
 -- lease while it holds a dedupe key or a stream. With nothing to do it writes nothing, and takes no
 -- transaction id.
 CREATE OR REPLACE FUNCTION {p}work_batch(
-    _id uuid, _service text, _host text, _process_id int, _metadata jsonb, _lease_s int, _stale_s int,
-    _partitions int, _keep boolean,
-    _outbox_ids uuid[], _outbox_fences bigint[], _outbox_verbs smallint[], _outbox_errors text[], _outbox_delays bigint[],
-    _inbox_ids uuid[], _inbox_fences bigint[], _inbox_verbs smallint[], _inbox_errors text[], _inbox_delays bigint[],
-    _renew_outbox_ids uuid[], _renew_outbox_fences bigint[], _renew_inbox_ids uuid[], _renew_inbox_fences bigint[],
-    _again boolean = false,
+    _me {p}work_instance, _keep boolean, _again boolean, _outbox {p}work_settlements, _inbox {p}work_settlements,
+    _renew_outbox {p}work_renewals, _renew_inbox {p}work_renewals,
     OUT registered boolean, OUT evicted int, OUT evicted_one uuid, OUT ended_at timestamptz,
     OUT outbox_outcomes smallint[], OUT inbox_outcomes smallint[], OUT outbox_renewed smallint[], OUT inbox_renewed smallint[],
     OUT joins text)
@@ -32,37 +28,39 @@ BEGIN
     SELECT c.t, l.well INTO _t, _well
     FROM (SELECT coalesce(s.clock, clock_timestamp()) AS t FROM {p}store s WHERE s.one OFFSET 0) c -- clock(), without the call
     CROSS JOIN LATERAL (
-        SELECT bool_and(CASE WHEN i.id = _id -- see work_beat
+        SELECT bool_and(CASE WHEN i.id = _me.id -- see work_beat
                              THEN c.t - i.heartbeat_at <= greatest(i.stale_s * interval '100 ms',
                                                                    least(i.stale_s * interval '500 ms', interval '1 s'))
                                   AND (i.service, i.host, i.process_id, i.lease_s, i.stale_s, i.partitions, i.metadata)
                                       IS NOT DISTINCT FROM
-                                      (_service, _host, _process_id, _lease_s, _stale_s, _partitions, _metadata)
-                             ELSE i.heartbeat_at + i.stale_s * interval '1 s' >= c.t END) AND bool_or(i.id = _id) AS well
+                                      (_me.service, _me.host, _me.process_id, _me.lease_s, _me.stale_s, _me.partitions,
+                                       _me.metadata)
+                             ELSE i.heartbeat_at + i.stale_s * interval '1 s' >= c.t END) AND bool_or(i.id = _me.id) AS well
         FROM {p}instance i WHERE i.state = 1) l;
     registered := false;
     evicted := 0;
     IF _well IS NOT TRUE THEN
         SELECT b.registered, b.evicted, b.evicted_one, b.ended_at, b.joins INTO registered, evicted, evicted_one, ended_at, joins
-        FROM {p}work_beat(_id, _service, _host, _process_id, _metadata, _lease_s, _stale_s, _partitions, _t) b;
+        FROM {p}work_beat(_me.id, _me.service, _me.host, _me.process_id, _me.metadata, _me.lease_s, _me.stale_s, _me.partitions,
+                         _t) b;
         IF ended_at IS NOT NULL THEN
             RETURN;
         END IF;
     END IF;
-    IF _outbox_ids IS NOT NULL THEN
+    IF _outbox.ids IS NOT NULL THEN
         SELECT s.outcomes, s.joins INTO outbox_outcomes, _more FROM {p}work_settle(
-            0::smallint, _id, _outbox_ids, _outbox_fences, _outbox_verbs, _outbox_errors, _outbox_delays, _keep, _again) s;
+            0::smallint, _me.id, _outbox.ids, _outbox.fences, _outbox.verbs, _outbox.errors, _outbox.delays, _keep, _again) s;
         joins := CASE WHEN _more IS NULL THEN joins ELSE concat_ws(E'\n', joins, _more) END;
     END IF;
-    IF _inbox_ids IS NOT NULL THEN
+    IF _inbox.ids IS NOT NULL THEN
         SELECT s.outcomes INTO inbox_outcomes FROM {p}work_settle(
-            1::smallint, _id, _inbox_ids, _inbox_fences, _inbox_verbs, _inbox_errors, _inbox_delays, _keep, _again) s;
+            1::smallint, _me.id, _inbox.ids, _inbox.fences, _inbox.verbs, _inbox.errors, _inbox.delays, _keep, _again) s;
     END IF;
-    IF _renew_outbox_ids IS NOT NULL THEN
-        outbox_renewed := {p}work_renew(0::smallint, _id, _renew_outbox_ids, _renew_outbox_fences, _lease_s);
+    IF _renew_outbox.ids IS NOT NULL THEN
+        outbox_renewed := {p}work_renew(0::smallint, _me.id, _renew_outbox.ids, _renew_outbox.fences, _me.lease_s);
     END IF;
-    IF _renew_inbox_ids IS NOT NULL THEN
-        inbox_renewed := {p}work_renew(1::smallint, _id, _renew_inbox_ids, _renew_inbox_fences, _lease_s);
+    IF _renew_inbox.ids IS NOT NULL THEN
+        inbox_renewed := {p}work_renew(1::smallint, _me.id, _renew_inbox.ids, _renew_inbox.fences, _me.lease_s);
     END IF;
 END
 $$;

@@ -59,19 +59,13 @@ BEGIN
     CROSS JOIN LATERAL (SELECT CASE WHEN h.reap_from < c.t AND c.t < h.reap_whole_next THEN h.reap_from
                                     ELSE '-infinity' END AS reap_from OFFSET 0) r
     WHERE s.one AND q.door = _door AND q.namespace = _ns AND NOT q.paused;
-    IF _partitions > 0 THEN
-        PERFORM {p}work_comes(_owner, _door, _ns, _topics, coalesce(_q.t, {p}clock()));
+    IF _partitions > 0 OR _q.has_joins OR _q.some_expired OR clock_timestamp() - _started > interval '3 ms' THEN
+        _joins := {p}work_claim_first(_door, _owner, _ns, _topics, _partitions, _q.id, _q.t, _q.has_joins, _q.some_expired,
+                                      _q.reap_from, _started);
     END IF;
     IF _q.id IS NULL THEN
         RETURN;
     END IF;
-    IF _q.has_joins OR _q.some_expired OR clock_timestamp() - _started > interval '3 ms' THEN
-        _joins := {p}work_overdue(_door, _q.id, _q.t, _q.has_joins, _q.some_expired, _q.reap_from, _started);
-        IF _partitions > 0 AND _q.some_expired THEN -- one of them may have been its own
-            PERFORM {p}work_comes(_owner, _door, _ns, _topics, _q.t);
-        END IF;
-    END IF;
-
     IF _topics IS NOT NULL AND _q.by_topic < 2 THEN
         PERFORM {p}work_topics_turn(_q.id, _q.t);
     ELSIF _topics IS NOT NULL AND NOT _q.has_streams THEN

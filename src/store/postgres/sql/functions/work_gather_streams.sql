@@ -31,16 +31,13 @@ DECLARE
     _all boolean := false; -- nothing more was due
     _dead uuid[];
 BEGIN
-    ids := '{}';
     IF _from_due IS NULL AND NOT EXISTS (
-           SELECT FROM {p}pending p
-           WHERE p.due <= _t AND p.lane = ANY (ARRAY[{p}lane(_queue, 0), {p}lane(_queue, 1), {p}lane(_queue, 2), {p}lane(_queue, 3), -_queue]))
+           SELECT FROM {p}pending p WHERE p.due <= _t AND p.lane IN (
+               {p}lane(_queue, 0), {p}lane(_queue, 1), {p}lane(_queue, 2), {p}lane(_queue, 3), -_queue))
        AND clock_timestamp() - _started < interval '5 ms' THEN
         RETURN; -- mostly there is nothing, which is known soon; if not soon, the long way leaves a hint
     END IF;
-    attempts := '{}';
-    dues := '{}';
-    tokens_seen := false;
+    SELECT '{}', '{}', '{}', false INTO ids, attempts, dues, tokens_seen;
     _tokens := {p}work_tokens_look(_queue, _t, coalesce(_tokens_from, '-infinity'));
     _near := {p}work_affinity(_owner, _door, _ns, _topics, _partitions, _max_partitions, _t, _grace);
     LOOP
@@ -51,9 +48,7 @@ BEGIN
         IF _picked.lying >= _near.since THEN -- rare: the instance that it was left to did not come
             PERFORM {p}work_left_lying(_owner, _door, _ns, _partitions, _t - _grace, _picked.ids, _picked.streams, _picked.dues);
         END IF;
-        _dead := _dead || _picked.dead;
-        alone := _picked.alone;
-        waits := _picked.waits;
+        SELECT _dead || _picked.dead, _picked.alone, _picked.waits INTO _dead, alone, waits;
         IF alone OR (lost IS NULL AND _picked.lost[1] > 0) THEN -- their worker died, perhaps of one of them: a small group
             _n := CASE WHEN alone OR _picked.lost[1] > 1 THEN 1 ELSE least(_n, 8) END;
             _cap := 1;

@@ -40,16 +40,16 @@ BEGIN
         END IF;
         FOR _at IN SELECT u.i, u.id, s.*, t.token FROM unnest(ids, states) WITH ORDINALITY u(id, state, i)
                    LEFT JOIN LATERAL (
-                       SELECT s.status_code, s.lane, s.next_attempt_at AS due, s.fence, s.processed_by, s.stream_id, s.seq
+                       SELECT s.status_code, s.queue_level, s.next_attempt_at AS due, s.fence, s.processed_by, s.stream_id, s.seq
                        FROM {p}work_state s WHERE s.id = u.id OFFSET 0) s ON true
                    LEFT JOIN LATERAL (
                        SELECT t.fence AS token FROM {p}work_token t
                        WHERE s.status_code = 5 AND t.stream = s.stream_id OFFSET 0) t ON true
                    WHERE u.state IS NULL ORDER BY coalesce(s.fence, t.token) NULLS FIRST, s.stream_id NULLS FIRST, u.id LOOP
-            IF _at.lane IS NULL THEN -- forgotten meanwhile
+            IF _at.queue_level IS NULL THEN -- forgotten meanwhile
                 states[_at.i] := -1;
             ELSIF _at.status_code = 0 THEN
-                UPDATE {p}pending p SET lost = p.lost WHERE p.lane = _at.lane AND p.due = _at.due AND p.id = _at.id;
+                UPDATE {p}pending p SET lost = p.lost WHERE p.lane = _at.queue_level::bigint << 40 AND p.due = _at.due AND p.id = _at.id;
                 IF FOUND THEN
                     states[_at.i] := 0;
                 END IF;

@@ -34,7 +34,7 @@ SELECT m.id,
        greatest(m.created_at, h.last_at, l.claimed_at, d.at, x.died_at) AS updated_at,
        j.join_id AS waits_for,
        q.door,
-       {p}lane(m.queue, m.level) AS lane,
+       m.queue * 4 + m.level AS queue_level,
        m.seq,
        m.source,
        m.stream_id
