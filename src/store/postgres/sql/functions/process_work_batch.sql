@@ -31,9 +31,10 @@ AS $$
 DECLARE
     _me CONSTANT {p}work_instance := (instance_id, service_name, host_name, process_id, metadata, lease_seconds,
                                       stale_threshold_seconds, partition_count);
-    _wanted CONSTANT {p}work_wanted := (lease_seconds, batch_size, namespace, topics, NULL, NULL, partition_count,
-                                        max_partitions_per_instance, NULL);
-    _problem text := {p}batch_problem(_me, _wanted, flags, renew_outbox_ids, renew_inbox_ids);
+    _problem text := coalesce(
+        {p}instance_problem(instance_id, service_name, host_name, process_id, metadata, lease_seconds, stale_threshold_seconds),
+        {p}claim_problem(instance_id, lease_seconds, batch_size, namespace, topics, NULL),
+        {p}batch_problem(flags, partition_count, max_partitions_per_instance, renew_outbox_ids, renew_inbox_ids));
     _outbox {p}work_settlements;
     _inbox {p}work_settlements;
     _renew_outbox CONSTANT {p}work_renewals := (nullif(renew_outbox_ids[:], '{}'), NULL);
@@ -72,12 +73,16 @@ BEGIN
     IF _done.ended_at IS NOT NULL THEN
         PERFORM {p}batch_refuse(instance_id, _done.ended_at);
     END IF;
-    IF flags & 2 = 0 THEN
-        RETURN QUERY SELECT * FROM {p}batch_claim(0::smallint, instance_id, _wanted, _new);
-    END IF;
-    IF flags & 4 = 0 THEN
-        RETURN QUERY SELECT * FROM {p}batch_claim(1::smallint, instance_id, _wanted, _new);
-    END IF;
+    RETURN QUERY
+    SELECT d.name, CASE WHEN c.work_id = ANY (_new) THEN 1 ELSE 0 END | CASE WHEN c.orphan THEN 2 ELSE 0 END
+                   | CASE WHEN c.retry_count > 0 THEN 4 ELSE 0 END,
+           c.work_id, CASE WHEN d.door = 0 THEN c.message_id::text ELSE c.dedupe_key END, c.fence, c.topic, c.payload,
+           c.tenant_id, CASE WHEN d.door = 0 THEN c.dedupe_key END, c.correlation_id, c.stream, c.headers, c.attempts,
+           c.retry_count, c.created_at, c.due_at, c.last_error, c.source
+    FROM (VALUES ('outbox', 0::smallint, 2), ('inbox', 1::smallint, 4)) d(name, door, unwanted)
+    CROSS JOIN LATERAL {p}work_claim(d.door, instance_id, lease_seconds, batch_size, namespace, topics, NULL, NULL,
+                                     partition_count, max_partitions_per_instance) c
+    WHERE flags & d.unwanted = 0 AND c.work_id IS NOT NULL;
     IF flags & 8 > 0 THEN
         RETURN QUERY SELECT * FROM {p}batch_late('outbox', _outbox.ids, _done.outbox_outcomes, renew_outbox_ids[:], _done.outbox_renewed);
         RETURN QUERY SELECT * FROM {p}batch_late('inbox', _inbox.ids, _done.inbox_outcomes, renew_inbox_ids[:], _done.inbox_renewed);
