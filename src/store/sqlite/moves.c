@@ -1,6 +1,7 @@
 #include "store/sqlite/moves.h"
 
 #include "core/id.h"
+#include "store/sqlite/by_topic.h"
 #include "store/sqlite/joins.h"
 #include "store/sqlite/stream_row.h"
 #include "store/sqlite/topics.h"
@@ -49,19 +50,24 @@ int ph__log_attempt(struct ph__sqlite_tx *tx, const struct ph__attempt_entry *en
 
 int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
 {
-    struct ph__query query =
-        ph__query(tx, row->stream ? PH__SQL_pending_insert_head : PH__SQL_pending_insert);
+    struct ph__query query;
+    bool by_topic = false;
+    int r;
 
     PH__ASSERT(tx->writes && row->queue > 0 && row->id > 0);
     PH__ASSERT(row->level >= 0 && row->level < PH__LEVELS);
     PH__ASSERT(row->attempts >= 0 && row->lost >= 0);
+    r = ph__by_topic(tx, row->queue, &by_topic);
+    if (r < 0)
+        return r;
+    query = ph__query(tx, row->stream ? PH__SQL_pending_insert_head : PH__SQL_pending_insert);
     ph__query_int(&query, row->queue);
     ph__query_int(&query, row->level);
     ph__query_int(&query, row->due);
     ph__query_int(&query, row->id);
     ph__query_int(&query, row->attempts);
     ph__query_int(&query, row->lost);
-    ph__query_int(&query, row->topic);
+    ph__query_int(&query, ph__topic_stored(row->topic, by_topic));
     if (row->stream)
         ph__query_int(&query, row->stream);
     return ph__query_run(&query);

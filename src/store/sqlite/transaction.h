@@ -26,6 +26,10 @@ struct ph__sqlite_tx {
     int64_t now;                           /* the clock, read once */
     uint32_t store_id;
     struct ph__ended ended;
+    struct { /* the last queue that was read: do its new rows go into the index of topics? */
+        int64_t queue;
+        bool on;
+    } by_topic;
     struct { /* are there any? looked up when the first message is deleted (moves.c) */
         bool known, streams, receptors;
     } any;

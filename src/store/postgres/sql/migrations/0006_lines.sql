@@ -1,0 +1,1 @@
+-- 0006: the version in which lines and the index of topics come on SQLite. Nothing changes here.
