@@ -30,8 +30,10 @@ struct ph__sqlite_tx {
         int64_t queue;
         bool on;
     } by_topic;
-    struct { /* are there any? looked up when the first message is deleted (moves.c) */
-        bool known, streams, receptors;
+    /* Are there any? Looked up when the first message is deleted (moves.c). Code that adds one says
+     * so: the next message may be deleted in the same transaction. */
+    struct {
+        bool known, streams, receptors, keys, histories, job_runs;
     } any;
 };
 

@@ -354,23 +354,26 @@ INSERT INTO {p}dead (id, queue, reason, died_at, owner) VALUES (?1, ?2, ?3, ?4, 
 -- --------------------------------------------- deleting a message for good
 
 -- name: dedupe_gone
-UPDATE {p}dedupe AS d SET gone = 1, acked = ?2 AND m.source IS NULL
+-- Of the messages from one number to another.
+UPDATE {p}dedupe AS d SET gone = 1, acked = ?3 AND m.source IS NULL
   FROM {p}message m
- WHERE m.id = ?1 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue
+ WHERE m.id BETWEEN ?1 AND ?2 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue
    AND d.topic = coalesce(m.source, m.topic) AND d.key = m.dedupe_key AND d.id = m.id
 
 -- name: attempt_log_delete
-DELETE FROM {p}attempt_log WHERE message = ?1
+DELETE FROM {p}attempt_log WHERE message BETWEEN ?1 AND ?2
 
 -- name: job_run_delete
-DELETE FROM {p}job_run WHERE id = ?1
+DELETE FROM {p}job_run WHERE id BETWEEN ?1 AND ?2
 
 -- name: message_delete
-DELETE FROM {p}message WHERE id = ?1
+DELETE FROM {p}message WHERE id BETWEEN ?1 AND ?2
 
 -- name: belongings_any
--- Are there streams, or receptors, to which a message could belong?
-SELECT EXISTS (SELECT 1 FROM {p}stream), EXISTS (SELECT 1 FROM {p}receptor)
+-- Are there streams, receptors, dedupe keys, histories or job runs that messages could have?
+SELECT EXISTS (SELECT 1 FROM {p}stream), EXISTS (SELECT 1 FROM {p}receptor),
+       EXISTS (SELECT 1 FROM {p}dedupe), EXISTS (SELECT 1 FROM {p}attempt_log),
+       EXISTS (SELECT 1 FROM {p}job_run)
 
 -- name: message_belongs
 SELECT stream, seq, message_id, salt FROM {p}message WHERE id = ?1
