@@ -26,7 +26,7 @@
  * only). Otherwise an older library of the same version, with deployment on,
  * would put its own back. */
 #define PH__SCHEMA_VERSION 6
-#define PH__SCHEMA_SERVES_FROM 5 /* nothing is released yet: older libraries go with it */
+#define PH__SCHEMA_SERVES_FROM 6 /* nothing is released yet: older libraries go with it */
 
 #define PH__TIMEOUT_MS 30000 /* of a call, unless the store's options say otherwise */
 #define PH__LEVELS 4         /* of priority: 0 urgent … 3 bulk (core/names.h) */

@@ -39,6 +39,13 @@ const char *t_view(struct t_conn *conn, ph_work_id id, const char *column)
     "               WHERE instr(b.ids, printf(',%012x', m.id)) > 0 AND coalesce(substr(b.settled," \
     "                     (instr(b.ids, printf(',%012x', m.id)) - 1) / 13 + 1, 1), '0') = '0') "
 
+/* Rows of pending that break the rule of their queue for the index of topics. */
+#define LITE_TOPICS                                                                                \
+    "SELECT count(*) FROM {t}pending p JOIN {t}queue q ON q.id = p.queue "                         \
+    " WHERE CASE q.by_topic WHEN 0 THEN p.topic >= 0 WHEN 2 THEN p.topic < 0 ELSE p.topic < 0 "    \
+    "       AND (p.level, p.line, p.due, p.id) <= (q.turned_level, q.turned_line, q.turned_due, "  \
+    "                                              q.turned_id) END"
+
 static const char *stream_column(const struct t_conn *conn)
 {
     return t_conn_is_pg(conn) ? "stream_id" : "stream";
@@ -83,6 +90,7 @@ void t_check_places(struct t_conn *conn)
                          " - (SELECT coalesce(sum(open), 0) FROM {t}lease)"
                          " - (SELECT coalesce(sum(length(ids) / 13), 0) FROM {t}done)"),
                   0);
+        CHECK_INT(t_number(conn, LITE_TOPICS), 0);
     }
     t_check_streams(conn);
 }

@@ -225,7 +225,7 @@ TEST(a_message_twice_in_the_same_place_and_numbers_out_of_range_are_found)
     int found;
 
     t_enqueue(store, "topic", "payload");
-    t_sql(conn, "INSERT INTO {t}pending SELECT queue, level + 1, due, id, 0, 0, topic, NULL "
+    t_sql(conn, "INSERT INTO {t}pending SELECT queue, level + 1, line, due, id, 0, 0, topic, NULL "
                 "FROM {t}pending");
     CHECK(strstr(worst(store, true, "places", &found), "in pending twice") != NULL);
     t_sql(conn, "UPDATE {t}pending SET id = 99999999999 WHERE level = 2");
@@ -255,4 +255,27 @@ TEST(what_takes_too_long_ends_at_the_time_limit)
     OK(ph_outbox_list(store, PH_OWN_TX, &rare, 0, &list, &t_err)); /* the store is as before */
     CHECK_INT(ph_messages_count(list), 0);
     ph_messages_free(list);
+}
+
+TEST(a_message_that_claims_by_topic_would_not_find_is_found)
+{
+    static const char *const topics[] = { "topic" };
+    ph_store *store = t_open(NULL);
+    struct t_conn *conn = t_connect();
+    ph_claim_opts opts = PH_CLAIM_OPTS_INIT;
+    ph_batch *batch = NULL;
+    int found;
+
+    opts.topics = topics;
+    opts.topic_count = 1;
+    t_enqueue(store, "topic", "first");
+    OK(ph_outbox_claim(store, PH_OWN_TX, ph_owner_new(), &opts, 0, &batch, &t_err));
+    ph_batch_free(batch);
+    t_enqueue(store, "topic", "second");
+    CHECK_INT(level(store, true, "places"), PH_FINDING_OK);
+    t_sql(conn, "UPDATE {t}pending SET topic = ~topic");
+    CHECK(strstr(worst(store, true, "places", &found), "wrong topic") != NULL);
+    t_sql(conn, "UPDATE {t}pending SET topic = ~topic + 1");
+    CHECK(strstr(worst(store, true, "places", &found), "wrong topic") != NULL);
+    CHECK_INT(found, PH_FINDING_ERROR);
 }

@@ -52,6 +52,7 @@ static const struct {
     { "index_is_plain", "SCAN x" },
     { "places_range", "SCAN" }, /* the deep examination reads everything */
     { "places_pending", "SCAN" },
+    { "places_topics", "SCAN p" },
     { "places_dead", "SCAN" },
     { "places_lease", "SCAN" },
     { "places_done", "SCAN" },
@@ -174,15 +175,31 @@ TEST(a_look_at_what_is_due_does_not_walk_through_what_is_not)
     t_open(NULL);
     conn = t_connect();
     CHECK(strstr(plan_of(t_native(conn), "tick_first"),
-                 "SEARCH p USING PRIMARY KEY (queue=? AND level=? AND due>?)") != NULL);
+                 "SEARCH p USING PRIMARY KEY (queue=? AND level=? AND line=? AND due>?)") != NULL);
     CHECK(strstr(plan_of(t_native(conn), "tick_queues"),
-                 "SEARCH p USING PRIMARY KEY (queue=? AND level=? AND due<?)") != NULL);
+                 "SEARCH p USING PRIMARY KEY (queue=? AND level=? AND line=? AND due<?)") != NULL);
     CHECK(strstr(plan_of(t_native(conn), "tick_walk"),
-                 "SEARCH p USING PRIMARY KEY (queue=? AND level=? AND due<?)") != NULL);
-    CHECK(strstr(plan_of(t_native(conn), "pending_of"),
-                 "SEARCH p USING PRIMARY KEY (queue=? AND level=? AND due=? AND id=?)") != NULL);
+                 "SEARCH p USING PRIMARY KEY (queue=? AND level=? AND line=? AND due<?)") != NULL);
+    CHECK(
+        strstr(plan_of(t_native(conn), "pending_of"),
+               "SEARCH p USING PRIMARY KEY (queue=? AND level=? AND line=? AND due=? AND id=?)") !=
+        NULL);
     CHECK(strstr(plan_of(t_native(conn), "tick_jobs"), "USING INDEX posthorn_job_due (<expr><?)") !=
           NULL);
     CHECK(strstr(plan_of(t_native(conn), "tick_next_job"),
                  "USING INDEX posthorn_job_due (<expr>>?)") != NULL);
+}
+
+TEST(a_claim_by_topic_reads_nothing_but_a_stretch_of_the_index)
+{
+    struct t_conn *conn;
+
+    t_open(NULL);
+    conn = t_connect();
+    CHECK(strstr(plan_of(t_native(conn), "claim_topic"),
+                 "USING COVERING INDEX posthorn_pending_topic (queue=? AND level=? AND topic=? AND "
+                 "(due,id)>(?,?) AND due<?)") != NULL);
+    CHECK(strstr(plan_of(t_native(conn), "claim_topic_more"),
+                 "USING INDEX posthorn_pending_topic (queue=? AND level=? AND topic=? AND "
+                 "(due,id)>(?,?) AND due<?)") != NULL);
 }

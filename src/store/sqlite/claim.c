@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/id.h"
 #include "core/names.h"
+#include "store/sqlite/by_topic.h"
 #include "store/sqlite/claimer.h"
 #include "store/sqlite/claiming.h"
 #include "store/sqlite/under_lock.h"
@@ -22,23 +23,6 @@
 static int fail_memory(struct ph__claiming *c)
 {
     return ph__fail_memory(c->tx->call->err);
-}
-
-static struct ph__query level_query(struct ph__claiming *c, enum ph__sqlite_statement which,
-                                    int level)
-{
-    struct ph__query query = ph__query(c->tx, which);
-
-    ph__query_int(&query, c->queue.id);
-    ph__query_int(&query, level);
-    ph__query_int(&query, c->tx->now);
-    return query;
-}
-
-static struct ph__query look_query(struct ph__claiming *c, int level)
-{
-    c->affinity.passed = 0;
-    return level_query(c, c->more_columns ? PH__SQL_claim_look_more : PH__SQL_claim_look, level);
 }
 
 /* Room for one more item. */
@@ -215,36 +199,8 @@ static int visit(struct ph__claiming *c, const struct ph__query *query, int leve
     return r < 0 ? r : 1;
 }
 
-/* Is the row of claim_look none for this claim? */
-static int passes(struct ph__claiming *c, const struct ph__query *query)
-{
-    struct ph__head head = { .topic = (uint32_t)ph__column_int(query, 2) };
-
-    if (!ph__topics_may_want(&c->topics, head.topic))
-        return 1;
-    if (!c->affinity.on || ph__column_is_null(query, 3))
-        return 0;
-    head.stream = ph__column_int(query, 3);
-    head.due = ph__column_int(query, 0);
-    return ph__affinity_passes(&c->affinity, &head);
-}
-
-/* The next row of claim_look that may be wanted: 1, or 0 if there is none. */
-static int look_further(struct ph__claiming *c, struct ph__query *query)
-{
-    int r, passed;
-
-    do {
-        r = ph__query_row(query);
-        passed = r > 0 ? passes(c, query) : 0;
-    } while (passed > 0 && c->affinity.passed < PH__AFFINITY_PASS_MAX);
-    if (passed != 0)
-        ph__query_end(query);
-    return passed < 0 ? passed : passed > 0 ? 0 : r;
-}
-
-/* Visits one row that claim_look has found; 1 also if its topic is not wanted after all. */
-static int visit_found(struct ph__claiming *c, const struct ph__query *found, int level)
+/* Visits a row that was found; 1 also if its topic is not wanted after all. */
+static int visit_found(struct ph__claiming *c, struct ph__walk *walk, const struct ph__found *found)
 {
     struct ph__query query =
         ph__query(c->tx, c->more_columns ? PH__SQL_claim_one_more : PH__SQL_claim_one);
@@ -252,9 +208,9 @@ static int visit_found(struct ph__claiming *c, const struct ph__query *found, in
     int r;
 
     ph__query_int(&query, c->queue.id);
-    ph__query_int(&query, level);
-    ph__query_int(&query, ph__column_int(found, 0));
-    ph__query_int(&query, ph__column_int(found, 1));
+    ph__query_int(&query, walk->level);
+    ph__query_int(&query, found->due);
+    ph__query_int(&query, found->id);
     r = ph__query_row(&query);
     if (r <= 0)
         return r < 0 ? r : 1;
@@ -262,7 +218,9 @@ static int visit_found(struct ph__claiming *c, const struct ph__query *found, in
     if (!topic)
         r = fail_memory(c);
     else if (ph__topics_want(&c->topics, topic))
-        r = visit(c, &query, level);
+        r = visit(c, &query, walk->level);
+    else
+        walk->left_some = true;
     ph__query_end(&query);
     return r;
 }
@@ -288,8 +246,8 @@ static int64_t number_of(const ph_delivery *item)
     return number;
 }
 
-/* The rows taken with a choice of topics or streams lie scattered: one by one. Of a run the first
- * item has a row. */
+/* Where rows were left between those that were taken: one by one. Of a run the first item has a
+ * row. */
 static int delete_scattered(struct ph__claiming *c, int level, size_t first, size_t run)
 {
     int r = 0;
@@ -318,43 +276,52 @@ static int bury_unfit(struct ph__claiming *c)
     return r;
 }
 
+/* All rows of a level up to the last one that was visited leave pending. */
+static int delete_up_to(struct ph__claiming *c, int level, const struct ph__found *last)
+{
+    return delete_pending(c, PH__SQL_pending_delete_up_to, level, last->due, last->id);
+}
+
 /* Of one level, the messages with certain topics, or not of all streams. */
 static int claim_some(struct ph__claiming *c, int level)
 {
-    struct ph__query query = look_query(c, level);
     size_t first = c->batch->count, run = c->run_count;
+    struct ph__walk walk;
+    struct ph__found found, last = { 0 };
     int r = 0;
 
-    while (!c->stop && (r = look_further(c, &query)) > 0) {
-        r = visit_found(c, &query, level);
+    ph__walk_begin(&walk, c, level, ph__claim_room(c));
+    while (!c->stop && (r = ph__walk_next(&walk, &found)) > 0) {
+        r = visit_found(c, &walk, &found);
         if (r <= 0)
             break;
+        last = found;
     }
-    ph__query_end(&query);
-    return r < 0 ? r : delete_scattered(c, level, first, run);
+    ph__walk_end(&walk);
+    if (r < 0 || !last.id)
+        return r < 0 ? r : 0;
+    return walk.left_some ? delete_scattered(c, level, first, run) : delete_up_to(c, level, &last);
 }
 
 /* Of one level, any topic: all rows up to the last one visited leave pending. */
 static int claim_any(struct ph__claiming *c, int level)
 {
     struct ph__query query =
-        level_query(c, c->more_columns ? PH__SQL_claim_walk_more : PH__SQL_claim_walk, level);
-    int64_t due = 0, id = 0;
-    bool any = false;
+        ph__level_query(c, c->more_columns ? PH__SQL_claim_walk_more : PH__SQL_claim_walk, level);
+    struct ph__found last = { 0 };
     int r = 0;
 
     while (!c->stop && (r = ph__query_row(&query)) > 0) {
         r = visit(c, &query, level);
         if (r <= 0)
             break;
-        any = true;
-        due = ph__column_int(&query, PH__CLAIM_DUE);
-        id = ph__column_int(&query, PH__CLAIM_ID);
+        last.due = ph__column_int(&query, PH__CLAIM_DUE);
+        last.id = ph__column_int(&query, PH__CLAIM_ID);
     }
     ph__query_end(&query);
-    if (r < 0 || !any)
+    if (r < 0 || !last.id)
         return r < 0 ? r : 0;
-    return delete_pending(c, PH__SQL_pending_delete_up_to, level, due, id);
+    return delete_up_to(c, level, &last);
 }
 
 /* An empty batch would look like an empty queue. */
@@ -532,6 +499,24 @@ static bool is_of_instance(const struct ph__claiming *c)
     return c->claim->partition_count > 0;
 }
 
+static int look_at_level(struct ph__claiming *c, int level)
+{
+    struct ph__walk walk;
+    struct ph__found found;
+    int r;
+
+    ph__walk_begin(&walk, c, level, 1);
+    r = ph__walk_next(&walk, &found);
+    ph__walk_end(&walk);
+    return r;
+}
+
+/* Does it name topics in a queue that is still to turn to its topics? */
+static bool must_turn(const struct ph__claiming *c)
+{
+    return c->topics.sorted && c->queue.by_topic != PH__BY_TOPIC_YES;
+}
+
 /* 1 if a claim would find something to do. Takes no lock. */
 static int look(struct ph__claiming *c)
 {
@@ -544,16 +529,11 @@ static int look(struct ph__claiming *c)
         r = load_affinity(c) < 0 ? c->tx->call->err->code : 1;
     if (r <= 0)
         return r;
-    r = ph__reap_needed(c->tx, c->claim->door);
+    r = must_turn(c) ? 1 : ph__reap_needed(c->tx, c->claim->door);
     if (r == 0 && c->claim->door == PH_OUTBOX)
         r = ph__joins_expire_needed(c->tx);
-    for (int level = 0; r == 0 && level < PH__LEVELS; level++) {
-        struct ph__query query = look_query(c, level);
-
-        r = look_further(c, &query);
-        if (r > 0)
-            ph__query_end(&query);
-    }
+    for (int level = 0; r == 0 && level < PH__LEVELS; level++)
+        r = look_at_level(c, level);
     return r;
 }
 
@@ -589,8 +569,8 @@ static int claim_under_lock(struct ph__claiming *c)
         r = enter(c);
     if (r <= 0)
         return r;
-    r = 0;
-    if (c->claim->door == PH_OUTBOX)
+    r = must_turn(c) ? ph__by_topic_turn(c->tx, &c->queue) : 0;
+    if (r == 0 && c->claim->door == PH_OUTBOX)
         r = ph__joins_expire(c->tx, EXPIRE_JOINS_MAX, &joins);
     if (r == 0)
         r = ph__reap_leases(c->tx, c->claim->door, REAP_LEASES_MAX, &reaped);

@@ -1,6 +1,7 @@
 /* claiming.h - a claim under way, shared by its files.
  *
- * claim.c walks through pending; claim_run.c follows the streams whose heads it takes. */
+ * claim.c takes rows of pending that claim_walk.c finds; claim_run.c follows the streams whose
+ * heads it takes. */
 #ifndef PH_STORE_SQLITE_CLAIMING_H
 #define PH_STORE_SQLITE_CLAIMING_H
 
@@ -52,6 +53,30 @@ struct ph__claiming {
     bool again;      /* the present level has got a head that is due */
 };
 
+/* A row of pending that a claim may want: its topic, as far as the hash tells, and its stream are
+ * right. */
+struct ph__found {
+    int64_t due, id;
+    int64_t stream; /* of which it is the head; 0: none */
+    uint32_t topic; /* its hash */
+};
+
+/* The due rows of a level that a claim may want, in the order of claiming. */
+struct ph__stretch;
+struct ph__walk {
+    struct ph__claiming *c;
+    int level;
+    size_t rows;                   /* that are wanted, most likely */
+    struct ph__query query;        /* through all rows */
+    struct ph__found last;         /* the row on which it stands */
+    size_t passed;                 /* rows of other topics */
+    bool left_some;                /* rows that it has passed over are not taken */
+    struct ph__stretch *stretches; /* of the index of topics; NULL: not there yet */
+    struct ph__stretch **first;    /* those that have rows left, by their next row */
+    size_t left, portion;
+    struct ph__arena arena;
+};
+
 #define PH__BURY_MAX 1000    /* messages that a claim buries at most */
 #define PH__LOST_GROUP_MAX 8 /* messages together whose worker died once */
 
@@ -69,6 +94,15 @@ enum { PH__CLAIM_DUE, PH__CLAIM_ID, PH__CLAIM_ATTEMPTS, PH__CLAIM_LOST, PH__CLAI
 bool ph__claim_overflows(struct ph__claiming *c, const struct ph__query *query);
 /* Adds the query's row to the batch. */
 int ph__claim_take(struct ph__claiming *c, const struct ph__query *query, int level);
+
+/* claim_walk.c: a walk, for so many rows most likely. */
+void ph__walk_begin(struct ph__walk *walk, struct ph__claiming *c, int level, size_t rows);
+/* 1, or 0 if there is no further row: then it must not go on. */
+int ph__walk_next(struct ph__walk *walk, struct ph__found *ret_found);
+void ph__walk_end(struct ph__walk *walk);
+/* The rows of a level, through PH__SQL_claim_walk and the like. */
+struct ph__query ph__level_query(struct ph__claiming *c, enum ph__sqlite_statement which,
+                                 int level);
 
 /* claim_run.c: how many more messages may go with those taken. */
 size_t ph__claim_room(const struct ph__claiming *c);

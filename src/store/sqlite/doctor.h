@@ -13,4 +13,7 @@ int ph__sqlite_examine_deep(struct ph__call *call, struct ph__examination *exami
 /* places_streams.c: has every busy stream exactly one token, and every other none? */
 int ph__sqlite_examine_streams(struct ph__sqlite_tx *tx, struct ph__examination *examination);
 
+/* places_topics.c: is each row of pending in the index of topics, if it has to be? */
+int ph__sqlite_examine_topics(struct ph__sqlite_tx *tx, struct ph__examination *examination);
+
 #endif

@@ -52,8 +52,8 @@ static bool is_view(const struct ph__embedded *entry)
     return strncmp(entry->text, "CREATE VIEW", strlen("CREATE VIEW")) == 0;
 }
 
-static int compare(struct ph__sqlite_tx *tx, const struct ph__embedded *entry, const char *sql,
-                   bool *ret_same)
+static int compare_one(struct ph__sqlite_tx *tx, const struct ph__embedded *entry, const char *sql,
+                       bool *ret_same)
 {
     struct ph__buffer expected = { 0 };
     int r = 0;
@@ -64,6 +64,19 @@ static int compare(struct ph__sqlite_tx *tx, const struct ph__embedded *entry, c
     else
         *ret_same = ph__sqlite_same_definition(expected.data, sql);
     ph__buffer_free(&expected);
+    return r;
+}
+
+/* With the definition, and with those of the same name that follow it: older files have those. */
+static int compare(struct ph__sqlite_tx *tx, const struct ph__embedded *entry, const char *sql,
+                   bool *ret_same)
+{
+    const char *name = entry->name;
+    int r;
+
+    do
+        r = compare_one(tx, entry++, sql, ret_same);
+    while (r == 0 && !*ret_same && entry->name && strcmp(entry->name, name) == 0);
     return r;
 }
 

@@ -26,6 +26,7 @@ static int insert_run(struct ph__sqlite_tx *tx, ph_work_id run, const char *job,
     int64_t number = 0;
     uint64_t salt;
 
+    tx->any.job_runs = true;
     (void)ph__id_split(run, &number, &salt);
     ph__query_int(&query, number);
     ph__query_text(&query, job);

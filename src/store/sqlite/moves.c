@@ -1,6 +1,7 @@
 #include "store/sqlite/moves.h"
 
 #include "core/id.h"
+#include "store/sqlite/by_topic.h"
 #include "store/sqlite/joins.h"
 #include "store/sqlite/stream_row.h"
 #include "store/sqlite/topics.h"
@@ -34,6 +35,7 @@ int ph__log_attempt(struct ph__sqlite_tx *tx, const struct ph__attempt_entry *en
     struct ph__query query = ph__query(tx, PH__SQL_attempt_log_insert);
 
     PH__ASSERT(tx->writes && entry->id > 0 && entry->attempt >= 0);
+    tx->any.histories = true;
     ph__query_int(&query, entry->id);
     ph__query_int(&query, entry->attempt);
     ph__query_int(&query, entry->kind);
@@ -49,19 +51,24 @@ int ph__log_attempt(struct ph__sqlite_tx *tx, const struct ph__attempt_entry *en
 
 int ph__put_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
 {
-    struct ph__query query =
-        ph__query(tx, row->stream ? PH__SQL_pending_insert_head : PH__SQL_pending_insert);
+    struct ph__query query;
+    bool by_topic = false;
+    int r;
 
     PH__ASSERT(tx->writes && row->queue > 0 && row->id > 0);
     PH__ASSERT(row->level >= 0 && row->level < PH__LEVELS);
     PH__ASSERT(row->attempts >= 0 && row->lost >= 0);
+    r = ph__by_topic(tx, row->queue, &by_topic);
+    if (r < 0)
+        return r;
+    query = ph__query(tx, row->stream ? PH__SQL_pending_insert_head : PH__SQL_pending_insert);
     ph__query_int(&query, row->queue);
     ph__query_int(&query, row->level);
     ph__query_int(&query, row->due);
     ph__query_int(&query, row->id);
     ph__query_int(&query, row->attempts);
     ph__query_int(&query, row->lost);
-    ph__query_int(&query, row->topic);
+    ph__query_int(&query, ph__topic_stored(row->topic, by_topic));
     if (row->stream)
         ph__query_int(&query, row->stream);
     return ph__query_run(&query);
@@ -102,6 +109,9 @@ static int look_for_any(struct ph__sqlite_tx *tx)
     tx->any.known = true;
     tx->any.streams = ph__column_int(&query, 0) != 0;
     tx->any.receptors = ph__column_int(&query, 1) != 0;
+    tx->any.keys = ph__column_int(&query, 2) != 0;
+    tx->any.histories = ph__column_int(&query, 3) != 0;
+    tx->any.job_runs = ph__column_int(&query, 4) != 0;
     ph__query_end(&query);
     return 0;
 }
@@ -155,35 +165,58 @@ static int delete_belongings(struct ph__sqlite_tx *tx, const struct belongings *
     return r;
 }
 
-static int mark_key(struct ph__sqlite_tx *tx, int64_t id, bool acked)
+/* The messages from one number to another; acked: otherwise they are dead, or were never claimed.
+ * What no message has is not looked for. */
+static int delete_range(struct ph__sqlite_tx *tx, int64_t first, int64_t last, bool acked)
 {
-    struct ph__query query = ph__query(tx, PH__SQL_dedupe_gone);
+    const struct {
+        bool needed;
+        enum ph__sqlite_statement statement;
+    } steps[] = {
+        { tx->any.keys, PH__SQL_dedupe_gone },
+        { tx->any.histories, PH__SQL_attempt_log_delete },
+        { tx->any.job_runs, PH__SQL_job_run_delete },
+        { true, PH__SQL_message_delete },
+    };
+    int r = 0;
 
-    ph__query_int(&query, id);
-    ph__query_int(&query, acked);
-    return ph__query_run(&query);
+    PH__ASSERT(tx->any.known && first <= last);
+    for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(*steps); i++) {
+        struct ph__query query;
+
+        if (!steps[i].needed)
+            continue;
+        query = ph__query(tx, steps[i].statement);
+        ph__query_int(&query, first);
+        ph__query_int(&query, last);
+        if (steps[i].statement == PH__SQL_dedupe_gone)
+            ph__query_int(&query, acked);
+        r = ph__query_run(&query);
+    }
+    return r;
 }
 
-/* acked: otherwise it is dead, or was never claimed. */
 static int delete_message(struct ph__sqlite_tx *tx, int64_t id, bool acked)
 {
-    static const enum ph__sqlite_statement steps[] = {
-        PH__SQL_attempt_log_delete,
-        PH__SQL_job_run_delete,
-        PH__SQL_message_delete,
-    };
     struct belongings belongings;
     int r = load_belongings(tx, id, &belongings);
 
     if (r == 0)
-        r = mark_key(tx, id, acked);
-    for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(*steps); i++) {
-        struct ph__query query = ph__query(tx, steps[i]);
-
-        ph__query_int(&query, id);
-        r = ph__query_run(&query);
-    }
+        r = delete_range(tx, id, id, acked);
     return r < 0 ? r : delete_belongings(tx, &belongings);
+}
+
+/* Messages, ascending, to which nothing belongs: those without a gap between them at once. */
+static int delete_bare(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count, bool acked)
+{
+    int r = 0;
+
+    for (size_t from = 0, to; r == 0 && from < count; from = to) {
+        for (to = from + 1; to < count && ids[to] == ids[to - 1] + 1;)
+            to++;
+        r = delete_range(tx, ids[from], ids[to - 1], acked);
+    }
+    return r;
 }
 
 int ph__delete_pending(struct ph__sqlite_tx *tx, const struct ph__pending_row *row)
@@ -203,6 +236,10 @@ int ph__delete_done(struct ph__sqlite_tx *tx, const int64_t *ids, size_t count)
 {
     int r = ph__steps_keep(tx, ids, count, PH__STEP_COMPLETED);
 
+    if (r == 0)
+        r = look_for_any(tx);
+    if (r < 0 || (!tx->any.streams && !tx->any.receptors))
+        return r < 0 ? r : delete_bare(tx, ids, count, true);
     for (size_t i = 0; r == 0 && i < count; i++)
         r = delete_message(tx, ids[i], true);
     return r;

@@ -404,6 +404,8 @@ int ph__sqlite_examine_deep(struct ph__call *call, struct ph__examination *exami
     if (r == 0)
         r = report_places(&p);
     if (r == 0)
+        r = ph__sqlite_examine_topics(&p.read.tx, examination);
+    if (r == 0)
         r = examine_joins(&p);
     if (r == 0)
         r = ph__sqlite_examine_streams(&p.read.tx, examination);

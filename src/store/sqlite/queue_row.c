@@ -1,6 +1,7 @@
 #include "store/sqlite/queue_row.h"
 
 #include "core/error.h"
+#include "store/sqlite/by_topic.h"
 #include "util/random.h"
 
 /* Runs the query and loads its row, if there is one. */
@@ -24,7 +25,9 @@ static int load(struct ph__query *query, struct ph__queue_row *to)
         .dead_head = (ph_dead_head)ph__column_int(query, 9),
         .affinity_grace_ms = (int)ph__column_int(query, 10),
         .has_streams = ph__column_int(query, 11) != 0,
+        .by_topic = (enum ph__by_topic)ph__column_int(query, 12),
     };
+    ph__by_topic_note(query->tx, to);
     ph__query_end(query);
     return 0;
 }

@@ -4,10 +4,14 @@
 
 #include "store/sqlite/transaction.h"
 
+/* Are its rows of pending in the index of topics (by_topic.h)? */
+enum ph__by_topic { PH__BY_TOPIC_NO, PH__BY_TOPIC_TURNING, PH__BY_TOPIC_YES };
+
 struct ph__queue_row {
     int64_t id; /* 0: there is no such queue */
     bool paused, delete_on_ack;
     bool has_streams; /* set with its first one: without it, streams are not looked for */
+    enum ph__by_topic by_topic;
     int max_attempts, backoff, max_lease_s;
     ph_dead_head dead_head;
     int affinity_grace_ms; /* PH_NO_GRACE: none */

@@ -38,6 +38,7 @@ static int keep_one(struct ph__sqlite_tx *tx, const ph_receptor_result *result, 
 
     if (r <= 0)
         return r < 0 ? r : ph__result_problem(tx->call->err, PH__RESULT_NO_MESSAGE, index, count);
+    tx->any.receptors = true;
     query = ph__query(tx, PH__SQL_receptor_report);
     ph__query_id(&query, id.b);
     ph__query_text(&query, result->receptor);

@@ -119,6 +119,7 @@ static int insert_key(struct ph__message_writer *s, const struct ph__message *m,
 {
     struct ph__query query = ph__query(s->tx, PH__SQL_dedupe_insert);
 
+    s->tx->any.keys = true;
     ph__query_int(&query, s->queue.id);
     ph__query_text(&query, m->source ? m->source : m->topic);
     ph__query_text(&query, m->dedupe_key);

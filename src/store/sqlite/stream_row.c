@@ -46,6 +46,7 @@ static int insert(struct ph__sqlite_tx *tx, struct ph__queue_row *queue, const c
     ph__query_int(&query, tx->now);
     r = ph__query_run(&query);
     *ret = (struct ph__stream_row){ .id = sqlite3_last_insert_rowid(tx->db) };
+    tx->any.streams = true;
     if (r < 0 || queue->has_streams)
         return r;
     queue->has_streams = true;

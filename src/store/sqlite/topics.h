@@ -9,13 +9,16 @@
 
 struct ph__topics {
     const char **sorted; /* NULL: all are wanted */
-    uint32_t *hashes;    /* sorted as well */
-    size_t count;
+    uint32_t *hashes;    /* sorted as well, each once */
+    size_t count, hash_count;
 };
 
-/* Stored in pending: never change it. NULL: 0. */
+/* 31 bits, stored in pending: never change it. NULL: 0. */
 uint32_t ph__topic_hash(const char *topic);
 uint32_t ph__topic_hash_bytes(const char *topic, size_t length);
+/* As pending holds it: below 0 if the row is not in the index of topics. */
+int64_t ph__topic_stored(uint32_t hash, bool in_index);
+uint32_t ph__topic_of_stored(int64_t stored);
 
 /* False when memory is out. */
 bool ph__topics_load(struct ph__topics *topics, const char *const *list, size_t count,

@@ -26,8 +26,14 @@ struct ph__sqlite_tx {
     int64_t now;                           /* the clock, read once */
     uint32_t store_id;
     struct ph__ended ended;
-    struct { /* are there any? looked up when the first message is deleted (moves.c) */
-        bool known, streams, receptors;
+    struct { /* the last queue that was read: do its new rows go into the index of topics? */
+        int64_t queue;
+        bool on;
+    } by_topic;
+    /* Are there any? Looked up when the first message is deleted (moves.c). Code that adds one says
+     * so: the next message may be deleted in the same transaction. */
+    struct {
+        bool known, streams, receptors, keys, histories, job_runs;
     } any;
 };
 

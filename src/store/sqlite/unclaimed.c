@@ -69,7 +69,7 @@ static bool is_among(const uint32_t *hashes, size_t count, uint32_t hash, size_t
 /* A row of claim_look. */
 static void note(struct look *look, const struct ph__query *row)
 {
-    uint32_t hash = (uint32_t)ph__column_int(row, 2);
+    uint32_t hash = ph__topic_of_stored(ph__column_int(row, 2));
     int64_t due = ph__column_int(row, 0);
     size_t at;
 

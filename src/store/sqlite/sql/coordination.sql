@@ -30,7 +30,8 @@ SELECT queue, level, due, id FROM {p}pending WHERE stream = ?1
 -- The first stream of a queue that a dead head blocks.
 SELECT p.stream, p.level, p.due, p.id, m.seq
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
- WHERE p.queue = ?1 AND p.level IN (0, 1, 2, 3) AND p.due = 9223372036854775807 LIMIT 1
+ WHERE p.queue = ?1 AND p.level IN (0, 1, 2, 3) AND p.line = 0 AND p.due = 9223372036854775807
+ LIMIT 1
 
 -- name: stream_delete
 -- When nothing is left of it.

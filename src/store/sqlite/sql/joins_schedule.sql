@@ -186,7 +186,7 @@ SELECT j.id, j.salt, j.expected, j.attached, j.completed, j.failed, j.status, j.
 SELECT p.queue, p.level, p.due
   FROM {p}message m
  CROSS JOIN {p}pending p
-    ON p.queue = m.queue AND p.level = m.level AND p.id = m.id
+    ON p.queue = m.queue AND p.level = m.level AND p.line = 0 AND p.id = m.id
    AND p.due = coalesce((SELECT a.next_due FROM {p}attempt_log a
                           WHERE a.message = m.id ORDER BY a.n DESC LIMIT 1),
                         max(coalesce(m.due_at, m.created_at), m.created_at))
@@ -288,13 +288,14 @@ SELECT status FROM {p}message_state WHERE id = ?1
 -- The earliest time after ?2 at which something behind a door is due. One look per queue: a
 -- minimum over all of them would walk through everything that is scheduled.
 SELECT min((SELECT p.due FROM {p}pending p
-             WHERE p.queue = q.id AND p.level = 1 AND p.due > ?2 ORDER BY p.due LIMIT 1))
+             WHERE p.queue = q.id AND p.level = 1 AND p.line = 0 AND p.due > ?2
+             ORDER BY p.due LIMIT 1))
   FROM {p}queue q WHERE q.door = ?1 AND NOT q.paused
 
 -- name: tick_queues
 -- Where something is due: the queue that has waited longest comes first.
 SELECT q.id, q.namespace, (SELECT p.due FROM {p}pending p
-                            WHERE p.queue = q.id AND p.level = 1 AND p.due <= ?2
+                            WHERE p.queue = q.id AND p.level = 1 AND p.line = 0 AND p.due <= ?2
                             ORDER BY p.due LIMIT 1) AS first
   FROM {p}queue q WHERE q.door = ?1 AND NOT q.paused AND first IS NOT NULL
  ORDER BY first, q.id
@@ -302,7 +303,7 @@ SELECT q.id, q.namespace, (SELECT p.due FROM {p}pending p
 -- name: tick_walk
 SELECT p.due, p.id, m.salt, m.topic, m.correlation_id, m.headers, m.payload
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
- WHERE p.queue = ?1 AND p.level = 1 AND p.due <= ?2
+ WHERE p.queue = ?1 AND p.level = 1 AND p.line = 0 AND p.due <= ?2
  ORDER BY p.due, p.id
 
 -- name: tick_jobs

@@ -68,12 +68,12 @@ PRAGMA quick_check(5)
 
 -- name: queue_by_name
 SELECT id, paused, max_attempts, backoff, backoff_base_ms, backoff_max_ms, max_payload_bytes,
-       max_lease_s, delete_on_ack, dead_head, affinity_grace_ms, has_streams
+       max_lease_s, delete_on_ack, dead_head, affinity_grace_ms, has_streams, by_topic
   FROM {p}queue WHERE door = ?1 AND namespace = ?2
 
 -- name: queue_by_id
 SELECT id, paused, max_attempts, backoff, backoff_base_ms, backoff_max_ms, max_payload_bytes,
-       max_lease_s, delete_on_ack, dead_head, affinity_grace_ms, has_streams
+       max_lease_s, delete_on_ack, dead_head, affinity_grace_ms, has_streams, by_topic
   FROM {p}queue WHERE id = ?1
 
 -- name: queue_insert
@@ -83,6 +83,29 @@ VALUES (?1, ?2, iif(?1 = 1, -1, 604800))
 
 -- name: queue_has_streams
 UPDATE {p}queue SET has_streams = 1 WHERE id = ?1
+
+-- name: queue_by_topic
+UPDATE {p}queue SET by_topic = ?2 WHERE id = ?1
+
+-- name: turn_begin
+-- How far a queue has come on its way into the index of topics: the key of a row of pending.
+SELECT turned_level, turned_line, turned_due, turned_id FROM {p}queue WHERE id = ?1
+
+-- name: turn_end
+-- The last row of the next portion.
+SELECT level, line, due, id FROM {p}pending
+ WHERE queue = ?1 AND (level, line, due, id) > (?2, ?3, ?4, ?5)
+ ORDER BY level, line, due, id LIMIT 1 OFFSET ?6 - 1
+
+-- name: turn_rows
+-- Those of a portion that were put there before claims of their queue named topics.
+UPDATE {p}pending SET topic = ~topic
+ WHERE queue = ?1 AND (level, line, due, id) > (?2, ?3, ?4, ?5)
+   AND (level, line, due, id) <= (?6, ?7, ?8, ?9) AND topic < 0
+
+-- name: turn_up_to
+UPDATE {p}queue SET turned_level = ?2, turned_line = ?3, turned_due = ?4, turned_id = ?5
+ WHERE id = ?1
 
 -- name: queue_update
 -- A policy other than the present one brings its own defaults. 0: leave as it is.
@@ -163,15 +186,24 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 -- (level, due) would wade through all scheduled rows of the better levels.
 SELECT due, id, topic
   FROM {p}pending
- WHERE queue = ?1 AND level = ?2 AND due <= ?3
+ WHERE queue = ?1 AND level = ?2 AND line = 0 AND due <= ?3
  ORDER BY due, id
+
+-- name: claim_topic
+-- Due rows of one level with one topic, behind a row, from the index of topics. (topic >= 0: SQLite
+-- must see that the index has them.)
+SELECT due, id, NULL
+  FROM {p}pending INDEXED BY "{prefix}pending_topic"
+ WHERE queue = ?1 AND level = ?2 AND line = 0 AND topic = ?3 AND topic >= 0 AND due <= ?4
+   AND (due, id) > (?5, ?6)
+ ORDER BY due, id LIMIT ?7
 
 -- name: claim_one
 SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
        m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
        m.due_at
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
- WHERE p.queue = ?1 AND p.level = ?2 AND p.due = ?3 AND p.id = ?4
+ WHERE p.queue = ?1 AND p.level = ?2 AND p.line = 0 AND p.due = ?3 AND p.id = ?4
 
 -- name: claim_walk
 -- The same for all that are due.
@@ -179,29 +211,36 @@ SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_
        m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
        m.due_at
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
- WHERE p.queue = ?1 AND p.level = ?2 AND p.due <= ?3
+ WHERE p.queue = ?1 AND p.level = ?2 AND p.line = 0 AND p.due <= ?3
  ORDER BY p.due, p.id
 
 -- name: claim_look_more
 -- The three above for queues with streams or sources.
 SELECT due, id, topic, stream
   FROM {p}pending
- WHERE queue = ?1 AND level = ?2 AND due <= ?3
+ WHERE queue = ?1 AND level = ?2 AND line = 0 AND due <= ?3
  ORDER BY due, id
+
+-- name: claim_topic_more
+SELECT due, id, stream
+  FROM {p}pending INDEXED BY "{prefix}pending_topic"
+ WHERE queue = ?1 AND level = ?2 AND line = 0 AND topic = ?3 AND topic >= 0 AND due <= ?4
+   AND (due, id) > (?5, ?6)
+ ORDER BY due, id LIMIT ?7
 
 -- name: claim_one_more
 SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
        m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
        m.due_at, p.stream, m.seq, m.source
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
- WHERE p.queue = ?1 AND p.level = ?2 AND p.due = ?3 AND p.id = ?4
+ WHERE p.queue = ?1 AND p.level = ?2 AND p.line = 0 AND p.due = ?3 AND p.id = ?4
 
 -- name: claim_walk_more
 SELECT p.due, p.id, p.attempts, p.lost, m.salt, m.topic, m.message_id, m.tenant_id, m.dedupe_key,
        m.correlation_id, m.headers, m.created_at, m.expires_at, m.max_attempts, m.payload,
        m.due_at, p.stream, m.seq, m.source
   FROM {p}pending p CROSS JOIN {p}message m ON m.id = p.id
- WHERE p.queue = ?1 AND p.level = ?2 AND p.due <= ?3
+ WHERE p.queue = ?1 AND p.level = ?2 AND p.line = 0 AND p.due <= ?3
  ORDER BY p.due, p.id
 
 -- name: claim_follow
@@ -217,10 +256,10 @@ SELECT max(coalesce(due_at, created_at), created_at), id, 0, 0, salt, topic, mes
 SELECT seq FROM main.sqlite_sequence WHERE name = '{prefix}lease'
 
 -- name: pending_delete
-DELETE FROM {p}pending WHERE queue = ?1 AND level = ?2 AND due = ?3 AND id = ?4
+DELETE FROM {p}pending WHERE queue = ?1 AND level = ?2 AND line = 0 AND due = ?3 AND id = ?4
 
 -- name: pending_delete_up_to
-DELETE FROM {p}pending WHERE queue = ?1 AND level = ?2 AND (due, id) <= (?3, ?4)
+DELETE FROM {p}pending WHERE queue = ?1 AND level = ?2 AND line = 0 AND (due, id) <= (?3, ?4)
 
 -- name: attempt_facts
 SELECT (SELECT count(*) FROM {p}attempt_log WHERE message = ?1 AND kind = 1),
@@ -247,10 +286,11 @@ SELECT fence, owner, queue, claimed_at, until, lost, open, settled, attempts, id
 -- CROSS: each queue and level has a range of the key.
 SELECT min(at), max(due)
   FROM (SELECT (SELECT p.due FROM {p}pending p
-                 WHERE p.queue = q.id AND p.level = l.value AND p.due > ?1
+                 WHERE p.queue = q.id AND p.level = l.value AND p.line = 0 AND p.due > ?1
                  ORDER BY p.due LIMIT 1) AS at,
                EXISTS (SELECT 1 FROM {p}pending p
-                        WHERE p.queue = q.id AND p.level = l.value AND p.due <= ?1) AS due
+                        WHERE p.queue = q.id AND p.level = l.value AND p.line = 0
+                          AND p.due <= ?1) AS due
           FROM (SELECT 0 AS value UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) l
          CROSS JOIN {p}queue q
          WHERE q.door IN (0, 1) AND (?3 >> q.door) & 1 AND q.namespace = ?2 AND q.paused = 0
@@ -314,23 +354,26 @@ INSERT INTO {p}dead (id, queue, reason, died_at, owner) VALUES (?1, ?2, ?3, ?4, 
 -- --------------------------------------------- deleting a message for good
 
 -- name: dedupe_gone
-UPDATE {p}dedupe AS d SET gone = 1, acked = ?2 AND m.source IS NULL
+-- Of the messages from one number to another.
+UPDATE {p}dedupe AS d SET gone = 1, acked = ?3 AND m.source IS NULL
   FROM {p}message m
- WHERE m.id = ?1 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue
+ WHERE m.id BETWEEN ?1 AND ?2 AND m.dedupe_key IS NOT NULL AND d.queue = m.queue
    AND d.topic = coalesce(m.source, m.topic) AND d.key = m.dedupe_key AND d.id = m.id
 
 -- name: attempt_log_delete
-DELETE FROM {p}attempt_log WHERE message = ?1
+DELETE FROM {p}attempt_log WHERE message BETWEEN ?1 AND ?2
 
 -- name: job_run_delete
-DELETE FROM {p}job_run WHERE id = ?1
+DELETE FROM {p}job_run WHERE id BETWEEN ?1 AND ?2
 
 -- name: message_delete
-DELETE FROM {p}message WHERE id = ?1
+DELETE FROM {p}message WHERE id BETWEEN ?1 AND ?2
 
 -- name: belongings_any
--- Are there streams, or receptors, to which a message could belong?
-SELECT EXISTS (SELECT 1 FROM {p}stream), EXISTS (SELECT 1 FROM {p}receptor)
+-- Are there streams, receptors, dedupe keys, histories or job runs that messages could have?
+SELECT EXISTS (SELECT 1 FROM {p}stream), EXISTS (SELECT 1 FROM {p}receptor),
+       EXISTS (SELECT 1 FROM {p}dedupe), EXISTS (SELECT 1 FROM {p}attempt_log),
+       EXISTS (SELECT 1 FROM {p}job_run)
 
 -- name: message_belongs
 SELECT stream, seq, message_id, salt FROM {p}message WHERE id = ?1
@@ -405,7 +448,8 @@ SELECT id FROM {p}message
 -- Not in the order of claiming, hence sorted: SQLite keeps no more than the limit.
 -- ?4: those that are due, or those that are not; ?5: 1 ascending, -1 descending.
 SELECT id FROM {p}pending
- WHERE (due <= ?3) = ?4 AND due < 9223372036854775807 AND id * ?5 > ?6 AND (?7 IS NULL OR topic = ?7)
+ WHERE (due <= ?3) = ?4 AND due < 9223372036854775807 AND id * ?5 > ?6
+   AND (?7 IS NULL OR topic IN (?7, ~?7))
    AND queue IN (SELECT id FROM {p}queue WHERE door = ?1 AND (?2 IS NULL OR namespace = ?2))
  ORDER BY id * ?5 LIMIT ?8
 
@@ -571,6 +615,17 @@ SELECT id, ids FROM {p}done
 
 -- name: places_wait
 SELECT id FROM {p}join_wait
+
+-- name: places_topics
+-- The rows of pending with their topics, and whether one is in the index of topics and should not
+-- be, or the reverse.
+SELECT p.id, p.topic,
+       CASE q.by_topic WHEN 0 THEN p.topic >= 0
+            WHEN 1 THEN p.topic < 0 AND (p.level, p.line, p.due, p.id)
+                            <= (q.turned_level, q.turned_line, q.turned_due, q.turned_id)
+            ELSE p.topic < 0 END,
+       m.topic
+  FROM {p}pending p CROSS JOIN {p}queue q ON q.id = p.queue CROSS JOIN {p}message m ON m.id = p.id
 
 -- name: places_joins
 -- How many joins there are, how many are wrong (counters that differ from their steps, waits left

@@ -34,7 +34,7 @@ SELECT m.id, m.salt, m.queue, q.door, q.namespace, m.level, m.topic, m.payload, 
            coalesce(l.claimed_at, d.at, x.died_at, m.created_at)) AS updated_at
   FROM {p}message m CROSS JOIN {p}queue q ON q.id = m.queue
   LEFT JOIN {p}pending p
-    ON m.stream IS NULL AND p.queue = m.queue AND p.level = m.level AND p.id = m.id
+    ON m.stream IS NULL AND p.queue = m.queue AND p.level = m.level AND p.line = 0 AND p.id = m.id
    AND p.due = coalesce((SELECT a.next_due FROM {p}attempt_log a
                           WHERE a.message = m.id ORDER BY a.n DESC LIMIT 1),
                         max(coalesce(m.due_at, m.created_at), m.created_at))
