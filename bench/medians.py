@@ -28,7 +28,7 @@ def measured(path, backend):
             if of_backend != backend:
                 continue
             result = json.loads(result)
-            result["ours"] = result.get("ours", result.get("rate"))  # its name before 2026-11-20
+            result["ours"] = result.get("ours", result.get("rate"))  # its older name
             numbers = cases.setdefault(result["case"], {})
             for key, _, _ in NUMBERS:
                 if result.get(key) is not None:
