@@ -4,7 +4,7 @@ PROGRAMS = ("engine", "cost", "beside", "dispatcher", "growth", "workflow", "coo
 
 # What a program is given: messages, crowd, seconds. A program without a row takes that of "".
 SIZES = {
-    "quick": {"": (10000, 50000, 2)},
+    "quick": {"": (10000, 50000, 2), "cost": (50000, 0, 2), "growth": (10000, 100000, 2)},
     "default": {"": (50000, 1000000, 5), "workflow": (20000, 100000, 5), "coordination": (20000, 0, 5),
                 "many": (5000, 100000, 3), "dispatcher": (30000, 0, 5), "beside": (20000, 1000000, 5)},
     "full": {"": (200000, 1000000, 10), "growth": (50000, 5000000, 180), "many": (20000, 1000000, 30),
@@ -34,8 +34,8 @@ NOTES = {
     "plainjob": "commits do not wait for the disk",
 }
 OF_BACKEND = {"postgresql": ("graphile-worker", "pg-boss", "pgq"), "sqlite": ("plainjob",)}
-# A peer that does less is shown, but the best peer is looked for among the others.
-LESSER = {"drain": ("pgq",)}
+# It keeps no state for a message: it is shown, but the best peer is looked for among the others.
+LESSER = ("pgq",)
 
 
 def parts(size, program, name):

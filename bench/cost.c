@@ -192,7 +192,7 @@ static int library_pid(const char *url)
     PGconn *conn = bench_pg_dial(url);
     PGresult *result = bench_pg_checked(
         conn, PQexec(conn, "SELECT pid FROM pg_stat_activity WHERE application_name = 'posthorn' "
-                           "ORDER BY backend_start DESC LIMIT 1"));
+                           "AND datname = current_database() ORDER BY backend_start DESC LIMIT 1"));
     int pid = PQntuples(result) == 1 ? atoi(PQgetvalue(result, 0, 0)) : 0;
 
     PQclear(result);

@@ -137,8 +137,8 @@ def main():
     if not run.todo:
         sys.exit("no case matches")
     run.rounds()
-    conditions = [*given.condition, "size: " + given.size]
     rows = run.results.rows()
+    conditions = [*given.condition, f"a {given.size} run", f"medians of {results.rounds(rows)} rounds"]
     (results.print_json if given.json else results.print_table)(conditions, rows)
     for what in run.left_out():
         print(f"left out: {what}", file=sys.stderr)

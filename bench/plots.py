@@ -35,21 +35,19 @@ def short(value):
     return f"{value / 1000:g}k" if value < 1000000 else f"{value / 1000000:g}M"
 
 
-def picture(title, body, conditions):
-    foot = " · ".join(line for line in conditions if not line.startswith("peers"))
+def picture(title, body, conditions, height=HEIGHT):
     lines, row = [], ""
-    for word in foot.split(" · "):
+    for word in conditions:
         if len(row) + len(word) > 125:
             lines.append(row)
             row = ""
         row = f"{row} · {word}" if row else word
     lines.append(row)
-    height = HEIGHT + 15 * len(lines)
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="title">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height + 15 * len(lines)}" role="img" aria-labelledby="title">',
         f'  <title id="title">{escape(title)}</title>', f"  <style>{STYLE}  </style>",
         text(10, 24, title, "title"), *body,
-        *(text(10, HEIGHT + 4 + 15 * i, line, "small") for i, line in enumerate(lines)), "</svg>", ""])
+        *(text(10, height + 4 + 15 * i, line, "small") for i, line in enumerate(lines)), "</svg>", ""])
 
 
 def legend(sides, y=48):
@@ -148,12 +146,13 @@ def latency(rows, conditions):
                   f'  <rect x="230" y="{y:.1f}" width="{520 * middle / longest:.1f}" height="{step - 12:.1f}" '
                   f'class="{colour}"/>',
                   text(238 + 520 * high / longest, y + 20, f"{middle:.1f} / {high:.1f} ms")]
-    return picture("From the call that stores a message to its handler, 100 per second", drawn, conditions)
+    return picture("From the call that stores a message to its handler, 100 per second", drawn, conditions,
+                   round(80 + step * len(bars)))
 
 
 def all_of(rows, conditions):
     return {
-        "speed.svg": lines("Messages settled per second by batch size, one connection", rows,
+        "speed.svg": lines("Messages settled per second by batch size, one process", rows,
                            r"exchange loop, batch (\d+)", "messages per call", conditions),
         "latency.svg": latency(rows, conditions),
         "growth.svg": lines("Messages settled per second while so many are ready", rows, r"backlog of (\d+)",

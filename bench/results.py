@@ -49,8 +49,7 @@ class Row:
         return [side for side in self.values if side not in ("ours", BASE)]
 
     def best_peer(self):
-        lesser = cases.LESSER["drain"] if self.case.startswith("drain") else ()
-        equal = [peer for peer in self.peers() if peer not in lesser]
+        equal = [peer for peer in self.peers() if peer not in cases.LESSER]
         return (min if self.less_is_better() else max)(equal, key=self.median, default=None)
 
     def less_is_better(self):
@@ -107,6 +106,12 @@ class Results:
 
     def rows(self):
         return [row for row in self.by_case.values() if "ours" in row.values]
+
+
+def rounds(rows):
+    """How many there were: "3" or, where the time did not suffice for all, "3 to 4"."""
+    counts = [len(row.values["ours"]) for row in rows]
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
 def number(value, unit=""):
