@@ -8,6 +8,7 @@ follow until the time is up, or there were enough; medians and spread are those 
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -40,6 +41,14 @@ def arguments():
     return parser.parse_args()
 
 
+def end_group(leader):
+    """A program's own processes too, if it was stopped before its end."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class Run:
     """What was asked for, how far it is, and what it has measured."""
 
@@ -59,6 +68,13 @@ class Run:
         usual = cases.at(self.given.size, program)
         return [str(given if given is not None else one) for given, one in
                 zip((self.given.messages, self.given.crowd, self.given.seconds), usual)]
+
+    def told_sizes(self):
+        """Each once, with the programs that it is for."""
+        by_size = {}
+        for program in dict.fromkeys(program for _, _, program, _ in self.todo):
+            by_size.setdefault("{} messages, a crowd of {}, {} s".format(*self.sizes(program)), []).append(program)
+        return [f"{', '.join(programs)}: {size}" for size, programs in by_size.items()]
 
     def command(self, backend, url, program):
         messages, crowd, seconds = self.sizes(program)
@@ -84,17 +100,20 @@ class Run:
 
     def output(self, what, command, environment=None):
         """Lines of JSON that a program has printed; none if it failed, or there was no time."""
-        try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment,
-                                  timeout=max(1, min(self.left_s() + 15, CASE_LIMIT_S)))
-        except subprocess.TimeoutExpired:
-            print(f"    {what}: stopped, no time is left", file=sys.stderr)
-            return []
-        if done.returncode != 0:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment,
+                              start_new_session=True) as process:
+            try:
+                printed, _ = process.communicate(timeout=max(1, min(self.left_s() + 15, CASE_LIMIT_S)))
+            except subprocess.TimeoutExpired:
+                print(f"    {what}: stopped, no time is left", file=sys.stderr)
+                return []
+            finally:
+                end_group(process.pid)
+        if process.returncode != 0:
             print(f"    {what}: failed", file=sys.stderr)
             self.failed.append(what)
             return []
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return [json.loads(line) for line in printed.splitlines()]
 
     def measure(self, backend, url, program, name):
         began = time.monotonic()
@@ -133,19 +152,21 @@ class Run:
 
 def main():
     given = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and not without ending what runs
     run = Run(given)
     if not run.todo:
         sys.exit("no case matches")
     run.rounds()
     rows = run.results.rows()
     conditions = [*given.condition, f"a {given.size} run", f"medians of {results.rounds(rows)} rounds"]
-    (results.print_json if given.json else results.print_table)(conditions, rows)
+    details = [*conditions, *run.told_sizes()]
+    (results.print_json if given.json else results.print_table)(details, rows)
     for what in run.left_out():
         print(f"left out: {what}", file=sys.stderr)
     if given.plots:
         plots.draw(given.plots, rows, conditions)
     if given.publish:
-        publish.publish(os.path.dirname(HERE), rows, conditions)
+        publish.publish(os.path.dirname(HERE), rows, conditions, details)
     sys.exit(bool(run.failed))
 
 

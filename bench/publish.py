@@ -46,9 +46,9 @@ def cases_table(rows, backend):
     return lines if len(lines) > 2 else []
 
 
-def section(rows, conditions, drawn):
+def section(rows, details, drawn):
     parts = ["Each number is the median of its rounds, with the least and the most in brackets; a ratio is that of "
-             "the medians, ours to the other. " + "; ".join(conditions) + "."]
+             "the medians, ours to the other. " + "; ".join(details) + "."]
     parts += [f"![{PICTURES[name]}]({name})" for name in drawn]
     tables = [("The targets", targets_table(rows)), ("Beside the peers", peers_table(rows))]
     tables += [(f"Every case, {title}", cases_table(rows, backend)) for backend, title in plots.TITLES.items()]
@@ -67,10 +67,10 @@ def replace(path, pattern, new):
         file.write(text)
 
 
-def publish(root, rows, conditions):
+def publish(root, rows, conditions, details):
     drawn = plots.draw(os.path.join(root, "docs"), rows, conditions)
     replace(os.path.join(root, "docs", "performance.md"), RESULTS,
-            lambda match: match.group(1) + section(rows, conditions, drawn) + match.group(2))
+            lambda match: match.group(1) + section(rows, details, drawn) + match.group(2))
     if "speed.svg" in drawn:
         replace(os.path.join(root, "README.md"), CHART, lambda match: match.group(0).split("\n")[0] +
                 f"\n![{PICTURES['speed.svg']}](docs/speed.svg)\n")

@@ -215,9 +215,9 @@ async function main() {
 }
 
 if (process.argv[2] === '--child') {
+    process.on('disconnect', () => process.exit(1)); // the parent has died
     const { peerName, role, at, share } = JSON.parse(process.argv[3]);
     await children[role](await import(`./${peerName}.mjs`), at, share);
-    process.disconnect();
 } else {
     await main();
 }

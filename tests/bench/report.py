@@ -63,7 +63,7 @@ def test_results_go_into_the_documents():
         for name in ("README.md", "docs/performance.md"):
             shutil.copy(os.path.join(ROOT, name), os.path.join(folder, name))
         for _ in range(2):  # the second run replaces what the first one wrote
-            publish.publish(folder, known(), ["a machine"])
+            publish.publish(folder, known(), ["a machine"], ["a machine", "few messages"])
         with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
             assert file.read().count("](docs/speed.svg)") == 1
         with open(os.path.join(folder, "docs", "performance.md"), encoding="utf-8") as file:

@@ -99,7 +99,8 @@ def test_a_run_in_turns():
     with database("turns") as url, temporary_folder() as plots:
         first, *rows = measure(url, "--only", "exchange loop", "--plots", plots, "--condition", "a test")
         assert os.listdir(plots) == ["speed.svg"], os.listdir(plots)
-    assert first["conditions"] == ["a test", "a quick run", "medians of 1 rounds"], first
+    assert first["conditions"] == ["a test", "a quick run", "medians of 1 rounds",
+                                   "engine: 1000 messages, a crowd of 1000, 1 s"], first
     assert [row["case"] for row in rows] == [f"exchange loop, batch {batch}" for batch in cases.BATCHES], rows
     assert all(row["ours"]["rounds"] == 1 and row["beside"]["base"]["ratio"] > 0 for row in rows), rows
 
