@@ -20,38 +20,6 @@ void bench_die(const char *what, const char *why)
     exit(1);
 }
 
-bool bench_option(struct bench *bench, int option)
-{
-    switch (option) {
-    case 'd':
-        bench->url = optarg;
-        return true;
-    case 'm':
-        bench->messages = atol(optarg);
-        return true;
-    case 'r':
-        bench->rounds = atoi(optarg);
-        return true;
-    case 'o':
-        bench->only = optarg;
-        return true;
-    case 'j':
-        bench->json = true;
-        return true;
-    case 'l':
-        bench->list = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool bench_is_fit(const struct bench *bench)
-{
-    return (bench->url || bench->list) && bench->messages >= 1000 && bench->rounds >= 1 &&
-           bench->rounds <= BENCH_ROUNDS_MAX;
-}
-
 double bench_now(void)
 {
     struct timespec now;
@@ -96,21 +64,58 @@ double bench_median(double *values, int count)
     return values[count / 2];
 }
 
-void bench_report(const struct bench *bench, const char *name, double rate, double base, double aim)
+/* As many digits as the number deserves. */
+static const char *shown(char *room, size_t size, const char *unit, double middle, double least,
+                         double most)
 {
+    int digits = middle < 10 ? 3 : middle < 1000 ? 1 : 0;
+
+    snprintf(room, size, "%.*f%s (%.*f–%.*f)", digits, middle, unit, digits, least, digits, most);
+    return room;
+}
+
+void bench_report(const struct bench *bench, const char *name, const char *unit, double *ours,
+                  double *base)
+{
+    int last = bench->rounds - 1;
+    double mine = bench_median(ours, bench->rounds), other = bench_median(base, bench->rounds);
+    double ratio = other > 0 ? mine / other : 0;
+    char room[2][80];
+
     if (bench->json)
-        printf("{\"case\":\"%s\",\"rate\":%.0f,\"base\":%.0f,\"ratio\":%.3f,\"aim\":%.2f}\n", name,
-               rate, base, rate / base, aim);
+        printf("{\"case\":\"%s\",\"unit\":\"%s\",\"ours\":%.4f,\"ours_min\":%.4f,"
+               "\"ours_max\":%.4f,\"base\":%.4f,\"base_min\":%.4f,\"base_max\":%.4f,"
+               "\"ratio\":%.4f}\n",
+               name, unit, mine, ours[0], ours[last], other, base[0], base[last], ratio);
     else
-        printf("%-44s %9.0f/s  %9.0f/s  %5.2f  (aim %.2f)\n", name, rate, base, rate / base, aim);
+        printf("%-44s %26s  %26s  %5.2f\n", name,
+               shown(room[0], sizeof(room[0]), unit, mine, ours[0], ours[last]),
+               shown(room[1], sizeof(room[1]), unit, other, base[0], base[last]), ratio);
     fflush(stdout);
 }
 
 bool bench_wanted(const struct bench *bench, const char *name)
 {
-    bool wanted = !bench->only || strstr(name, bench->only);
+    bool wanted = (!bench->only || strstr(name, bench->only)) &&
+                  (!bench->exactly || strcmp(name, bench->exactly) == 0);
 
     if (wanted && bench->list)
         puts(name);
     return wanted && !bench->list;
+}
+
+void bench_compare(const struct bench *bench, const char *name, const char *unit,
+                   double (*measure)(const void *context, bool ours), const void *context)
+{
+    double ours[BENCH_ROUNDS_MAX], base[BENCH_ROUNDS_MAX];
+
+    if (!bench_wanted(bench, name))
+        return;
+    for (int i = 0; i < bench->rounds; i++) {
+        bool ours_first = i % 2; /* who comes second finds a machine that has just worked */
+
+        (ours_first ? ours : base)[i] = measure(context, ours_first);
+        (ours_first ? base : ours)[i] = measure(context, !ours_first);
+    }
+    bench_report(bench, name, unit, ours, base);
 }

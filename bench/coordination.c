@@ -3,7 +3,6 @@
 #include "floor.h"
 
 #include <dirent.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,14 @@
 
 #define IDLE_CALLS 2000
 #define INSTANCES 20
-#define IDLE_INSTANCES "20 idle instances: share of a core in the server"
-#define WARM_UP_S 5
+#define IDLE_INSTANCES "20 idle instances, time of the server"
+#define WARM_UP_S 5 /* at most */
 
 struct setting {
     const struct bench *bench;
-    int batch, threads, seconds;
+    const struct bench_floor *floor;
+    long streams;
+    int batch, threads;
     int server; /* its process id */
 };
 
@@ -28,7 +29,7 @@ static void drain_exchanging(const void *context, int index)
     const struct setting *setting = context;
 
     (void)index;
-    bench_drain_exchanging(setting->bench->url, setting->batch);
+    bench_drain_exchanging(setting->bench->url, setting->batch, NULL, 0);
 }
 
 static ph_verdict nothing(void *context, ph_work *work)
@@ -75,15 +76,15 @@ static void drain_dispatched(const void *context, int index)
     end(dispatcher, store);
 }
 
-static double drain_rate(const struct setting *setting, const struct bench_floor *floor,
-                         long streams)
+static double drain_rate(const void *context, bool with)
 {
+    const struct setting *setting = context;
     const struct bench *bench = setting->bench;
     double took;
 
-    floor->reset_ours(bench->url);
-    if (streams > 0)
-        bench_fill_streams(bench->url, bench->messages, streams);
+    setting->floor->reset_ours(bench->url);
+    if (with)
+        bench_fill_streams(bench->url, bench->messages, setting->streams);
     else
         bench_fill(bench->url, bench->messages, 0);
     took = bench_in_parallel(1, setting->threads ? drain_dispatched : drain_exchanging, setting);
@@ -106,31 +107,31 @@ static void compare_streams(const struct bench *bench, const struct bench_floor 
     };
 
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-        struct setting setting = { bench, cases[c].batch, cases[c].threads, 0, 0 };
-        long streams = cases[c].per_stream ? bench->messages / cases[c].per_stream : 1;
-        double with[BENCH_ROUNDS_MAX], without[BENCH_ROUNDS_MAX];
+        struct setting setting = { .bench = bench,
+                                   .floor = floor,
+                                   .streams = 1,
+                                   .batch = cases[c].batch,
+                                   .threads = cases[c].threads };
 
-        if (!bench_wanted(bench, cases[c].name))
-            continue;
-        for (int i = 0; i < bench->rounds; i++) {
-            without[i] = drain_rate(&setting, floor, 0);
-            with[i] = drain_rate(&setting, floor, streams);
-        }
-        bench_report(bench, cases[c].name, bench_median(with, bench->rounds),
-                     bench_median(without, bench->rounds), cases[c].per_stream ? 0.5 : 0);
+        if (cases[c].per_stream)
+            setting.streams = bench->messages / cases[c].per_stream;
+        bench_compare(bench, cases[c].name, BENCH_RATE, drain_rate, &setting);
     }
 }
 
 /* ----------------------------------------------------------------------- idle */
 
 /* Calls per second with nothing to do. */
-static double idle_rate(const struct bench *bench, bool whole_exchange)
+static double idle_rate(const void *context, bool whole_exchange)
 {
+    const struct setting *setting = context;
     ph_work_batch_opts opts = PH_WORK_BATCH_OPTS_INIT;
-    ph_store *store = bench_open(bench->url);
+    ph_store *store;
     double begin = 0;
     ph_error err;
 
+    setting->floor->reset_ours(setting->bench->url);
+    store = bench_open(setting->bench->url);
     opts.instance_id = ph_owner_new();
     opts.service_name = "bench";
     for (int i = -10; i < IDLE_CALLS; i++) { /* the first ones register, and plan */
@@ -151,22 +152,6 @@ static double idle_rate(const struct bench *bench, bool whole_exchange)
     begin = bench_now() - begin;
     ph_close(store);
     return IDLE_CALLS / begin;
-}
-
-static void compare_idle_calls(const struct bench *bench, const struct bench_floor *floor)
-{
-    const char *name = "exchange of both doors with nothing to do";
-    double ours[BENCH_ROUNDS_MAX], base[BENCH_ROUNDS_MAX];
-
-    if (!bench_wanted(bench, name))
-        return;
-    floor->reset_ours(bench->url);
-    for (int i = 0; i < bench->rounds; i++) {
-        base[i] = idle_rate(bench, false);
-        ours[i] = idle_rate(bench, true);
-    }
-    bench_report(bench, name, bench_median(ours, bench->rounds), bench_median(base, bench->rounds),
-                 0.4);
 }
 
 /* Processor time in seconds of a process; *ret_parent: whose child it is. 0: it is gone. */
@@ -214,19 +199,25 @@ static double server_seconds(int server)
     return sum;
 }
 
+static unsigned warm_up_s(const struct bench *bench)
+{
+    return (unsigned)(bench->seconds < WARM_UP_S ? bench->seconds : WARM_UP_S);
+}
+
 /* What the crowd costs the server when all have connected and planned. */
 static void watch(const struct setting *setting)
 {
+    int seconds = setting->bench->seconds;
     double before, share;
 
-    sleep(WARM_UP_S);
+    sleep(warm_up_s(setting->bench));
     before = server_seconds(setting->server);
-    sleep((unsigned)setting->seconds);
-    share = (server_seconds(setting->server) - before) / setting->seconds;
+    sleep((unsigned)seconds);
+    share = (server_seconds(setting->server) - before) / seconds * 100;
     if (setting->bench->json)
-        printf("{\"case\":\"%s\",\"share\":%.4f,\"aim\":0.02}\n", IDLE_INSTANCES, share);
+        printf("{\"case\":\"%s\",\"cpu_percent\":%.3f}\n", IDLE_INSTANCES, share);
     else
-        printf("%-44s %10.2f %%  (aim 2 %%)\n", IDLE_INSTANCES, share * 100);
+        printf("%-44s %10.2f %% of a core\n", IDLE_INSTANCES, share);
     fflush(stdout);
 }
 
@@ -243,67 +234,37 @@ static void sit(const void *context, int index)
     }
     store = bench_open(setting->bench->url);
     dispatcher = start(store, setting);
-    sleep((unsigned)setting->seconds + 2 * WARM_UP_S);
+    sleep((unsigned)setting->bench->seconds + 2 * warm_up_s(setting->bench));
     end(dispatcher, store);
 }
 
-static void measure_instances(const struct bench *bench, const struct bench_floor *floor,
-                              int seconds)
+static void measure_instances(const struct bench *bench, const struct bench_floor *floor)
 {
-    struct setting setting = { bench, 50, 4, seconds, floor->server_pid(bench->url) };
+    struct setting setting = { .bench = bench, .floor = floor, .batch = 50, .threads = 4 };
 
-    if (!bench_wanted(bench, IDLE_INSTANCES) || setting.server == 0)
+    if (floor != &bench_floor_pg || !bench_wanted(bench, IDLE_INSTANCES))
         return;
+    setting.server = floor->server_pid(bench->url);
+    if (setting.server == 0) {
+        fprintf(stderr, "bench: %s: left out, the server is not on this machine\n", IDLE_INSTANCES);
+        return;
+    }
     floor->reset_ours(bench->url);
     fflush(stdout);
     bench_in_parallel(INSTANCES + 1, sit, &setting);
 }
 
-static void usage(void)
-{
-    puts("usage: bench_coordination --db URL [--messages N] [--seconds N] [--rounds N] "
-         "[--only TEXT] [--json]\n"
-         "\n"
-         "Measures what streams cost beside plain messages, and what idle workers cost.\n"
-         "  --db URL       sqlite:FILE or postgresql://… (the schema posthorn_bench is dropped!)\n"
-         "  --messages N   per run (default 100000)\n"
-         "  --seconds N    how long the idle instances are watched (default 30)\n"
-         "  --rounds N     the median of so many counts (default 3, at most 15)\n"
-         "  --only TEXT    only the cases whose name holds TEXT\n"
-         "  --json         one line of JSON per case");
-}
-
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "db", 1, NULL, 'd' },     { "messages", 1, NULL, 'm' }, { "seconds", 1, NULL, 's' },
-        { "rounds", 1, NULL, 'r' }, { "only", 1, NULL, 'o' },     { "json", 0, NULL, 'j' },
-        { "help", 0, NULL, 'h' },   { NULL, 0, NULL, 0 },
-    };
-    struct bench bench = { NULL, 100000, 1, 100, 3, false, NULL, false };
-    const struct bench_floor *floor;
-    int option, seconds = 30;
+    struct bench bench = { .messages = 100000, .seconds = 30, .rounds = 3 };
+    const struct bench_floor *floor = bench_begin(
+        &bench, argc, argv,
+        "Measures what streams cost beside plain messages, and what idle workers cost.");
+    struct setting setting = { .bench = &bench, .floor = floor };
 
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 's') {
-            seconds = atoi(optarg);
-        } else if (option == 'h') {
-            usage();
-            return 0;
-        } else if (!bench_option(&bench, option)) {
-            usage();
-            return 2;
-        }
-    }
-    if (!bench_is_fit(&bench) || seconds < 1) {
-        usage();
-        return 2;
-    }
-    floor = strncmp(bench.url, "sqlite:", 7) == 0 ? &bench_floor_sqlite : &bench_floor_pg;
-    if (!bench.json)
-        printf("%-44s %11s  %11s  %5s\n", "case", "ours", "beside it", "ratio");
     compare_streams(&bench, floor);
-    compare_idle_calls(&bench, floor);
-    measure_instances(&bench, floor, seconds);
+    bench_compare(&bench, "exchange of both doors with nothing to do", BENCH_RATE, idle_rate,
+                  &setting);
+    measure_instances(&bench, floor);
     return 0;
 }

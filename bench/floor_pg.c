@@ -1,13 +1,12 @@
 /* floor_pg.c - the floor on PostgreSQL: bare rows, inserted and deleted by
  * plain statements; and resetting the schema. */
-#include "floor.h"
+#include "floor_pg.h"
 
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static PGconn *dial(const char *url)
+PGconn *bench_pg_dial(const char *url)
 {
     const char *rest = strchr(url, ':') + 1;
     PGconn *conn = PQconnectdb(strncmp(rest, "//", 2) == 0 ? url : rest);
@@ -17,7 +16,7 @@ static PGconn *dial(const char *url)
     return conn;
 }
 
-static PGresult *checked(PGconn *conn, PGresult *result)
+PGresult *bench_pg_checked(PGconn *conn, PGresult *result)
 {
     ExecStatusType status = PQresultStatus(result);
 
@@ -26,9 +25,9 @@ static PGresult *checked(PGconn *conn, PGresult *result)
     return result;
 }
 
-static void run(PGconn *conn, const char *sql)
+void bench_pg_run(PGconn *conn, const char *sql)
 {
-    PQclear(checked(conn, PQexec(conn, sql)));
+    PQclear(bench_pg_checked(conn, PQexec(conn, sql)));
 }
 
 static void reset(const char *url)
@@ -36,9 +35,10 @@ static void reset(const char *url)
     ph_store_opts opts = PH_STORE_OPTS_INIT;
     ph_store *store = NULL;
     ph_error err;
-    PGconn *conn = dial(url);
+    PGconn *conn = bench_pg_dial(url);
 
-    run(conn, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS posthorn_bench CASCADE");
+    bench_pg_run(conn,
+                 "SET client_min_messages = warning; DROP SCHEMA IF EXISTS posthorn_bench CASCADE");
     PQfinish(conn);
     opts.schema = "posthorn_bench";
     opts.deploy_schema = true;
@@ -49,9 +49,10 @@ static void reset(const char *url)
 
 static void floor_reset(const char *url)
 {
-    PGconn *conn = dial(url);
+    PGconn *conn = bench_pg_dial(url);
 
-    run(conn,
+    bench_pg_run(
+        conn,
         "SET client_min_messages = warning; DROP TABLE IF EXISTS posthorn_bench_bare; "
         "CREATE TABLE posthorn_bench_bare (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
         "topic text NOT NULL, payload text NOT NULL)");
@@ -60,32 +61,39 @@ static void floor_reset(const char *url)
 
 static void floor_fill(const char *url, long count)
 {
-    PGconn *conn = dial(url);
-    char sql[600];
+    PGconn *conn = bench_pg_dial(url);
+    const char *values[] = { bench_payload() };
+    char sql[200];
 
     snprintf(sql, sizeof(sql),
-             "INSERT INTO posthorn_bench_bare (topic, payload) SELECT 'order.created', '%s' "
+             "INSERT INTO posthorn_bench_bare (topic, payload) SELECT 'order.created', $1 "
              "FROM generate_series(1, %ld)",
-             bench_payload(), count);
-    run(conn, sql);
+             count);
+    PQclear(bench_pg_checked(conn, PQexecParams(conn, sql, 1, NULL, values, NULL, NULL, 0)));
     PQfinish(conn);
 }
 
-static long floor_drain(const char *url, int batch)
+void bench_pg_drain_statement(char *ret_sql, size_t size, int batch)
 {
-    PGconn *conn = dial(url);
-    char sql[400];
-    long done = 0;
-
     snprintf(
-        sql, sizeof(sql),
+        ret_sql, size,
         "DELETE FROM posthorn_bench_bare WHERE id = ANY (ARRAY(SELECT id FROM posthorn_bench_bare "
         "ORDER BY id LIMIT %d FOR UPDATE SKIP LOCKED)) RETURNING id, topic, payload",
         batch);
-    run(conn, "SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off");
-    PQclear(checked(conn, PQprepare(conn, "drain", sql, 0, NULL)));
-    for (;;) {
-        PGresult *result = checked(conn, PQexecPrepared(conn, "drain", 0, NULL, NULL, NULL, 1));
+}
+
+static long floor_drain(const char *url, int batch, long most)
+{
+    PGconn *conn = bench_pg_dial(url);
+    char sql[400];
+    long done = 0;
+
+    bench_pg_drain_statement(sql, sizeof(sql), batch);
+    bench_pg_run(conn, BENCH_PG_BY_INDEX);
+    PQclear(bench_pg_checked(conn, PQprepare(conn, "drain", sql, 0, NULL)));
+    while (most == 0 || done < most) {
+        PGresult *result =
+            bench_pg_checked(conn, PQexecPrepared(conn, "drain", 0, NULL, NULL, NULL, 1));
         int count = PQntuples(result);
 
         PQclear(result);
@@ -99,24 +107,52 @@ static long floor_drain(const char *url, int batch)
 
 static void floor_enqueue(const char *url, long count)
 {
-    PGconn *conn = dial(url);
+    PGconn *conn = bench_pg_dial(url);
     const char *values[] = { "order.created", bench_payload() };
 
-    PQclear(
-        checked(conn, PQprepare(conn, "insert",
-                                "INSERT INTO posthorn_bench_bare (topic, payload) VALUES ($1, $2) "
-                                "RETURNING id",
-                                2, NULL)));
+    PQclear(bench_pg_checked(conn, PQprepare(conn, "insert", BENCH_PG_INSERT, 2, NULL)));
     for (long i = 0; i < count; i++)
-        PQclear(checked(conn, PQexecPrepared(conn, "insert", 2, values, NULL, NULL, 1)));
+        PQclear(bench_pg_checked(conn, PQexecPrepared(conn, "insert", 2, values, NULL, NULL, 1)));
+    PQfinish(conn);
+}
+
+static void copy_row(PGconn *conn)
+{
+    const char *payload = bench_payload();
+
+    if (PQputCopyData(conn, "order.created\t", 14) != 1 ||
+        PQputCopyData(conn, payload, (int)strlen(payload)) != 1 ||
+        PQputCopyData(conn, "\n", 1) != 1)
+        bench_die("copy", PQerrorMessage(conn));
+}
+
+/* As quick as rows get into a table. */
+static void floor_bulk(const char *url, long count, int per_call)
+{
+    PGconn *conn = bench_pg_dial(url);
+
+    for (long done = 0; done < count; done += per_call) {
+        PGresult *result = PQexec(conn, "COPY posthorn_bench_bare (topic, payload) FROM STDIN");
+
+        if (PQresultStatus(result) != PGRES_COPY_IN)
+            bench_die("copy", PQerrorMessage(conn));
+        PQclear(result);
+        for (int i = 0; i < per_call; i++)
+            copy_row(conn);
+        if (PQputCopyEnd(conn, NULL) != 1)
+            bench_die("copy", PQerrorMessage(conn));
+        while ((result = PQgetResult(conn)))
+            PQclear(bench_pg_checked(conn, result));
+    }
     PQfinish(conn);
 }
 
 static void *old_tx_begin(const char *url)
 {
-    PGconn *conn = dial(url);
+    PGconn *conn = bench_pg_dial(url);
 
-    run(conn, "BEGIN ISOLATION LEVEL REPEATABLE READ; CREATE TEMP TABLE held (x int); SELECT 1");
+    bench_pg_run(conn,
+                 "BEGIN ISOLATION LEVEL REPEATABLE READ; CREATE TEMP TABLE held (x int); SELECT 1");
     return conn;
 }
 
@@ -127,7 +163,7 @@ static void old_tx_end(void *connection)
 
 static void crowd(const char *url, long joins, long timers, int64_t due_at)
 {
-    PGconn *conn = dial(url);
+    PGconn *conn = bench_pg_dial(url);
     char sql[900];
 
     snprintf(sql, sizeof(sql),
@@ -138,14 +174,27 @@ static void crowd(const char *url, long joins, long timers, int64_t due_at)
              "generate_series(1, %ld);"
              "ANALYZE",
              joins, bench_payload(), (long long)(due_at / 1000000), timers);
-    run(conn, sql);
+    bench_pg_run(conn, sql);
     PQfinish(conn);
+}
+
+static struct bench_size size_of_tables(const char *url)
+{
+    const char *sql = "SELECT sum(pg_total_relation_size(relid)) / 1048576.0, sum(n_dead_tup) "
+                      "FROM pg_stat_user_tables WHERE schemaname = 'posthorn_bench'";
+    PGconn *conn = bench_pg_dial(url);
+    PGresult *result = bench_pg_checked(conn, PQexec(conn, sql));
+    struct bench_size size = { atof(PQgetvalue(result, 0, 0)), atof(PQgetvalue(result, 0, 1)) };
+
+    PQclear(result);
+    PQfinish(conn);
+    return size;
 }
 
 /* The parent of the process that serves us, if that is on this machine. */
 static int server_pid(const char *url)
 {
-    PGconn *conn = dial(url);
+    PGconn *conn = bench_pg_dial(url);
     int pid = PQbackendPID(conn), parent = 0;
     char path[64];
     FILE *file;
@@ -177,12 +226,12 @@ static void beside(const char *url, int number, char *ret_url, size_t size)
 
 static void beside_remove(const char *url, int number)
 {
-    PGconn *conn = dial(url);
+    PGconn *conn = bench_pg_dial(url);
     char sql[100];
 
     snprintf(sql, sizeof(sql), "DROP DATABASE IF EXISTS " BESIDE " WITH (FORCE)", number);
-    run(conn, "SET client_min_messages = warning");
-    run(conn, sql);
+    bench_pg_run(conn, "SET client_min_messages = warning");
+    bench_pg_run(conn, sql);
     PQfinish(conn);
 }
 
@@ -192,15 +241,27 @@ static void beside_make(const char *url, int number)
     PGconn *conn;
 
     beside_remove(url, number);
-    conn = dial(url);
+    conn = bench_pg_dial(url);
     snprintf(sql, sizeof(sql), "CREATE DATABASE " BESIDE, number);
-    run(conn, sql);
+    bench_pg_run(conn, sql);
     PQfinish(conn);
     beside(url, number, its_url, sizeof(its_url));
     reset(its_url);
 }
 
 const struct bench_floor bench_floor_pg = {
-    reset,      floor_reset, floor_fill, floor_drain, floor_enqueue, old_tx_begin,
-    old_tx_end, crowd,       server_pid, beside,      beside_make,   beside_remove,
+    .reset_ours = reset,
+    .reset = floor_reset,
+    .fill = floor_fill,
+    .drain = floor_drain,
+    .enqueue = floor_enqueue,
+    .bulk = floor_bulk,
+    .old_tx_begin = old_tx_begin,
+    .old_tx_end = old_tx_end,
+    .crowd = crowd,
+    .size = size_of_tables,
+    .server_pid = server_pid,
+    .beside = beside,
+    .beside_make = beside_make,
+    .beside_remove = beside_remove,
 };

@@ -117,7 +117,15 @@ static void floor_enqueue(const char *url, long count)
     sqlite3_close(db);
 }
 
-static long floor_drain(const char *url, int batch)
+static void floor_bulk(const char *url, long count, int per_call)
+{
+    sqlite3 *db = dial(url);
+
+    insert(db, count, per_call);
+    sqlite3_close(db);
+}
+
+static long floor_drain(const char *url, int batch, long most)
 {
     sqlite3 *db = dial(url);
     sqlite3_stmt *statement =
@@ -137,7 +145,7 @@ static long floor_drain(const char *url, int batch)
             bench_die("floor", sqlite3_errmsg(db));
         sqlite3_reset(statement);
         run(db, "COMMIT");
-    } while (done > before);
+    } while (done > before && (most == 0 || done < most));
     sqlite3_finalize(statement);
     sqlite3_close(db);
     return done;
@@ -191,6 +199,16 @@ static void crowd(const char *url, long joins, long timers, int64_t due_at)
     ph_close(store);
 }
 
+static struct bench_size size_of_tables(const char *url)
+{
+    struct bench_size size = { 0, 0 };
+    struct stat status;
+
+    if (stat(path_of(url), &status) == 0)
+        size.mebibytes = (double)status.st_size / 1048576;
+    return size;
+}
+
 static int no_server(const char *url)
 {
     (void)url;
@@ -231,6 +249,18 @@ static void beside_remove(const char *url, int number)
 }
 
 const struct bench_floor bench_floor_sqlite = {
-    reset,      floor_reset, floor_fill, floor_drain, floor_enqueue, old_tx_begin,
-    old_tx_end, crowd,       no_server,  beside,      beside_make,   beside_remove,
+    .reset_ours = reset,
+    .reset = floor_reset,
+    .fill = floor_fill,
+    .drain = floor_drain,
+    .enqueue = floor_enqueue,
+    .bulk = floor_bulk,
+    .old_tx_begin = old_tx_begin,
+    .old_tx_end = old_tx_end,
+    .crowd = crowd,
+    .size = size_of_tables,
+    .server_pid = no_server,
+    .beside = beside,
+    .beside_make = beside_make,
+    .beside_remove = beside_remove,
 };

@@ -2,31 +2,24 @@
  * what it costs to have fewer connections than databases. */
 #include "floor.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SCALE_MAX 8 /* databases that all have messages */
-#define IDLE_BESIDE 50
-#define IDLE_TENANTS 200
-#define FEW 3        /* connections for SCALE_MAX databases */
-#define BUSY_TIMES 4 /* as many messages where only one database has any */
+#define SCALE_MAX BENCH_SERVERS_MAX /* databases that all have messages */
+#define FEW 3                       /* connections for SCALE_MAX databases */
+#define BUSY_TIMES 4                /* as many messages where only one database has any */
 #define THREADS 4
 #define BATCH 100
 #define SERVE_LIMIT_S 120 /* until every database was reached; more is an error */
-#define SETTLE_S 5        /* after that, until the pauses between looks have grown */
+#define SETTLE_S 5        /* after that, at most, until the pauses between looks have grown */
 
 /* What is measured, and where. */
 struct many {
     struct bench bench;
     const struct bench_floor *floor;
-    const char *servers[SCALE_MAX]; /* other servers, a database in each */
-    int server_count;
     int made; /* databases beside the given one */
-    int seconds;
 };
 
 /* Databases under one dispatcher. */
@@ -43,24 +36,19 @@ struct scene {
 static const char *url_of(const struct scene *scene, int index, char *room, size_t size)
 {
     if (scene->on_servers)
-        return scene->many->servers[index];
+        return scene->many->bench.servers[index];
     scene->many->floor->beside(scene->many->bench.url, index, room, size);
     return room;
 }
 
-/* All of them empty. Making one takes a server longer than emptying it, so they are kept. */
+/* All of them empty, since every case empties what it has filled. Making one takes a server a while,
+ * so they are kept. */
 static void make_databases(const struct scene *scene)
 {
     struct many *many = scene->many;
 
-    for (int i = 0; i < scene->count && !scene->on_servers; i++) {
-        char room[5000];
-
-        if (i < many->made)
-            many->floor->reset_ours(url_of(scene, i, room, sizeof(room)));
-        else
-            many->floor->beside_make(many->bench.url, many->made++);
-    }
+    while (many->made < scene->count && !scene->on_servers)
+        many->floor->beside_make(many->bench.url, many->made++);
 }
 
 static void remove_databases(struct many *many)
@@ -78,6 +66,14 @@ static void refill(const struct scene *scene, int index, long messages)
     scene->many->floor->reset_ours(url);
     if (messages > 0)
         bench_fill(url, messages, 0);
+}
+
+/* So many idle databases, or fewer with a smaller crowd than a million. */
+static int crowd_of(const struct many *many, int idle)
+{
+    long count = many->bench.crowd * idle / 1000000;
+
+    return count > idle ? idle : count < 2 ? 2 : (int)count;
 }
 
 /* -------------------------------------------------------------- the dispatcher */
@@ -174,7 +170,7 @@ static void settle(const struct scene *scene, struct service *service)
             bench_die("start", "not every database was reached");
         pause_s(0.05);
     }
-    pause_s(SETTLE_S);
+    pause_s(scene->many->bench.seconds < SETTLE_S ? scene->many->bench.seconds : SETTLE_S);
 }
 
 /* ------------------------------------------------------------------- scale-out */
@@ -230,13 +226,11 @@ static void report_scale(struct many *many, const char *name, int count, double 
     double linear = one * count;
 
     if (many->bench.json)
-        printf("{\"case\":\"%s\",\"databases\":%d,\"rate\":%.0f,\"rate_of_one\":%.0f,"
-               "\"of_linear\":%.3f,\"processes_rate\":%.0f,\"processes_of_linear\":%.3f,"
-               "\"cores\":%ld}\n",
-               name, count, rate, one, rate / linear, apart, apart / linear,
-               sysconf(_SC_NPROCESSORS_ONLN));
+        printf("{\"case\":\"%s\",\"unit\":\"/s\",\"ours\":%.4f,\"base\":%.4f,\"ratio\":%.4f,"
+               "\"processes_ratio\":%.3f,\"cores\":%ld}\n",
+               name, rate, linear, rate / linear, apart / linear, sysconf(_SC_NPROCESSORS_ONLN));
     else
-        printf("%-44s %9.0f/s  %9.0f/s  %5.2f  (%d process%s: %.2f)\n", name, rate, linear,
+        printf("%-44s %24.0f/s  %24.0f/s  %5.2f  (%d process%s: %.2f)\n", name, rate, linear,
                rate / linear, count, count > 1 ? "es" : "", apart / linear);
     fflush(stdout);
 }
@@ -274,53 +268,37 @@ static void scale_out(struct many *many, const char *kind, bool on_servers)
 
 /* ------------------------------------------------------------- few connections */
 
-static void report_plain(struct many *many, const char *name, double rate, double base)
+struct few {
+    struct scene plenty;
+    int connections;
+    ph_selection selection;
+};
+
+/* Beside it: round-robin with as many connections as databases. */
+static double few_rate(const void *context, bool few)
 {
-    if (many->bench.json)
-        printf("{\"case\":\"%s\",\"rate\":%.0f,\"base\":%.0f,\"ratio\":%.3f}\n", name, rate, base,
-               rate / base);
-    else
-        printf("%-44s %9.0f/s  %9.0f/s  %5.2f\n", name, rate, base, rate / base);
-    fflush(stdout);
+    const struct few *task = context;
+    struct scene scene = task->plenty;
+
+    make_databases(&scene);
+    if (few) {
+        scene.connections = task->connections;
+        scene.selection = task->selection;
+    }
+    return drain_rate(&scene, false);
 }
 
-/* Beside all of them: round-robin with as many connections as databases. */
 static void few_connections(struct many *many)
 {
-    static const struct {
-        const char *name;
-        int connections;
-        ph_selection selection;
-    } cases[] = {
-        { "8 busy, 8 connections, drain-first", SCALE_MAX, PH_SELECT_DRAIN_FIRST },
-        { "8 busy, 3 connections, round-robin", FEW, PH_SELECT_ROUND_ROBIN },
-        { "8 busy, 3 connections, drain-first", FEW, PH_SELECT_DRAIN_FIRST },
-    };
-    enum { CASES = sizeof(cases) / sizeof(*cases) };
-    struct scene plenty = { .many = many, .count = SCALE_MAX, .connections = SCALE_MAX };
-    double rates[CASES][BENCH_ROUNDS_MAX], base[BENCH_ROUNDS_MAX];
-    bool any = false;
+    struct few task = { { .many = many, .count = SCALE_MAX, .connections = SCALE_MAX },
+                        SCALE_MAX,
+                        PH_SELECT_DRAIN_FIRST };
 
-    for (int c = 0; c < CASES; c++)
-        any |= bench_wanted(&many->bench, cases[c].name);
-    if (!any)
-        return;
-    make_databases(&plenty);
-    for (int i = 0; i < many->bench.rounds; i++) {
-        base[i] = drain_rate(&plenty, false);
-        for (int c = 0; c < CASES; c++) {
-            struct scene scene = plenty;
-
-            scene.connections = cases[c].connections;
-            scene.selection = cases[c].selection;
-            rates[c][i] = bench_wanted(&many->bench, cases[c].name) ? drain_rate(&scene, false) : 0;
-        }
-    }
-    for (int c = 0; c < CASES; c++) {
-        if (bench_wanted(&many->bench, cases[c].name))
-            report_plain(many, cases[c].name, bench_median(rates[c], many->bench.rounds),
-                         bench_median(base, many->bench.rounds));
-    }
+    bench_compare(&many->bench, "8 busy, 8 connections, drain-first", BENCH_RATE, few_rate, &task);
+    task.connections = FEW;
+    bench_compare(&many->bench, "8 busy, 3 connections, drain-first", BENCH_RATE, few_rate, &task);
+    task.selection = PH_SELECT_ROUND_ROBIN;
+    bench_compare(&many->bench, "8 busy, 3 connections, round-robin", BENCH_RATE, few_rate, &task);
 }
 
 /* ------------------------------------------------------- one busy, others idle */
@@ -364,32 +342,26 @@ static double busy_rate(const struct scene *scene)
 }
 
 /* Beside it: the same database alone, with as many connections. */
+static double busy_or_alone(const void *context, bool crowded)
+{
+    struct scene scene = *(const struct scene *)context;
+
+    make_databases(&scene);
+    scene.count = crowded ? scene.count : 1;
+    return busy_rate(&scene);
+}
+
 static void busy_beside_idle(struct many *many)
 {
-    static const char *const names[] = {
-        "busy beside 50 idle, 8 connections",
-        "busy beside 50 idle, a connection each",
-    };
-    static const int connections[] = { PH_SET_CONNECTIONS, 1 + IDLE_BESIDE };
+    int idle = crowd_of(many, 50);
+    struct scene scene = { .many = many, .count = 1 + idle, .connections = PH_SET_CONNECTIONS };
+    char name[80];
 
-    for (size_t c = 0; c < sizeof(names) / sizeof(*names); c++) {
-        struct scene crowd = { .many = many, .count = 1 + IDLE_BESIDE };
-        struct scene alone;
-        double with[BENCH_ROUNDS_MAX], without[BENCH_ROUNDS_MAX];
-
-        if (!bench_wanted(&many->bench, names[c]))
-            continue;
-        crowd.connections = connections[c];
-        alone = crowd;
-        alone.count = 1;
-        make_databases(&crowd);
-        for (int i = 0; i < many->bench.rounds; i++) {
-            without[i] = busy_rate(&alone);
-            with[i] = busy_rate(&crowd);
-        }
-        bench_report(&many->bench, names[c], bench_median(with, many->bench.rounds),
-                     bench_median(without, many->bench.rounds), 0.9);
-    }
+    snprintf(name, sizeof(name), "busy beside %d idle, %d connections", idle, PH_SET_CONNECTIONS);
+    bench_compare(&many->bench, name, BENCH_RATE, busy_or_alone, &scene);
+    scene.connections = 1 + idle;
+    snprintf(name, sizeof(name), "busy beside %d idle, a connection each", idle);
+    bench_compare(&many->bench, name, BENCH_RATE, busy_or_alone, &scene);
 }
 
 /* ------------------------------------------------------------------------ idle */
@@ -417,29 +389,29 @@ static void idle_work(const void *context, int index)
     bench_must(ph_dispatcher_stats_get(service.dispatcher, &before, &err), &err, "stats");
     begin = bench_now();
     cpu = cpu_s();
-    pause_s(many->seconds);
+    pause_s(many->bench.seconds);
     cpu = (cpu_s() - cpu) / (bench_now() - begin) * 100;
     bench_must(ph_dispatcher_stats_get(service.dispatcher, &after, &err), &err, "stats");
     looks = (double)(after.empty_claims - before.empty_claims) / (bench_now() - begin);
     end(&service);
     if (many->bench.json)
         printf("{\"case\":\"%d idle tenants, %d connections\",\"cpu_percent\":%.3f,"
-               "\"looks_per_s\":%.1f,\"aim_percent\":5}\n",
+               "\"looks_per_s\":%.1f}\n",
                scene->count, scene->connections, cpu, looks);
     else
-        printf("%d idle tenants, %3d connections %13s %.2f %% of a core, %.0f looks/s  (aim < 5)\n",
+        printf("%d idle tenants, %3d connections %13s %.2f %% of a core, %.0f looks/s\n",
                scene->count, scene->connections, "", cpu, looks);
     fflush(stdout);
 }
 
 static void idle(struct many *many)
 {
-    static const int connections[] = { PH_SET_CONNECTIONS, IDLE_TENANTS };
-    struct scene scene = { .many = many, .count = IDLE_TENANTS };
+    struct scene scene = { .many = many, .count = crowd_of(many, 200) };
+    const int connections[] = { PH_SET_CONNECTIONS, scene.count };
     char name[80];
 
     for (size_t c = 0; c < sizeof(connections) / sizeof(*connections); c++) {
-        snprintf(name, sizeof(name), "%d idle tenants, %d connections", IDLE_TENANTS,
+        snprintf(name, sizeof(name), "%d idle tenants, %d connections", scene.count,
                  connections[c]);
         if (!bench_wanted(&many->bench, name))
             continue;
@@ -449,66 +421,20 @@ static void idle(struct many *many)
     }
 }
 
-/* ------------------------------------------------------------------------ main */
-
-static void usage(void)
-{
-    puts("usage: bench_many --db URL [--server URL]... [--messages N] [--seconds N] [--rounds N]\n"
-         "                  [--only TEXT] [--json]\n"
-         "\n"
-         "Measures one dispatcher for many databases.\n"
-         "  --db URL       sqlite:FILE: makes files in the folder FILE-many;\n"
-         "                 postgresql://…: makes databases posthorn_bench_N on that server\n"
-         "  --server URL   a database on another server (its schema posthorn_bench is dropped!);\n"
-         "                 eight of them are measured as servers, fewer are not\n"
-         "  --messages N   per database and run (default 20000)\n"
-         "  --seconds N    how long idle tenants are watched (default 30)\n"
-         "  --rounds N     the median of so many counts (default 3, at most 15)\n"
-         "  --only TEXT    only the cases whose name holds TEXT\n"
-         "  --json         one line of JSON per case");
-}
-
-/* False: the command line is wrong; *ret_help: it asks for help. */
-static bool parse(struct many *many, int argc, char **argv, bool *ret_help)
-{
-    static const struct option options[] = {
-        { "db", 1, NULL, 'd' },      { "server", 1, NULL, 'S' }, { "messages", 1, NULL, 'm' },
-        { "seconds", 1, NULL, 's' }, { "rounds", 1, NULL, 'r' }, { "only", 1, NULL, 'o' },
-        { "json", 0, NULL, 'j' },    { "help", 0, NULL, 'h' },   { NULL, 0, NULL, 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 's')
-            many->seconds = atoi(optarg);
-        else if (option == 'S' && many->server_count < SCALE_MAX)
-            many->servers[many->server_count++] = optarg;
-        else if (option == 'h')
-            *ret_help = true;
-        else if (!bench_option(&many->bench, option))
-            return false;
-    }
-    return *ret_help || (bench_is_fit(&many->bench) && many->seconds >= 1);
-}
-
 int main(int argc, char **argv)
 {
-    struct many many = { .bench = { NULL, 20000, 1, BATCH, 3, false, NULL }, .seconds = 30 };
-    bool help = false, fit = parse(&many, argc, argv, &help), sqlite;
+    struct many many = {
+        .bench = { .messages = 20000, .crowd = 1000000, .seconds = 30, .batch = BATCH, .rounds = 3 }
+    };
+    bool sqlite;
 
-    if (!fit || help) {
-        usage();
-        return fit ? 0 : 2;
-    }
-    sqlite = strncmp(many.bench.url, "sqlite:", 7) == 0;
-    many.floor = sqlite ? &bench_floor_sqlite : &bench_floor_pg;
-    if (!many.bench.json)
-        printf("%ld cores here, for the dispatcher, its handlers and the databases together\n"
-               "%-44s %11s  %11s  %5s\n",
-               sysconf(_SC_NPROCESSORS_ONLN), "case", "ours", "beside it", "ratio");
-    fflush(stdout); /* or processes that are forked print it, too */
+    many.floor = bench_begin(&many.bench, argc, argv,
+                             "Measures one dispatcher for many databases: files in the folder "
+                             "FILE-many, or databases\nposthorn_bench_N on the server; with eight "
+                             "other servers, these as well.");
+    sqlite = many.floor == &bench_floor_sqlite;
     scale_out(&many, sqlite ? "files" : "databases of a server", false);
-    if (many.server_count == SCALE_MAX)
+    if (many.bench.server_count == SCALE_MAX)
         scale_out(&many, "servers", true);
     few_connections(&many);
     busy_beside_idle(&many);

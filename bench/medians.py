@@ -11,7 +11,7 @@ import statistics
 import sys
 
 NUMBERS = [  # of which cases; what is printed behind the name of the case; form
-    ("rate", "", "{:.0f}/s"),
+    ("ours", "", "{:.0f}/s"),
     ("base", "  the bare loop beside it", "{:.0f}/s"),
     ("p50_ms", ", p50", "{:.2f} ms"),
     ("p99_ms", ", p99", "{:.2f} ms"),
@@ -28,9 +28,10 @@ def measured(path, backend):
             if of_backend != backend:
                 continue
             result = json.loads(result)
+            result["ours"] = result.get("ours", result.get("rate"))  # its older name
             numbers = cases.setdefault(result["case"], {})
             for key, _, _ in NUMBERS:
-                if key in result:
+                if result.get(key) is not None:
                     numbers.setdefault(key, {}).setdefault(side, []).append(result[key])
     return cases
 

@@ -1,10 +1,8 @@
 /* workflow.c - what joins, timers and jobs cost beside plain messages, and what they cost others. */
 #include "floor.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BATCH 500
 #define TIMERS_PER_RUN 1000
@@ -77,57 +75,44 @@ static double settle_rate(const struct bench *bench, const struct bench_floor *f
     return (double)done / took;
 }
 
+struct task {
+    const struct bench *bench;
+    const struct bench_floor *floor;
+    int steps; /* of each join */
+};
+
+static double settling(const void *context, bool with)
+{
+    const struct task *task = context;
+
+    return settle_rate(task->bench, task->floor, with ? task->steps : 0);
+}
+
 static void compare_settling(const struct bench *bench, const struct bench_floor *floor)
 {
-    static const struct {
-        int steps;
-        const char *name;
-    } cases[] = { { 10, "ack 500 steps of 50 joins" }, { 500, "ack 500 steps of one join" } };
+    struct task task = { bench, floor, 10 };
 
-    for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-        double with[BENCH_ROUNDS_MAX], without[BENCH_ROUNDS_MAX];
-
-        if (!bench_wanted(bench, cases[c].name))
-            continue;
-        for (int i = 0; i < bench->rounds; i++) {
-            without[i] = settle_rate(bench, floor, 0);
-            with[i] = settle_rate(bench, floor, cases[c].steps);
-        }
-        bench_report(bench, cases[c].name, bench_median(with, bench->rounds),
-                     bench_median(without, bench->rounds), 0.5);
-    }
+    bench_compare(bench, "ack 500 steps of 50 joins", BENCH_RATE, settling, &task);
+    task.steps = 500;
+    bench_compare(bench, "ack 500 steps of one join", BENCH_RATE, settling, &task);
 }
 
 /* --------------------------------------------------------------- a large crowd */
 
-static double drain_rate(const struct bench *bench, const struct bench_floor *floor, long joins,
-                         long timers)
+static double drain_rate(const void *context, bool with)
 {
+    const struct task *task = context;
+    const struct bench *bench = task->bench;
     double start;
     long done;
 
-    floor->reset_ours(bench->url);
-    if (joins + timers > 0)
-        floor->crowd(bench->url, joins, timers, BENCH_FAR_AWAY);
+    task->floor->reset_ours(bench->url);
+    if (with)
+        task->floor->crowd(bench->url, bench->crowd / 10, bench->crowd, BENCH_FAR_AWAY);
     bench_fill(bench->url, bench->messages, 0);
     start = bench_now();
     done = bench_drain_ours(bench->url, 100, bench->messages);
     return (double)done / (bench_now() - start);
-}
-
-static void compare_crowd(const struct bench *bench, const struct bench_floor *floor, long crowd)
-{
-    const char *name = "drain beside open joins and timers";
-    double with[BENCH_ROUNDS_MAX], without[BENCH_ROUNDS_MAX];
-
-    if (!bench_wanted(bench, name))
-        return;
-    for (int i = 0; i < bench->rounds; i++) {
-        without[i] = drain_rate(bench, floor, 0, 0);
-        with[i] = drain_rate(bench, floor, crowd / 10, crowd);
-    }
-    bench_report(bench, name, bench_median(with, bench->rounds),
-                 bench_median(without, bench->rounds), 0.8);
 }
 
 /* ------------------------------------------------------------------ scheduling */
@@ -186,69 +171,23 @@ static double enqueue_rate(const struct bench *bench, const struct bench_floor *
     return (double)bench->messages / start;
 }
 
-static void compare_scheduling(const struct bench *bench, const struct bench_floor *floor)
+static double scheduling(const void *context, bool ours)
 {
-    const char *name = "timers into messages, one scheduler";
-    double ours[BENCH_ROUNDS_MAX], base[BENCH_ROUNDS_MAX];
+    const struct task *task = context;
 
-    if (!bench_wanted(bench, name))
-        return;
-    for (int i = 0; i < bench->rounds; i++) {
-        base[i] = enqueue_rate(bench, floor);
-        ours[i] = schedule_rate(bench, floor);
-    }
-    bench_report(bench, name, bench_median(ours, bench->rounds), bench_median(base, bench->rounds),
-                 0.3);
-}
-
-static void usage(void)
-{
-    puts("usage: bench_workflow --db URL [--messages N] [--crowd N] [--rounds N] [--only TEXT] "
-         "[--json]\n"
-         "\n"
-         "Measures what joins and timers cost beside plain messages.\n"
-         "  --db URL       sqlite:FILE or postgresql://… (the schema posthorn_bench is dropped!)\n"
-         "  --messages N   per run (default 50000)\n"
-         "  --crowd N      so many timers, and a tenth of it open joins, stand beside (default "
-         "1000000)\n"
-         "  --rounds N     the median of so many counts (default 3, at most 15)\n"
-         "  --only TEXT    only the cases whose name holds TEXT\n"
-         "  --json         one line of JSON per case");
+    return (ours ? schedule_rate : enqueue_rate)(task->bench, task->floor);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "db", 1, NULL, 'd' },     { "messages", 1, NULL, 'm' }, { "crowd", 1, NULL, 'c' },
-        { "rounds", 1, NULL, 'r' }, { "only", 1, NULL, 'o' },     { "json", 0, NULL, 'j' },
-        { "help", 0, NULL, 'h' },   { NULL, 0, NULL, 0 },
-    };
-    struct bench bench = { NULL, 50000, 1, 100, 3, false, NULL, false };
-    const struct bench_floor *floor;
-    long crowd = 1000000;
-    int option;
+    struct bench bench = { .messages = 50000, .crowd = 1000000, .rounds = 3 };
+    struct task task = { .bench = &bench };
 
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'c') {
-            crowd = atol(optarg);
-        } else if (option == 'h') {
-            usage();
-            return 0;
-        } else if (!bench_option(&bench, option)) {
-            usage();
-            return 2;
-        }
-    }
-    if (!bench_is_fit(&bench) || crowd < 0) {
-        usage();
-        return 2;
-    }
+    task.floor = bench_begin(&bench, argc, argv,
+                             "Measures what joins and timers cost beside plain messages.");
     bench.messages -= bench.messages % TIMERS_PER_RUN; /* whole batches */
-    floor = strncmp(bench.url, "sqlite:", 7) == 0 ? &bench_floor_sqlite : &bench_floor_pg;
-    if (!bench.json)
-        printf("%-44s %11s  %11s  %5s\n", "case", "ours", "beside it", "ratio");
-    compare_settling(&bench, floor);
-    compare_scheduling(&bench, floor);
-    compare_crowd(&bench, floor, crowd);
+    compare_settling(&bench, task.floor);
+    bench_compare(&bench, "timers into messages, one scheduler", BENCH_RATE, scheduling, &task);
+    bench_compare(&bench, "drain beside open joins and timers", BENCH_RATE, drain_rate, &task);
     return 0;
 }

@@ -137,7 +137,7 @@ def test_every_source_is_built():
 
 def test_scripts_are_executable_and_parse():
     for name in ["test", "quickstart", ".ci/run", "bench/compare", "bench/run",
-                 "tools/count_calls"]:
+                 "bench/peers/install", "bench/peers/sweep", "tools/count_calls"]:
         assert os.access(os.path.join(ROOT, name), os.X_OK), f"{name} is not executable"
         run(["bash", "-n", os.path.join(ROOT, name)])
     for name in files(".sh"):
