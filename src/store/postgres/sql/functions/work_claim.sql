@@ -66,13 +66,7 @@ BEGIN
     IF _q.id IS NULL THEN
         RETURN;
     END IF;
-    IF _topics IS NOT NULL AND _q.by_topic < 2 THEN
-        PERFORM {p}work_topics_turn(_q.id, _q.t);
-    ELSIF _topics IS NOT NULL AND NOT _q.has_streams THEN
-        SELECT t.rows, t.ids, t.dues, t.special IS NOT TRUE AND (coalesce(cardinality(t.ids) >= _n, false) OR _q.from_due IS NULL)
-        INTO _rows, _ids, _dues, _plain
-        FROM {p}work_pick_topics(_n, _topics, _q.from_due, _from_id, _last, _q.id, _q.max_attempts, {p}levels(_q.upwards), _q.t) t;
-    ELSIF NOT _q.has_streams THEN
+    IF _topics IS NULL AND NOT _q.has_streams THEN
         SELECT array_agg(p.tid), array_agg(p.id), array_agg(p.due),
                bool_or(p.special) IS NOT TRUE AND (count(*) >= _n OR _q.from_due IS NULL OR coalesce(_q.whole_look_next > _q.t, false))
         INTO _rows, _ids, _dues, _plain FROM (
@@ -86,6 +80,10 @@ BEGIN
                                             coalesce(_from_id[v.level + 1], '00000000-0000-0000-0000-000000000000'))
                 ORDER BY p.lane, p.due, p.id LIMIT _n FOR UPDATE SKIP LOCKED) p
             LIMIT _n) p;
+    ELSIF _q.by_topic = 2 AND NOT _q.has_streams THEN
+        SELECT t.rows, t.ids, t.dues, t.special IS NOT TRUE AND (coalesce(cardinality(t.ids) >= _n, false) OR _q.from_due IS NULL)
+        INTO _rows, _ids, _dues, _plain
+        FROM {p}work_pick_topics(_n, _topics, _q.from_due, _from_id, _last, _q.id, _q.max_attempts, {p}levels(_q.upwards), _q.t) t;
     END IF;
     IF _plain IS NOT TRUE THEN
         RETURN QUERY SELECT * FROM {p}work_claim_rest(

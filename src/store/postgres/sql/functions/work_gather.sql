@@ -5,6 +5,7 @@
 -- Answers parallel arrays; lost: how often their worker died, for all alike; joins: those that ended
 -- with it; alone, waits: see work_pick_closer. For the hint: knows: the claim took all that was due,
 -- or the first of it; whole: it has read from the start of the index.
+-- A claim of topics brings the queue a step nearer to the index on topics, until it is there.
 -- Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_gather(
     _door smallint, _n int, _topics text[], _from_due timestamptz[], _from_id uuid[], _last smallint,
@@ -19,11 +20,15 @@ DECLARE
     _hint CONSTANT {p}hint := (SELECT h FROM {p}hint h WHERE h.queue = _queue);
     _levels CONSTANT smallint[] := {p}levels(_upwards);
     _hashes CONSTANT int[] := (SELECT array_agg(h) FROM unnest(_topics) x, {p}topic_hash(x) t, unnest(ARRAY[t, ~t]) h);
-    _by_topic CONSTANT boolean := _topics IS NOT NULL AND (SELECT q.by_topic = 2 FROM {p}queue q WHERE q.id = _queue);
+    _by_topic boolean := _topics IS NOT NULL;
     _picked record;
     _all boolean := false; -- nothing more was due
     _dead uuid[];
 BEGIN
+    IF _by_topic AND (SELECT q.by_topic < 2 FROM {p}queue q WHERE q.id = _queue) THEN
+        PERFORM {p}work_topics_turn(_queue);
+        _by_topic := false;
+    END IF;
     ids := '{}';
     attempts := '{}';
     dues := '{}';

@@ -1,4 +1,4 @@
--- work_topics_turn(queue, t): one step on the way of a queue to the index on topics (queue.by_topic),
+-- work_topics_turn(queue): one step on the way of a queue to the index on topics (queue.by_topic),
 -- taken by each claim that names topics until it is there:
 -- 0 The flag is set: from then on new rows are in the index. A transaction that began before may not
 --   know of it yet.
@@ -11,7 +11,7 @@
 --
 -- Only a caller that reads what others commit can take a step. It waits for none: one that finds
 -- another at it leaves it to that.
-CREATE OR REPLACE FUNCTION {p}work_topics_turn(_queue int, _t timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION {p}work_topics_turn(_queue int) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
     {pinned}
 AS $$
