@@ -13,13 +13,16 @@ SIZES = {
 LIMIT_S = {"quick": 270, "default": 1170, "full": None}
 ROUNDS = {"quick": 5, "default": 9, "full": 5}
 
+# So many rounds pass until a program is measured again, so that the others have more of them.
+EVERY = {"workflow": 3, "coordination": 3, "many": 3}
+
 # How a name begins; a program without a row measures all of its cases.
 PARTS = {
     "quick": {"dispatcher": ("one dispatcher, batch 500", "commit to handler, 100/s, doorbell"),
               "cost": ("server time, claim + ack, batch 1", "server time, enqueue in SQL", "server time, ph_enqueue",
                        "log per"),
               "growth": ("backlog",), "workflow": (), "coordination": (), "many": ()},
-    "default": {"growth": ("backlog",)},
+    "default": {"growth": ("backlog",), "many": ("scale-out",)},
     "full": {},
 }
 
@@ -42,6 +45,10 @@ def parts(size, program, name):
     """Is this case part of a run of this size?"""
     starts = PARTS[size].get(program)
     return starts is None or any(name.startswith(start) for start in starts)
+
+
+def due(size, program, number):
+    return size != "default" or (number - 1) % EVERY.get(program, 1) == 0
 
 
 def at(size, program):

@@ -132,11 +132,12 @@ class Run:
     def round(self, number):
         """Whether all of it was measured."""
         complete = True
-        for place, (backend, url, program, name) in enumerate(self.todo, 1):
+        todo = [one for one in self.todo if cases.due(self.given.size, one[2], number)]
+        for place, (backend, url, program, name) in enumerate(todo, 1):
             if self.took.get((backend, name), 0) > self.left_s():
                 complete = False
                 continue
-            self.tell((number, place), len(self.todo), f"{backend}: {name}")
+            self.tell((number, place), len(todo), f"{backend}: {name}")
             self.measure(backend, url, program, name)
         return complete
 
