@@ -1,6 +1,7 @@
 /* topics_test.c - how a queue comes to the index on topics (work_topics_turn), and claims by it. */
 #include "common.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,55 @@ TEST(messages_of_a_prepared_transaction_are_put_into_the_index)
     CHECK_STR(claimed(conn, 9, "{a}"), "1");
 }
 
+/* The one who takes the steps has read the list of sessions before the late one connected. */
+TEST(sessions_that_came_after_the_first_look_at_them_are_waited_for)
+{
+    struct t_conn *conn, *late, *looked;
+
+    t_open(NULL);
+    conn = t_connect();
+    looked = t_connect();
+    enqueue(conn, "a", "0");
+    t_sql(looked, "BEGIN");
+    CHECK(t_number(looked, "SELECT count(*) FROM pg_stat_activity") > 0);
+    late = t_connect();
+    t_sql(late, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    t_sql(late, "SELECT count(*) FROM {t}queue");
+    CHECK_STR(claimed(conn, 9, "{a}"), "0");
+    CHECK_STR(claimed(looked, 9, "{a}"), ""); /* notes who runs */
+    t_sql(looked, "COMMIT");
+    CHECK_INT(turned(conn, 0.5), 1);
+    enqueue(late, "a", "1");
+    t_sql(late, "COMMIT");
+    CHECK_INT(turned(conn, 30), 2);
+    CHECK_STR(claimed(conn, 9, "{a}"), "1");
+}
+
+TEST(a_session_that_took_over_an_old_snapshot_is_waited_for)
+{
+    struct t_conn *conn, *old, *heir;
+    char snapshot[100];
+
+    t_open(NULL);
+    conn = t_connect();
+    old = t_connect();
+    heir = t_connect();
+    enqueue(conn, "a", "0");
+    t_sql(old, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    snprintf(snapshot, sizeof(snapshot), "%s", t_value(old, "SELECT pg_export_snapshot()"));
+    CHECK_STR(claimed(conn, 9, "{a}"), "0");
+    CHECK_STR(claimed(conn, 9, "{a}"), ""); /* notes who runs: not yet the heir */
+    t_sql(heir, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    t_sql(heir, say("SET TRANSACTION SNAPSHOT '%s'", snapshot));
+    t_sql(heir, "SELECT count(*) FROM {t}queue");
+    t_sql(old, "COMMIT");
+    CHECK_INT(turned(conn, 0.5), 1);
+    enqueue(heir, "a", "1");
+    t_sql(heir, "COMMIT");
+    CHECK_INT(turned(conn, 30), 2);
+    CHECK_STR(claimed(conn, 9, "{a}"), "1");
+}
+
 TEST(rows_that_another_claim_holds_are_not_forgotten)
 {
     struct t_conn *conn, *other;
@@ -213,4 +263,24 @@ TEST(a_message_that_came_back_is_found_by_its_topic)
     t_sql(conn, say("SELECT {t}outbox_release(" OWNER ", ('%s'::uuid[])[2:2])", ids));
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}pending WHERE topic < 0"), 0);
     CHECK_STR(claimed(conn, 9, "{a,b}"), "1 2");
+}
+
+/* ------------------------------------------------------------------- last attempts */
+
+/* Its worker died, and it has one attempt left: it comes alone even behind a row to be buried. */
+TEST(a_last_attempt_comes_alone_behind_one_that_has_expired)
+{
+    struct t_conn *conn;
+
+    t_open(NULL);
+    conn = t_connect();
+    t_sql(conn, "SELECT {t}enqueue('t', 'x', expires_at => {t}clock() + interval '1 ms')");
+    t_sql(conn, "SELECT {t}enqueue('t', 'r', max_attempts => 2)");
+    t_sql(conn, "SELECT {t}enqueue('t', 'y', max_attempts => 5)");
+    t_sql(conn, "UPDATE {t}pending SET lost = 1, attempts = 1 WHERE expires_at IS NULL");
+    t_nap_ms(5);
+    CHECK_STR(t_value(conn, "SELECT string_agg(coalesce(payload, orphan::text), ' ') FROM "
+                            "{t}work_claim(0::smallint, " OWNER ", 30, 2, '', NULL, NULL, NULL, 0, "
+                            "NULL, 1::smallint)"),
+              "r true");
 }

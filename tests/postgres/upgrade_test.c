@@ -3,6 +3,8 @@
 
 #include "util/embedded.h"
 
+#include <string.h>
+
 extern const struct ph__embedded ph__pg_migrations[];
 extern const struct ph__embedded schema_1[]; /* schema_1.sql */
 
@@ -53,6 +55,7 @@ TEST(version_1_is_brought_up_with_its_messages)
     CHECK(status.installed == status.library && status.usable && !status.pending);
     CHECK_INT(status.serves_from, 6); /* programs of older versions are told to go */
     CHECK_INT(t_number(conn, "SELECT count(*) FROM {t}migration"), status.library);
+    CHECK_STR(t_value(conn, "SELECT to_regclass('{t}pending_5')"), ""); /* it was written anew */
     t_check_places(conn);
 
     CHECK_STR(t_value(conn, "SELECT string_agg(status, ' ' ORDER BY id) FROM {t}outbox"),
@@ -118,5 +121,19 @@ TEST(roles_have_their_rights_after_the_upgrade)
     CHECK_STR(rights_of(conn, worker), "t t t");
     CHECK_STR(rights_of(conn, reader), "f f f");
     t_sql(conn, say("DROP OWNED BY %s, %s; DROP ROLE %s, %s", worker, reader, worker, reader));
+    ph_close(store);
+}
+
+/* It would go on reading the table of before. */
+TEST(a_view_of_a_users_on_pending_stops_the_migration)
+{
+    struct t_conn *conn = t_connect();
+    ph_store *store = old_store(conn);
+
+    t_sql(conn, "CREATE VIEW {schema}.mine AS SELECT id FROM {t}pending");
+    CHECK(ph_migrate(store, 0, NULL, &t_err) < 0);
+    CHECK(strstr(t_err.message, "pending_5") != NULL);
+    t_sql(conn, "DROP VIEW {schema}.mine");
+    OK(ph_migrate(store, 0, NULL, &t_err));
     ph_close(store);
 }

@@ -27,8 +27,9 @@ def test_etl_transforms_once_when_all_is_extracted():
         lines = take("etl", url).splitlines()
         assert sorted(lines[:3]) == [f"extract.{what} of CUST-123" for what in
                                      ("customers", "orders", "products")], lines
-        assert lines[3:] == ["join: completed, 3 of 3 steps completed, 0 failed",
-                             "all extracted: transforming CUST-123"], lines
+        # The call that ends a join reports it when it has its answer: the continuation may be quicker.
+        assert sorted(lines[3:]) == ["all extracted: transforming CUST-123",
+                                     "join: completed, 3 of 3 steps completed, 0 failed"], lines
     on_each_database(check)
 
 
@@ -36,7 +37,7 @@ def test_etl_that_fails_says_so_instead():
     def check(url):
         output = take("etl", url, "fail")
         assert "join: failed, 2 of 3 steps completed, 1 failed" in output
-        assert output.endswith("an extraction failed: nothing to transform for CUST-123\n"), output
+        assert "an extraction failed: nothing to transform for CUST-123\n" in output, output
         assert "transforming" not in output
     on_each_database(check)
 

@@ -3,7 +3,7 @@
 -- that they need. A function that was there before still belongs to its owner, and so does a view:
 -- if that is another role, the migration fails. It also fails if the schema holds others of the
 -- same name as a function of ours: a call of ours may fit them better.
-DROP TABLE IF EXISTS {p}pending_5; -- see 0006_lines.sql
+DROP TABLE IF EXISTS {schema}.{p}pending_5; -- see 0006_lines.sql
 DO $$
 DECLARE
     _written record;

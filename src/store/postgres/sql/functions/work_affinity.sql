@@ -1,4 +1,4 @@
--- work_affinity(owner, door, ns, topics, partitions, max) → the facts that an instance's claim must
+-- work_affinity(owner, door, ns, topics, partitions, max, t, grace) → the facts that an instance's claim must
 -- know: its seed; those of the other live instances of its service that claim here, and come (null:
 -- there are none), each with the hash of a topic (null: of all that this claim may take), and since
 -- when one of them has said so at least; and the partitions of which it holds runs (only if there

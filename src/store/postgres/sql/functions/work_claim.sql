@@ -8,12 +8,12 @@
 -- An empty claim writes nothing, unless it was slow over a large index and leaves a hint, and takes
 -- no transaction id.
 -- The usual case is a look at the queue, a pick of plain messages, which have never been claimed
--- before, their bodies, and a lease. Everything else is the work of work_claim_rest.
--- Only rows that the pick has locked are deleted, so no other can take them in between. It passes
+-- before, their removal from pending, their bodies, and a lease. Everything else is the work of work_claim_rest.
+-- Only rows that the pick has locked are deleted, so no other can take them in between. The pick passes
 -- over heads of streams, which are younger than the look at the queue.
 -- partitions above 0: the owner is an instance, which is noted if it is news that it claims here
 -- (work_comes). Heads of some partitions are left to it, and those of others to others, for a while
--- (work_pick), unless those do not come (work_left_lying); max_partitions: of how many it may hold runs at the same time.
+-- (work_pick), unless those do not come (work_left_lying); max_partitions: of how many partitions it may hold runs at once.
 -- last: null: last attempts come like others; 1: one comes alone; 0: none comes, and nothing that
 -- stands behind one: the claimer has no thread that could begin with it. Then, and after one that
 -- came alone, the last row is there, too: orphan is false or true in it. In seq it has how many
@@ -45,6 +45,7 @@ DECLARE
     _dues timestamptz[];
     _plain boolean; -- so are all, and none that are due were passed by because the look began at from_due
     _fence bigint;
+    _took interval;
     _deleted int;
     _fit int; -- how many of those are handed out: all would be too many bytes
 BEGIN
@@ -97,6 +98,7 @@ BEGIN
         IF _deleted <> cardinality(_rows) THEN
             RAISE EXCEPTION 'work_claim: locked % pending rows, but deleted %', cardinality(_rows), _deleted;
         END IF;
+        _took := clock_timestamp() - _started;
         _fence := nextval('{p}fence');
         RETURN QUERY
         SELECT m.id, coalesce(m.message_id, m.id), _fence, m.topic, m.payload, m.tenant_id, m.dedupe_key, m.correlation_id, m.stream,
@@ -114,8 +116,8 @@ BEGIN
         INSERT INTO {p}lease (id, owner, claimed_at, until, queue, open, door, lost, ids)
         VALUES (_fence, _owner, _q.t, _q.t + _lease_s * interval '1 s', _q.id, _fit, _door, 0, _ids[1:_fit]);
     END IF;
-    IF _topics IS NULL AND clock_timestamp() - _started > interval '5 ms' THEN
-        PERFORM {p}work_claim_hint(_q.id, _q.t, clock_timestamp() - _started, _q.from_due IS NULL, _n, _ids, _dues, NULL, false);
+    IF _topics IS NULL AND coalesce(_took, clock_timestamp() - _started) > interval '5 ms' AND (_fit < _deleted) IS NOT TRUE THEN
+        PERFORM {p}work_claim_hint(_q.id, _q.t, coalesce(_took, clock_timestamp() - _started), _q.from_due IS NULL, _n, _ids, _dues, NULL, false);
     END IF;
     IF _joins <> '' OR _fit < _deleted THEN
         RETURN QUERY SELECT * FROM {p}work_claim_last(_joins, _deleted - _fit, NULL);

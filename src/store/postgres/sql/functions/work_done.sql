@@ -13,13 +13,13 @@ DECLARE
 BEGIN
     IF _high - _low < 10000 OR _high / 100000 = _low / 100000 THEN
         INSERT INTO {p}done (span, at, owner, queue, fence, ids)
-        SELECT int8range(_low, _high, '[]'), _t, _owner, q.id, _fence, _ids
-        FROM {p}queue q WHERE q.id = _queue AND (_keep OR NOT q.delete_on_ack);
+        SELECT int8range(_low, _high, '[]'), _t, _owner, _queue, _fence, _ids
+        WHERE _keep OR (SELECT q.delete_on_ack FROM {p}queue q WHERE q.id = _queue) IS NOT TRUE;
     ELSE
         INSERT INTO {p}done (span, at, owner, queue, fence, ids)
         SELECT int8range(min(n), max(n), '[]'), _t, _owner, _queue, _fence, array_agg(x ORDER BY x)
         FROM (SELECT x, {p}id_number(x) AS n FROM unnest(_ids) x) s
-        WHERE EXISTS (SELECT FROM {p}queue q WHERE q.id = _queue AND (_keep OR NOT q.delete_on_ack)) GROUP BY n / 100000;
+        WHERE _keep OR (SELECT q.delete_on_ack FROM {p}queue q WHERE q.id = _queue) IS NOT TRUE GROUP BY n / 100000;
     END IF;
     RETURN NOT FOUND;
 END

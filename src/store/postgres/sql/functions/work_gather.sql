@@ -1,10 +1,10 @@
 -- work_gather(…) takes up to n messages for a claim, in order, from a queue without streams: of some
--- topics, or such that came back, have expired, or are in their last attempt. Rows that may not be
+-- topics, or messages that came back, have expired, or are in their last attempt. Rows that may not be
 -- handed out are buried. See work_claim.
 --
 -- Answers parallel arrays; lost: how often their worker died, for all alike; joins: those that ended
 -- with it; alone, waits: see work_pick_closer. For the hint: knows: the claim took all that was due,
--- or the first of it; whole: it has read from the start of the index.
+-- or the first n of that; whole: it has read from the start of the index.
 -- A claim of topics brings the queue a step nearer to the index on topics, until it is there.
 -- Plans: pinned by the settings of work_claim, its only caller.
 CREATE OR REPLACE FUNCTION {p}work_gather(
@@ -38,10 +38,10 @@ BEGIN
                                     false, _by_topic, 0, NULL, NULL, NULL, NULL, NULL, lost, _last);
         alone := _picked.alone;
         waits := _picked.waits;
-        IF lost IS NULL AND _picked.lost[1] > 0 THEN -- their worker died, perhaps of one of them: a small group
-            _n := least(_n, CASE _picked.lost[1] WHEN 1 THEN 8 ELSE 1 END);
-        ELSIF alone THEN
+        IF alone THEN
             _n := 1;
+        ELSIF lost IS NULL AND _picked.lost[1] > 0 THEN -- their worker died, perhaps of one of them: a small group
+            _n := least(_n, CASE _picked.lost[1] WHEN 1 THEN 8 ELSE 1 END);
         END IF;
         lost := coalesce(lost, _picked.lost[1], CASE WHEN _picked.ids IS NOT NULL THEN 0 END);
         ids := ids || _picked.ids;

@@ -1,6 +1,7 @@
 -- work_join_start(…) → the new join's id, or the problem (enum ph__join_problem).
 -- The first join of a store says so in its row, for all to come: until then no claim and no settle
--- looks for joins. Two that come first at once: the second waits for the first, for it may roll back.
+-- looks for joins. Two that come first at once: the second waits for the first, for it may roll back;
+-- with a snapshot from before it (REPEATABLE READ) it fails with 40001, once.
 -- Other faults of the arguments, which the library does not let through: SQLSTATE 22023.
 CREATE OR REPLACE FUNCTION {p}work_join_start(
     _expected int, _key text, _metadata text, _deadline timestamptz, OUT problem smallint, OUT id uuid)

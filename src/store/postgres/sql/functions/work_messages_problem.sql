@@ -1,5 +1,5 @@
 -- work_messages_problem(door, messages) → the first message that may not be stored, from 0, and why;
--- nulls if all may. Anything about the lists themselves is told of the first.
+-- nulls if all may. Anything about the lists themselves is reported for message 0.
 CREATE OR REPLACE FUNCTION {p}work_messages_problem(_door smallint, _m {p}work_messages, OUT at int, OUT problem text)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$

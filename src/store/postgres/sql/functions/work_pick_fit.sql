@@ -1,5 +1,5 @@
 -- work_pick_fit(…) → as work_pick: the messages that may be handed out. The others, which have expired or
--- spent their attempts, it buries; dead: those, or null; got: of how many rows it has taken both.
+-- spent their attempts, it buries; dead: those, or null; got: how many rows it took, buried ones included.
 CREATE OR REPLACE FUNCTION {p}work_pick_fit(
     _queue int, _max smallint, _levels smallint[], _t timestamptz, _n int, _topics text[], _hashes int[], _from_due timestamptz[],
     _from_id uuid[], _has_streams boolean, _by_topic boolean, _partitions int, _only bigint[], _grace timestamptz, _seed bigint, _others bigint[],

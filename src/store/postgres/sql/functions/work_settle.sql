@@ -12,8 +12,8 @@
 --
 -- The usual case is a batch that is acked as it was claimed: its lease is deleted, and done gets a
 -- row. Everything else is the work of work_settle_leases.
--- Locks: the row of the lease. A settle that waits for another one, or for a renewal, then sees what
--- that has left. If steps of joins have ended: the heads of those, SKIP LOCKED (work_count_found).
+-- Locks: the row of the lease. A settle that waits for another one, or for a renewal, then sees
+-- the row as the other left it. If steps of joins have ended: the heads of those, SKIP LOCKED (work_count_found).
 -- The rows of streams are not touched: a transaction that holds one neither waits for a settle nor
 -- holds one up.
 CREATE OR REPLACE FUNCTION {p}work_settle(

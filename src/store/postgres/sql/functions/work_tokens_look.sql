@@ -1,6 +1,6 @@
 -- work_tokens_look(queue, t, from) → of the empty tokens that a claim sees at once: how many, and since
--- when the oldest lies there. Those whose next message has come become heads. In a large index mostly
--- the recent ones: entries of rows that are gone lie before them.
+-- when the oldest lies there. Those whose next message has come become heads. In a large index it
+-- mostly looks at recent ones only: entries of rows that are gone lie before them.
 CREATE OR REPLACE FUNCTION {p}work_tokens_look(_queue int, _t timestamptz, _from timestamptz, OUT n int, OUT oldest timestamptz)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,5 +1,9 @@
 -- 0006: short ways for plain messages, and an index that finds messages by their topics.
 
+-- Nobody may be in the midst of a call that has read the number of a queue, see below.
+LOCK TABLE {p}queue, {p}message, {p}pending, {p}lease, {p}done, {p}dead, {p}dedupe, {p}stream, {p}hint, {p}retention_turn
+    IN ACCESS EXCLUSIVE MODE;
+
 -- Functions that answer otherwise than before.
 DROP FUNCTION IF EXISTS {p}settle_named(text, smallint, smallint, uuid, uuid[], bigint[], text, interval, int, boolean);
 DROP FUNCTION IF EXISTS {p}call_is_single(text, text);
