@@ -323,10 +323,21 @@ static pid_t blocked_enqueue(const char *url)
     return pid;
 }
 
-TEST(a_session_terminated_while_a_statement_runs)
+/* The URL of a new database with our schema. */
+static const char *database_with_schema(void)
 {
     ph_store_opts opts = PH_STORE_OPTS_INIT;
+    const char *url = t_fresh_database();
     ph_store *store = NULL;
+
+    opts.deploy_schema = true;
+    OK(t_try_open(url, &opts, &store));
+    ph_close(store);
+    return url;
+}
+
+TEST(a_session_terminated_while_a_statement_runs)
+{
     struct t_conn *conn, *watcher;
     const char *url;
     long long stored;
@@ -334,10 +345,7 @@ TEST(a_session_terminated_while_a_statement_runs)
     pid_t pid;
 
     only_pg();
-    url = t_fresh_database();
-    opts.deploy_schema = true;
-    OK(t_try_open(url, &opts, &store));
-    ph_close(store);
+    url = database_with_schema();
     conn = t_connect_to(url);
     watcher = t_connect_to(url);
     t_begin(conn);
@@ -383,19 +391,14 @@ static pid_t blocked_count(const char *url)
 
 TEST(a_call_that_cannot_connect_again_says_why_when_its_time_is_over)
 {
-    ph_store_opts opts = PH_STORE_OPTS_INIT;
     struct t_conn *conn, *other;
-    ph_store *store = NULL;
     char name[80], sql[200];
     const char *url;
     int status = -1;
     pid_t pid;
 
     only_pg();
-    url = t_fresh_database();
-    opts.deploy_schema = true;
-    OK(t_try_open(url, &opts, &store));
-    ph_close(store);
+    url = database_with_schema();
     conn = t_connect_to(url);
     snprintf(name, sizeof(name), "%s", t_value(conn, "SELECT current_database()"));
     t_begin(conn);

@@ -59,6 +59,12 @@ static bool looks_everywhere(const char *query)
     return strstr(query, "work_state") || strstr(query, "unnest(_message_ids)");
 }
 
+/* Of several topics the first rows of each are merged: work_pick_topics. */
+static bool merges_topics(const char *query)
+{
+    return strstr(query, "unnest(_hashes)") != NULL;
+}
+
 /* What is wrong with this node, or NULL. */
 static const char *complaint(const json_t *node, const char *query)
 {
@@ -74,6 +80,8 @@ static const char *complaint(const json_t *node, const char *query)
         return say("a sequential scan of %s", table);
     if (strncmp(type, "Bitmap", 6) == 0 || strcmp(type, "Gather") == 0)
         return say("a node of type %s", type);
+    if (merges_topics(query) && strstr(type, "Sort"))
+        return NULL;
     if ((strstr(type, "Sort") || strncmp(type, "Hash", 4) == 0 || strncmp(type, "Merge", 5) == 0 ||
          strcmp(type, "Memoize") == 0) &&
         touches_a_table(node))
@@ -240,6 +248,22 @@ static void look_at_joins(struct t_conn *conn, struct plans *plans)
     start(conn, &steps, 1); /* ended by its deadline, later */
 }
 
+/* Until the queue has the index on topics, and with it. */
+static void look_at_topics(struct t_conn *conn, struct plans *plans)
+{
+    static const char *const topics[] = { "one", "one,u" };
+    double end = t_now_s() + 30;
+
+    t_sql(conn, "SELECT {t}enqueue('one', 'p') FROM generate_series(1, 4)");
+    do {
+        look(conn, plans, 4, "outbox_claim(" OWNER ", 30, 1, topics => '{nothing}')");
+    } while (t_number(conn, "SELECT by_topic FROM {t}queue WHERE namespace = '' AND door = 0") <
+                 2 &&
+             t_now_s() < end);
+    for (int i = 0; i < 2; i++)
+        look(conn, plans, 6, say("outbox_claim(" OWNER ", 30, 2, topics => '{%s}')", topics[i]));
+}
+
 static void look_at_everything(struct t_conn *conn, struct plans *plans)
 {
     static const char *const verbs[] = { "ack", "abandon", "fail", "release", "renew" };
@@ -260,6 +284,7 @@ static void look_at_everything(struct t_conn *conn, struct plans *plans)
         look_at_settling(conn, plans, verbs[i]);
     look(conn, plans, 4, "outbox_ack(" OWNER ", ARRAY[gen_random_uuid()])");
     look_at_joins(conn, plans);
+    look_at_topics(conn, plans);
 }
 
 /* Leases that ran out, messages that expired or spent their attempts, retention. */

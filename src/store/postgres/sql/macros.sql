@@ -10,6 +10,8 @@
 -- pinned: all of it.
 --
 -- lookup: the columns of a look-up or a list (ph__pg_read_info).
+-- claimed: the columns of a claim (work_claim).
+-- gathered: what a claim has taken (work_gather).
 
 -- name: by_index
 SET enable_seqscan = off SET enable_bitmapscan = off
@@ -33,3 +35,14 @@ work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id
     expires_at timestamptz, locked_until timestamptz, owner uuid, processed_at timestamptz, updated_at timestamptz,
     next_attempt_at timestamptz, dead_reason text, retried_as uuid, waits_for uuid,
     stream text, seq bigint, source text, payload_length int
+
+-- name: claimed
+work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid,
+    dedupe_key text, correlation_id text, stream text, headers jsonb, attempts int,
+    retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int, joins text,
+    seq bigint, source text, orphan boolean
+
+-- name: gathered
+OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint, OUT streams bigint[],
+    OUT seqs bigint[], OUT joins text, OUT alone boolean, OUT waits boolean, OUT knows boolean, OUT whole boolean,
+    OUT tokens_seen boolean

@@ -1,9 +1,6 @@
 -- work_claim_last(joins, left, alone): the last row of a claim, which has no message: see work_claim.
 CREATE OR REPLACE FUNCTION {p}work_claim_last(_joins text, _left int, _alone boolean)
-    RETURNS TABLE (work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid,
-                   dedupe_key text, correlation_id text, stream text, headers jsonb, attempts int,
-                   retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int, joins text,
-                   seq bigint, source text, orphan boolean)
+    RETURNS TABLE ({claimed})
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN

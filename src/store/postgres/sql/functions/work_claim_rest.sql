@@ -5,10 +5,7 @@ CREATE OR REPLACE FUNCTION {p}work_claim_rest(
     _door smallint, _owner uuid, _lease_s int, _n int, _ns text, _topics text[], _from_due timestamptz[], _from_id uuid[],
     _partitions int, _max_partitions int, _last smallint, _queue int, _max smallint, _has_streams boolean, _upwards boolean,
     _t timestamptz, _started timestamptz, _joins text)
-    RETURNS TABLE (work_id uuid, message_id uuid, fence bigint, topic text, payload text, tenant_id uuid,
-                   dedupe_key text, correlation_id text, stream text, headers jsonb, attempts int,
-                   retry_count int, created_at timestamptz, due_at timestamptz, last_error text, priority int, joins text,
-                   seq bigint, source text, orphan boolean)
+    RETURNS TABLE ({claimed})
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column

@@ -8,9 +8,7 @@
 CREATE OR REPLACE FUNCTION {p}work_gather_streams(
     _door smallint, _n int, _topics text[], _from_due timestamptz[], _from_id uuid[], _last smallint,
     _queue int, _max smallint, _upwards boolean, _t timestamptz, _owner uuid, _ns text, _partitions int, _max_partitions int,
-    OUT ids uuid[], OUT attempts smallint[], OUT dues timestamptz[], OUT lost smallint, OUT streams bigint[],
-    OUT seqs bigint[], OUT joins text, OUT alone boolean, OUT waits boolean, OUT knows boolean, OUT whole boolean,
-    OUT tokens_seen boolean)
+    {gathered})
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
